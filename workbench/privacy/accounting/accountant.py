@@ -122,7 +122,9 @@ def loss(
         return Loss(0.0)
     if accountant == "rdp-classic":
         return _classic(event, delta)
-    return _improved(*renyi(event), delta) if accountant == "rdp" else _pld(event, delta, resolution, cell, cells)
+    if accountant == "rdp":
+        return _improved(*renyi(event), delta)
+    return _pld(replace(event, label=""), delta, resolution, cell, cells)
 
 
 def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: str = "pld") -> float:
@@ -135,6 +137,14 @@ def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: 
     """
     if not 0 < epsilon <= 1e6:
         raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", mend="give an ε such as 3")
+    event = replace(event, noise_multiplier=MOST_NOISE, label="")
+    _check(event, delta, accountant)
+    return _noise_for(event, delta, epsilon, accountant)
+
+
+@lru_cache(maxsize=64)
+def _noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: str) -> float:
+    """Search for the noise once: a run asks for it when it is shown, before it is charged and at its start."""
 
     def holds(sigma: float, resolution: float = FINE) -> bool:
         return loss(replace(event, noise_multiplier=sigma), delta, accountant, resolution).epsilon <= epsilon
@@ -145,7 +155,6 @@ def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: 
     def nearly(sigma: float) -> bool:
         return holds(sigma, COARSE)
 
-    _check(replace(event, noise_multiplier=MOST_NOISE), delta, accountant)
     if not (quickly if accountant == "pld" else holds)(MOST_NOISE):
         raise ParameterError(
             f"no noise reaches epsilon = {epsilon:g} at delta = {delta:g} in {event.steps} steps",
@@ -293,6 +302,7 @@ def renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
     return np.maximum(moments / (INTEGER_ORDERS - 1), 0.0) + _RDP_ROUNDING
 
 
+@lru_cache(maxsize=256)
 def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | None, cells: int) -> Loss:
     """Return the PLD bound (Doroshenko et al. 2022), or an RDP bound.
 
