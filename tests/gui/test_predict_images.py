@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import struct
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -174,14 +175,17 @@ def test_a_prediction_for_images_is_cancelled(digits, press, idle, qtbot, networ
     monkeypatch.setattr("workbench.release.model.image_predictions.IMAGES_AT_ONCE", 10)
     asked = digits.page._model.model.asked
     ask = Brightness.predict_proba
+    started = threading.Event()  # a job may come to its second part before the page knows its handle
 
     def slowly(model, rows):
         if len(asked) == 1:
+            started.wait()
             digits.page.job.cancel()
         return ask(model, rows)
 
     monkeypatch.setattr(Brightness, "predict_proba", slowly)
     press(digits, "predict_run")
+    started.set()
     idle(digits)
     assert asked == [10, 10]
     assert not digits.findChild(QWidget, "predict_table").isVisible()
