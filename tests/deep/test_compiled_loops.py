@@ -14,6 +14,7 @@ from torch import nn  # noqa: E402
 
 from workbench.deep.compiled import exp, loops  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
+from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
 from workbench.deep.table_loops import activate, slopes_of_many, slopes_of_two  # noqa: E402
 
 LAST_PLACE = 2.0**-23
@@ -102,6 +103,14 @@ def test_a_row_that_the_table_does_not_have_is_refused(made: object, row: int) -
     engine = engine_for(made(), 1.0, 64)  # type: ignore[operator]
     with pytest.raises(IndexError, match="does not have"):
         engine.drawn(torch.zeros(5, 6), torch.zeros(5, dtype=torch.int64), np.array([0, row]))  # type: ignore[attr-defined]
+
+
+def test_a_class_that_a_network_for_images_does_not_have_is_refused() -> None:
+    images = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(2 * 6 * 6, 3))
+    engine = engine_for(images, 1.0, 64)
+    assert isinstance(engine, ImageClippedSum)
+    with pytest.raises(IndexError, match="does not have"):
+        engine(torch.zeros(2, 1, 8, 8), torch.tensor([0, 3]))
 
 
 def test_where_nothing_can_be_kept_it_is_compiled_all_the_same() -> None:

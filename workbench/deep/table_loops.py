@@ -119,10 +119,16 @@ def below(g: Floats, h: Floats, relu: bool, lost: float, squares: Floats) -> Non
 
 @loops
 def slopes_of_many(logits: Floats, classes: Whole, slopes: Floats, lost: float, squares: Floats) -> None:
-    """Make the gradients of logits (b, k), and finish the squares of the last layer; an empty row has none."""
+    """Make the gradients of logits (b, k), and finish the squares of the last layer; an empty row has none.
+
+    Raises:
+        IndexError: a class is not one of the k.
+    """
     missing = np.float32(lost)
     for i in range(len(logits)):
         row, to, which = logits[i], slopes[i], classes[i]
+        if which >= len(row):
+            raise IndexError("a class that the network does not have")
         if which < 0:
             to[:] = _ZERO
             squares[i] *= missing
