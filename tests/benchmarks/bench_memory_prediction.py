@@ -151,7 +151,8 @@ def test_predicted_memory_is_near_what_a_run_takes_and_never_far_below() -> None
         "| network | rows | columns | batch | rows in memory | accountant | optimizer | predicted | corrected | "
         "measured | told | predicted / measured |\n|---|--:|--:|--:|--:|---|---|--:|--:|--:|--:|--:|\n"
     )
-    beside = f"PyTorch and the compiler of loops at their first use: {min(libraries) / 1e6:.0f} to {max(libraries) / 1e6:.0f} MB."
+    taken = f"{min(libraries) / 1e6:.0f} to {max(libraries) / 1e6:.0f} MB"
+    beside = f"PyTorch and the compiler of loops at their first use: {taken}."
     RESULTS.write_text(head + "\n".join(lines) + f"\n\n{beside}\n", encoding="utf-8")
     assert min(ratios) >= LOWEST
     assert max(ratios) <= HIGHEST
