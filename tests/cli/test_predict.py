@@ -212,8 +212,10 @@ domain = ["a", "b"]
     assert header == ["row", "size", "colour"]
     assert [row[2] for row in cells[:3]] == ["red", "blue", ""]
     assert [row[1] == "" for row in cells[:3]] == [False, True, False]
+    # The mean is 2 ± 0.004; noise that brings it to 1 or 3 has a chance below e⁻¹⁹⁰.
     assert float(cells[0][1]) < 0 < float(cells[2][1])
     told = run("predict", "mixed.csv", "--model", "pca-mixed", "-o", "components.csv")
     assert "component 1, component 2" in told.out
     assert "not for release" in told.out
+    # No noise brings a component to 4: its length is √(1.5² + 3·2²) = 3.8 at most, as a mean is within the bounds.
     assert all(abs(float(cell)) < 4 for row in lines_of(made / "components.csv")[1:] for cell in row[1:])

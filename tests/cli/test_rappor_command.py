@@ -59,8 +59,12 @@ def test_simulations(place: Path, run: Run) -> None:
     assert again["strings"] == told["strings"]  # seeded
     other = run("rappor", "simulate", "--preset", "normal", "--reports", "5000", "--seed", "2")
     assert "infinite" in other.out
+    assert "figures" not in run("ledger", "show").out, "nobody's data were in these"
     words = ["rappor", "simulate", "--data", "values.csv", "--column", "value", "--reports", "20000", "--f", "0"]
-    assert "private – not for release" in run(*words).out
+    told = run(*words)
+    assert "private – not for release" in told.out
+    assert "the ledger notes, at no cost" in told.err
+    assert [note["study"] for note in run("ledger", "show", "--json").json["figures"]] == ["rappor"]
     basic = ["rappor", "simulate", "--distribution", "zipf", "--values", "10", "--k", "10", "--h", "1", "--m", "1"]
     assert run(*basic, "--basic", "--reports", "20000", "--json").json["detected"] >= 3
 

@@ -147,6 +147,7 @@ def test_a_simulation_is_free_and_drawn(ready, press, idle, qtbot) -> None:
         assert len({shown.pixelColor(QPoint(x, shown.height() // 2)).rgb() for x in range(0, shown.width(), 3)}) > 3
     with Ledger.open() as book:
         assert book.releases() == []
+        assert book.figures() == []
 
 
 @pytest.mark.slow
@@ -157,6 +158,8 @@ def test_a_simulation_of_a_column_is_private_and_has_a_roc(ready, press, idle, q
     idle(ready)
     assert ready.page._results._badge.isVisible()
     assert "column age" in ready.findChild(QLabel, "rappor_found_title").text()
+    with Ledger.read() as book:
+        assert [figures.study for figures in book.figures()] == ["rappor"]
     roc = ready.findChild(RocPicture, "rappor_roc")
     assert roc.accessibleName() == "ROC of 100,000 reports, 10,000 reports, 1,000 reports"
     assert "false alarms" in roc.words_at(roc.width() / 2)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, flag_of
+from workbench.cli.private_study import note_study
 from workbench.cli.rappor_encode import configure_encode, encode, encode_text
-from workbench.cli.tables import columns_text, figure, keep_inputs
+from workbench.cli.tables import add_ledger, columns_text, figure, keep_inputs
 from workbench.params import ParameterError
 from workbench.params.field import ChoiceField, IntegerField, RealField
 from workbench.privacy.rappor.account import cost
@@ -69,6 +70,7 @@ def _configure_simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--basic", action="store_true", help="each candidate has a bit of its own: h = m = 1")
     parser.add_argument("--seed", metavar="N", default="1", help=f"{_SEED.help} (default 1)")
     parser.add_argument("-o", "--output", type=Path, metavar="RESULT", help="write the decoded strings as CSV")
+    add_ledger(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -208,7 +210,7 @@ def _simulate(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     correction, alpha = _judged(options)
     parameters, distribution, reports, candidates = _experiment(options, context)
     if options.output is not None:
-        keep_inputs(options.output, options.params, options.data)
+        keep_inputs(options.output, options.params, options.data, options.ledger)
     made = simulate(
         parameters,
         distribution,
@@ -262,6 +264,7 @@ def _experiment(options: argparse.Namespace, context: Context) -> tuple[RapporPa
 
         table = read_table(options.data, cancel=context.cancel)
         distribution = observed(table.column(options.column).to_list(), f"the column {options.column}")
+        note_study(options, context, table, "rappor")
     else:
         values = 100 if options.values is None else _VALUES.parse(options.values, "--values")
         distribution = form(options.distribution, values)

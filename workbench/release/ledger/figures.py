@@ -27,6 +27,7 @@ STUDIES = MappingProxyType(
         "model": "a model that was trained and not released",
         "predict": "how many predictions were right",
         "preview": "a draw that was not released",
+        "rappor": "what RAPPOR would find in a column",
         "synthetic": "synthetic rows beside the original",
         "test": "the accuracy of a network on these rows",
         "training": "a network while it was trained",

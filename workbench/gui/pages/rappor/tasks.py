@@ -129,6 +129,7 @@ def simulate(
         from workbench.rappor.distributions import observed
         from workbench.rappor.simulate import preset, roc, score, with_extra
         from workbench.rappor.simulate import simulate as run
+        from workbench.release.ledger.study_note import note_study
 
         if choice.column is None:
             known = preset(choice.source.partition(":")[2])
@@ -138,6 +139,7 @@ def simulate(
             assert opened is not None
             distribution = observed(opened.table.column(choice.column).to_list(), choice.column)
             candidates, title = with_extra(distribution, EXTRA), f"column {choice.column}"
+            note_study(opened.table, "rappor", emit=emit)
         made = run(choice.parameters, distribution, choice.reports, candidates, emit=emit, cancel=cancel)
         curves = []
         if (made.truth == 0).any():
