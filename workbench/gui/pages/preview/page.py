@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows
     from workbench.gui.widgets.compared import Pairs, Recovered
 
-FREE = "Looking is free: nothing here is released or copied; the ledger notes that you looked."
+FREE = "Free, and never released or copied; the ledger notes that you looked."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
 WAITING = "Drawing the preview…"
 DETAIL = 236
