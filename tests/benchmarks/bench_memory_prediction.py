@@ -8,6 +8,7 @@ card mean it; PyTorch itself is a figure of its own.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -130,12 +131,12 @@ def run_one(words: list[str]) -> None:
 
 @pytest.mark.benchmark
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the kernel's peak")
-def test_predicted_memory_is_near_what_a_run_takes_and_never_far_below() -> None:
+def test_predicted_memory_is_near_what_a_run_takes_and_never_far_below(tmp_path: Path) -> None:
     lines, ratios, libraries = [], [], []
+    own = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}  # no features of an earlier day
     for size in SIZES:
-        found = json.loads(
-            subprocess.run([sys.executable, __file__, *size.words()], check=True, capture_output=True).stdout
-        )
+        words = [sys.executable, __file__, *size.words()]
+        found = json.loads(subprocess.run(words, check=True, capture_output=True, env=own).stdout)
         ratios.append(found["predicted"] / found["measured"])
         libraries.append(found["libraries"])
         lines.append(
@@ -152,7 +153,10 @@ def test_predicted_memory_is_near_what_a_run_takes_and_never_far_below() -> None
         "measured | told | predicted / measured |\n|---|--:|--:|--:|--:|---|---|--:|--:|--:|--:|--:|\n"
     )
     taken = f"{min(libraries) / 1e6:.0f} to {max(libraries) / 1e6:.0f} MB"
-    beside = f"PyTorch and the compiler of loops at their first use: {taken}."
+    beside = (
+        f"PyTorch and the compiler of loops at their first use: {taken}. "
+        "scatter-linear at 512 computed its features, at 1,024 it found them on disk."
+    )
     RESULTS.write_text(head + "\n".join(lines) + f"\n\n{beside}\n", encoding="utf-8")
     assert min(ratios) >= LOWEST
     assert max(ratios) <= HIGHEST

@@ -172,7 +172,7 @@ def test_a_training_is_cancelled_after_its_charge(network, qtbot, press, answer,
 
 @pytest.mark.slow
 @needs_torch
-def test_a_training_that_another_table_has_stopped_tells_its_charge_though_the_next_one_runs(
+def test_a_training_that_another_table_has_paused_tells_what_stays_reserved_though_the_next_one_runs(
     network, qtbot, press, answer, idle, tmp_path
 ):
     told = []
@@ -189,9 +189,9 @@ def test_a_training_that_another_table_has_stopped_tells_its_charge_though_the_n
     start_training(network, qtbot, press, answer)
     idle(network)
     assert isinstance(former.end, Cancelled)
-    (line,) = (text for text in told if text.startswith("Cancelled: Training"))
-    assert "stays charged" in line
-    assert statuses() == ["charged", "charged"]
+    (line,) = (text for text in told if text.startswith("Paused: Training"))
+    assert "stays reserved" in line
+    assert statuses() == ["reserved", "charged"]
     assert {path.name for path in tmp_path.iterdir()} == {"bayes"}
 
 

@@ -104,7 +104,7 @@ class FeatureCache:
             data = path.read_bytes()
         except OSError:
             return None
-        told, body = data[:_DIGEST], data[_DIGEST:]
+        told, body = data[:_DIGEST], memoryview(data)[_DIGEST:]
         if len(body) != 4 * rows * self._width or hashlib.sha256(body).digest() != told:
             return None
         return np.frombuffer(body, np.float32).reshape(rows, self._width)
@@ -180,7 +180,7 @@ def _make_room(root: Path, most: int, keep: Path) -> None:
 
 def _written(path: Path, made: Rows) -> bool:
     """Write a block under a temporary name, then rename it; return whether that worked."""
-    body = np.ascontiguousarray(made, np.float32).tobytes()
+    body = memoryview(np.ascontiguousarray(made, np.float32)).cast("B")
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent)  # the owner's alone

@@ -59,8 +59,10 @@ class ScatterLinear(Network):
         import torch
 
         shape = as_image(self.name, inputs)
-        features = torch.empty(len(inputs), self.prepared_width(Pixels(*shape)), device=inputs.device)
         step = max(1, _AT_ONCE // math.prod(shape))
+        if len(inputs) <= step:  # not a second time in memory
+            return self.made((inputs.reshape(-1, *shape) + 1) / 2)
+        features = torch.empty(len(inputs), self.prepared_width(Pixels(*shape)), device=inputs.device)
         for start in range(0, len(inputs), step):
             images = (inputs[start : start + step].reshape(-1, *shape) + 1) / 2
             features[start : start + step] = self.made(images)
@@ -73,12 +75,14 @@ class ScatterLinear(Network):
         from workbench.deep.scattering import scatter
 
         step = max(1, _TRANSFORMED // math.prod(images.shape[1:]))
-        parts = []
+        width = ScatterLinear.prepared_width(self, Pixels(*images.shape[1:]))
+        features = torch.empty(len(images), width, device=images.device)
         for start in range(0, len(images), step):
             few = images[start : start + step]
             channels = scatter(few).flatten(1).view(len(few), _GROUPS, -1)
-            parts.append(torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL).flatten(1))
-        return torch.cat(parts)
+            normalised = torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL)
+            features[start : start + step] = normalised.flatten(1)
+        return features
 
 
 SCATTER_LINEAR = ScatterLinear(
