@@ -161,7 +161,9 @@ def test_an_offer_whose_table_is_gone_says_so_and_stays(window, town, qtbot, pre
     assert offer(window, idle)
     press(window, "restore_take")
     idle(window)
-    assert "town.csv" in window.findChild(QLabel, "banner_text").text()
+    told = window.findChild(QLabel, "missing_text")
+    assert told.isVisible()
+    assert "town.csv" in told.text()
     assert window.findChild(QWidget, "restore_panel").isVisible()
     assert len(kept()) == 1
 

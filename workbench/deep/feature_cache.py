@@ -180,7 +180,7 @@ def _make_room(root: Path, most: int, keep: Path) -> None:
 
 def _written(path: Path, made: Rows) -> bool:
     """Write a block under a temporary name, then rename it; return whether that worked."""
-    body = memoryview(np.ascontiguousarray(made, np.float32)).cast("B")
+    body = np.ascontiguousarray(made, np.float32).data.cast("B")
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent)  # the owner's alone
