@@ -218,7 +218,7 @@ def test_a_stopped_run_is_completed_by_the_next(made: Path, number: int, code: i
     assert (process.returncode, out) == (code, "")
     assert psutil.wait_procs(workers, timeout=300)[1] == []
     if number == signal.SIGINT:
-        assert err == "error: curve was cancelled\n"
+        assert err == f"note: {NOTED}\nerror: curve was cancelled\n"
         assert left(made) == []
     else:
         assert [name.endswith(".part") for name in left(made)] == [True]
@@ -228,7 +228,7 @@ def test_a_stopped_run_is_completed_by_the_next(made: Path, number: int, code: i
     again = start(made, *long, "--jobs", "2", "--json")
     out, err = again.communicate(timeout=600)
     assert again.returncode == 0
-    assert re.fullmatch(r"note: \d+ fits are kept from a run that was stopped\n", err)
+    assert re.fullmatch(rf"note: \d+ fits are kept from a run that was stopped\nnote: {NOTED}\n", err)
     assert json.loads(out)["rows"] == 400 * 2 * 4
     assert left(made) == ["out.csv"]
     assert unfinished() == []

@@ -12,6 +12,7 @@ from local_cluster import NO_DASK, Cluster, until
 from test_curve import left, made, start, unfinished, wait_for_fits, words
 
 from workbench.cli import main
+from workbench.cli.private_study import NOTED
 
 __all__ = ["made"]
 
@@ -34,7 +35,7 @@ def test_the_file_is_that_of_a_local_run_though_a_worker_was_killed(
     wait_for_fits(process, 5)
     cluster.kill_worker()
     out, err = process.communicate(timeout=600)
-    assert (process.returncode, err) == (0, "")
+    assert (process.returncode, err) == (0, f"note: {NOTED}\n")
     assert json.loads(out)["rows"] == 400 * 2 * 4
     assert left(made) == ["out.csv"]
     assert unfinished() == []
@@ -49,7 +50,7 @@ def test_a_stopped_run_leaves_nothing_and_is_completed_by_the_next(made: Path, c
     wait_for_fits(process, 5)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
-    assert (process.returncode, out, err) == (4, "", "error: curve was cancelled\n")
+    assert (process.returncode, out, err) == (4, "", f"note: {NOTED}\nerror: curve was cancelled\n")
     assert left(made) == []
     assert cluster.kept() == (0, 0)
     assert 5 <= unfinished()[0].read_bytes().count(b"\n") < 800
@@ -57,7 +58,7 @@ def test_a_stopped_run_leaves_nothing_and_is_completed_by_the_next(made: Path, c
     again = start(made, *LONG, "--scheduler", cluster.address, "--json")
     out, err = again.communicate(timeout=600)
     assert again.returncode == 0
-    assert re.fullmatch(r"note: \d+ fits are kept from a run that was stopped\n", err)
+    assert re.fullmatch(rf"note: \d+ fits are kept from a run that was stopped\nnote: {NOTED}\n", err)
     assert json.loads(out)["rows"] == 400 * 2 * 4
     assert left(made) == ["out.csv"]
 
@@ -75,6 +76,7 @@ def test_a_scheduler_that_is_not_there_leaves_nothing(made: Path, capsys: pytest
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.splitlines() == [
-        "error: no Dask scheduler answers (tcp://127.0.0.1:1); check the address, and that the scheduler runs"
+        f"note: {NOTED}",  # before a row leaves
+        "error: no Dask scheduler answers (tcp://127.0.0.1:1); check the address, and that the scheduler runs",
     ]
     assert left(made) == []

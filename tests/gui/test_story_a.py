@@ -168,7 +168,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.pick_by_keys("attribute_table", "income", "Role", "sensitive")
     assert hands.window.session.plan.column("income").role == "sensitive"
 
-    hands.key(Qt.Key.Key_2, CTRL)
+    hands.key(Qt.Key.Key_3, CTRL)
     hands.idle()
     hands.tab_to("share_table")
     hands.pick_by_keys("share_table", "zip", "Action", "keep")
@@ -194,17 +194,23 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     assert hands.window.session.plan.guesses()
     hands.key(Qt.Key.Key_Return, CTRL)
     assert hands.window.session.plan.guesses() == ()
-    for page in ("protect", "preview"):
-        hands.key(Qt.Key.Key_Return, CTRL)
-        hands.idle()
-        assert hands.window.page.objectName() == f"page_{page}"
+    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.idle()
+    assert hands.window.page.objectName() == "page_ways"
+    hands.tab_to("way_rows_choose")
+    hands.key(Qt.Key.Key_Space)
+    hands.idle()
+    assert hands.window.page.objectName() == "page_protect"
+    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.idle()
+    assert hands.window.page.objectName() == "page_preview"
     hands.tab_to("another_draw")
     hands.key(Qt.Key.Key_Space)
     hands.idle()
     hands.tab_to("preview_column")
     hands.key(Qt.Key.Key_Down)
     hands.idle()
-    hands.key(Qt.Key.Key_7, CTRL)
+    hands.key(Qt.Key.Key_8, CTRL)
     hands.idle()
     target = tmp_path / "by-keys.csv"
     hands.tab_to("release_target")

@@ -21,7 +21,7 @@ def beside(window, table: str, card: str) -> bool:
 def test_the_cards_stand_where_there_is_room(people, qtbot, press, idle, width, expected):
     people.resize(width, 1000)
     qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail") is expected)
-    press(people, "data_onward")
+    press(people, "rail_protect")
     idle(people)
     qtbot.waitUntil(lambda: beside(people, "share_table", "share_detail") is expected)
     assert people.findChild(QWidget, "share_becoming").isVisible()
@@ -37,7 +37,7 @@ def test_turning_narrow_again_gives_the_table_its_width_back(people, qtbot):
 
 def test_the_example_names_the_value_and_its_chances(people, qtbot, press, idle):
     people.resize(1920, 1000)
-    press(people, "data_onward")
+    press(people, "rail_protect")
     idle(people)
     picture = people.findChild(QWidget, "share_becoming")
     assert picture.accessibleName().startswith("What 45 can become: itself in ")

@@ -101,7 +101,7 @@ def test_a_table_that_is_opened_again_shows_what_was_released_of_it(people, qtbo
     people.show_page("release")
     idle(people)
     assert not people.findChild(QWidget, "released_1")
-    assert highlighted(people) == ["release_now"]
+    assert highlighted(people) == ["release_to_ways"]  # most of iris would be noise
     people.open("sample:people")
     idle(people)
     people.show_page("release")

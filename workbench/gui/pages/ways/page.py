@@ -185,7 +185,7 @@ class WaysPage(RunPage):
     def _finish(self, result: CurveResult) -> None:
         self._tried = self._trying, result
         self.refresh()
-        QTimer.singleShot(SETTLED_MS, self._scroll_to_trial)
+        QTimer.singleShot(SETTLED_MS, self, self._scroll_to_trial)
 
     def _scroll_to_trial(self) -> None:
         bar = self._scrolled.verticalScrollBar()
