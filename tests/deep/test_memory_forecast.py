@@ -37,7 +37,7 @@ def test_each_phase_grows_with_what_it_holds() -> None:
     assert predict(plan(accountant="pld"), features(8), 1000).beside > small.beside
     held = small.beside + small.model + small.data
     step = max(small.batch + small.backward, small.step)
-    assert small.peak == held + max(small.reading, step) + min(small.reading, step) // 2, "half is not given back"
+    assert small.peak == held + max(small.reading, step + min(small.reading, step) // 2), "half is not given back"
     assert small.libraries == 0, "torch is loaded here"
 
 

@@ -73,7 +73,7 @@ class MemoryForecast:
     def peak(self) -> int:
         """The most bytes of the run in use at once, the libraries not counted."""
         kept = int(_UNRETURNED * max(0, min(self.reading, self.in_a_step)))
-        return self.between_steps + max(self.reading, self.preparing, self.in_a_step) + kept
+        return self.between_steps + max(self.reading, self.preparing, self.in_a_step + kept)
 
     @property
     def between_steps(self) -> int:

@@ -45,7 +45,7 @@ WIDTHS = {
     MODEL: 142,
     WAY: 158,
     EPSILON: 86,
-    FIGURE: 134,
+    FIGURE: 148,
     REPEATS: 84,
     DATASET: 76,
     TIME: 122,
