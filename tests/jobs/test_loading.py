@@ -23,6 +23,12 @@ def test_the_collector_rests_while_a_module_loads_and_wakes_after_it(tmp_path, m
     assert gc.get_freeze_count() > frozen
 
 
+def test_what_is_loaded_already_keeps_nothing_from_the_collector():
+    frozen = gc.get_freeze_count()
+    load("gc", "pytest")
+    assert gc.get_freeze_count() == frozen
+
+
 def test_a_load_that_fails_wakes_the_collector_too():
     with pytest.raises(ModuleNotFoundError):
         load("there_is_no_such_module")

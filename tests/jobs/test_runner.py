@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from unittest import mock
 
 import pytest
@@ -13,6 +14,10 @@ from workbench.params import CancelledError, InputError
 from workbench.signals import Cancelled, Event, Failed, Finished, Memory, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Terminal
+
+
+class Rows:
+    """What a job works on."""
 
 
 def raising(error: BaseException) -> Job[None]:
@@ -179,3 +184,16 @@ def test_the_layer_imports_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_a_job_worked_on_goes_though_its_run_is_kept() -> None:
+    def job() -> tuple[Job[None], weakref.ref[Rows]]:
+        rows = Rows()
+        return Job("work on rows", lambda emit, cancel: emit(Notice("info", type(rows).__name__))), weakref.ref(rows)
+
+    made, rows = job()
+    run = start(made)
+    del made
+    assert run.wait(60)
+    run.poll()  # joins the thread
+    assert rows() is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import sys
 import threading
 
 from workbench.signals.cancel import CancelToken
@@ -19,6 +20,8 @@ _LOADING = threading.Lock()
 def load(*modules: str, cancel: CancelToken | None = None) -> None:
     """Import ``modules``; the collector is paused meanwhile, and ignores the loaded objects afterwards.
 
+    It then ignores everything else that is there, too, so that nothing is done where all of them are loaded already.
+
     Args:
         modules: full names.
         cancel: checked between two of them.
@@ -27,10 +30,14 @@ def load(*modules: str, cancel: CancelToken | None = None) -> None:
         CancelledError: a stop was requested.
     """
     with _LOADING:  # two loads at a time would re-enable the collector for each other
+        missing = [name for name in modules if name not in sys.modules]
+        if not missing:
+            return
+        gc.collect()  # what nobody needs any more would stay for ever
         was_on = gc.isenabled()
         gc.disable()
         try:
-            for name in modules:
+            for name in missing:
                 if cancel is not None:
                     cancel.check()
                 importlib.import_module(name)

@@ -36,7 +36,7 @@ class Run(Generic[R]):
     def __init__(self, job: Job[R], *, gauge_memory: bool = False) -> None:
         self.title = job.words
         self.terminal: Terminal | None = None
-        self._job = job
+        self._job: Job[R] | None = job
         self._cancel = CancelToken()
         self._mailbox = Mailbox()
         self._time_left = TimeLeft()
@@ -77,7 +77,9 @@ class Run(Generic[R]):
             self._mailbox.put(Failed(error))
 
     def _work(self) -> None:
-        self._mailbox.put(perform(self._job, self._emit, self._cancel))
+        job, self._job = self._job, None  # what it works on is not kept by who keeps this
+        assert job is not None
+        self._mailbox.put(perform(job, self._emit, self._cancel))
 
     def _emit(self, event: Event) -> None:
         if isinstance(event, Terminal):
