@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from console import call, say
 from environment import Environment
@@ -50,6 +51,18 @@ def passes(step: Step, environment: Environment, variables: Mapping[str, str]) -
     return done.returncode == 0
 
 
+@contextlib.contextmanager
+def collecting(environment: Environment, variables: Mapping[str, str]) -> Iterator[None]:
+    """Let pytest read the tests beside other work: it compiles and keeps each file, which both its processes need.
+
+    A fault that it finds is told of by the tests, which read the same files.
+    """
+    reading = [str(environment.python), "-m", "pytest", "--collect-only", "--quiet"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(reading, cwd=environment.root, env=variables, stdin=quiet, stdout=quiet, stderr=quiet):
+        yield
+
+
 def run(environment: Environment, pytest_arguments: Sequence[str]) -> int:
     """Run all of it, the tests in two processes; return 0 where nothing was found, else pytest's status or 1.
 
@@ -61,7 +74,8 @@ def run(environment: Environment, pytest_arguments: Sequence[str]) -> int:
     variables["PYTHONUTF8"] = "1"
     # The tests start hundreds of processes: what is compiled is kept, or each of them compiles the workbench again.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
-    failed = [step[0] for step in checks(environment) if not passes(step, environment, variables)]
+    with contextlib.nullcontext() if pytest_arguments else collecting(environment, variables):
+        failed = [step[0] for step in checks(environment) if not passes(step, environment, variables)]
     if failed:
         say(f"faults found by: {', '.join(failed)} (above); the tests follow all the same")
     tests = [str(environment.python), "-m", "pytest", *(pytest_arguments or WHOLE_SUITE)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import runpy
 import shutil
@@ -173,8 +174,15 @@ class TestVerification:
             self.variables = env
             return self.tests_status
 
+        @contextlib.contextmanager
+        def reading(arguments, **_):
+            self.lines.append(["reads", *arguments[1:]])
+            yield
+            self.lines.append(["has read"])
+
         monkeypatch.setattr(verification, "passes", passes)
         monkeypatch.setattr(verification, "call", call)
+        monkeypatch.setattr(verification.subprocess, "Popen", reading)
 
     @pytest.mark.usefixtures("ran")
     def test_pytest_comes_last_and_alone_gets_the_arguments(self):
@@ -193,6 +201,13 @@ class TestVerification:
     def test_the_whole_suite_runs_in_two_processes(self):
         assert verification.run(Environment(ROOT), []) == 0
         assert self.lines[-1][1:] == ["-m", "pytest", "-n", "2", "--dist", "loadscope"]
+
+    @pytest.mark.usefixtures("ran")
+    def test_what_both_processes_need_is_compiled_beside_the_checks(self):
+        assert verification.run(Environment(ROOT), []) == 0
+        assert self.lines[0] == ["reads", "-m", "pytest", "--collect-only", "--quiet"]
+        assert self.lines[-2] == ["has read"]
+        assert len(self.lines) == 6 + 3
 
     @pytest.mark.usefixtures("ran")
     @pytest.mark.parametrize(
