@@ -100,14 +100,14 @@ def test_every_page_has_a_name_of_its_own_and_a_help():
 LINES = [page.name for page in PAGES if not page.under]
 
 
-@pytest.mark.parametrize("position", range(len(LINES)))
-def test_every_line_of_the_rail_is_reached_by_ctrl_or_alt_and_its_number(window, qtbot, position):
-    window.show_page(LINES[position - 1])
-    modifiers = Qt.KeyboardModifier
-    modifier = modifiers.ControlModifier if position < 10 else modifiers.AltModifier
-    qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10), modifier)
-    assert window.page.objectName() == f"page_{LINES[position]}"
-    assert window.rail.buttons[LINES[position]].isChecked()
+def test_every_line_of_the_rail_is_reached_by_ctrl_or_alt_and_its_number(window, qtbot):
+    window.show_page(LINES[-1])
+    for position, line in enumerate(LINES):
+        modifiers = Qt.KeyboardModifier
+        modifier = modifiers.ControlModifier if position < 10 else modifiers.AltModifier
+        qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10), modifier)
+        assert window.page.objectName() == f"page_{line}"
+        assert window.rail.buttons[line].isChecked()
 
 
 def test_a_way_to_release_is_chosen_at_the_head_and_kept_by_the_line_of_release(people, press):

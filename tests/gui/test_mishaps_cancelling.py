@@ -224,7 +224,7 @@ def test_a_training_that_is_cancelled_in_its_last_steps_tells_what_came_of_it(
 @pytest.fixture
 def ready(window, tmp_path, idle, qtbot):
     """The Release page of a table that takes a while to draw and to write."""
-    big = big_table(tmp_path / "in.csv")
+    big = big_table(tmp_path / "in.csv", 60_000)
     window.open(str(big))
     idle(window)
     session = window.session

@@ -79,7 +79,7 @@ def _stairs_moment(eps: float, gamma: float, power: int) -> float:
 
 
 def _mean_at_upper_end(inputs: Inputs) -> float:
-    cells = Cells.line(inputs["L"], inputs["U"], 4001)
+    cells = Cells.line(inputs["L"], inputs["U"], 2001)
     known = error_profile(BOUNDED_LAPLACE.build(cells, inputs["eps"]), cells)
     return float(known.bias[-1] + inputs["U"])
 
@@ -93,7 +93,7 @@ def _warner_estimate(inputs: Inputs) -> float:
     return made.frequencies["yes"].estimate
 
 
-LINE = Cells.line(-1, 1, 4001)
+LINE = Cells.line(-1, 1, 2001)
 
 
 def _straight_variances(table: MechanismTable) -> np.ndarray:
@@ -114,7 +114,7 @@ def _hybrid_worst(inputs: Inputs) -> float:
 
 
 def _duchi_in_the_middle(inputs: Inputs) -> float:
-    return float(_straight_variances(DUCHI.build(LINE, inputs["eps"]))[2000])
+    return float(_straight_variances(DUCHI.build(LINE, inputs["eps"]))[1000])
 
 
 def _least_size_where_oue_wins(inputs: Inputs) -> float:
