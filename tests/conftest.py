@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -50,6 +51,9 @@ SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 NUMBERS = itertools.count()
 """Of the folders of tests."""
 
+# What is made while the tests are read stays: to look through all of it for what can be thrown away takes seconds.
+gc.disable()
+
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
 
 
@@ -61,6 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.nodeid.removeprefix("tests/")
         if place in listed or place.partition("::")[0] in listed:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Let Python collect again what the tests leave behind, and nothing older."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -116,7 +116,7 @@ class Cluster:
             return client.run_on_scheduler(_tasks), held
 
         with Client(self.address, set_as_default=False) as client:
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + LONG
             while not nothing() and time.monotonic() < deadline:
                 time.sleep(0.05)
             return counted()

@@ -85,7 +85,7 @@ def test_while_the_calculator_is_at_its_far_end(window, press, qtbot, end):
     former = window.page._exact
     qtbot.keyClick(window.page.sliders["rows"].slider, Qt.Key.Key_PageDown)
     assert former.stopping or not former.running
-    assert former.wait(10)
+    assert former.wait(PATIENCE / 1000)
     qtbot.waitUntil(lambda: window.page._exact is not former and window.page._exact.running, timeout=PATIENCE)
     began = time.monotonic()
     end(window)
