@@ -13,7 +13,7 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
 from workbench.sanitize.calibrated import protected_column
 from workbench.sanitize.estimates.pair import estimate_pair, pair_refusal
-from workbench.sanitize.estimates.pairs import NoisyColumn, estimate_correlation
+from workbench.sanitize.estimates.pairs import NoisyColumn, _coupled, _Pair, _Side, estimate_correlation
 from workbench.sanitize.estimates.two_way import MOST_PAIRS, NamesColumn, PairChannel, estimate_two_way
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelledError, CancelToken
@@ -90,6 +90,51 @@ def test_a_table_with_two_answers_says_so_little_that_the_interval_says_it():
     found = estimate_correlation(NoisyColumn("a", grid, table, a), NoisyColumn("b", grid, table, b), 0.95)
     assert found.low <= float(np.corrcoef(rows.T)[0, 1]) <= found.high
     assert found.method == "ratio of nearly unbiased estimates"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_equal_columns_are_not_hidden_where_hardly_a_row_was_changed(sign):
+    """Some of these releases make figures that no table has."""
+    grid = Cells.line(0, 1, 21)
+    table = GRR.build(grid, 10.0)
+    chances = table.probabilities()
+    random, missed, wide = np.random.default_rng(8), 0, []
+    rows = random.integers(0, 21, 900)
+    for _ in range(30):
+        a, b = (answers_of(chances, held, random) for held in (rows, rows if sign > 0 else 20 - rows))
+        found = estimate_correlation(NoisyColumn("a", grid, table, a), NoisyColumn("b", grid, table, b), 0.95)
+        missed += not found.low <= sign <= found.high
+        wide.append(found.high - found.low)
+    assert stats.binom.sf(missed - 1, 30, 0.05) > FALSE_ALARM
+    assert max(wide) < 0.1
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_the_noise_that_is_foreseen_is_that_of_releases(rising):
+    grid = Cells.line(0, 1, 9)
+    table = STAIRCASE.build(grid, 3.0)
+    random = np.random.default_rng(9)
+    rows = random.integers(0, 9, 200_000)
+    held = (rows, rows if rising else 8 - rows)
+    columns = [
+        NoisyColumn(n, grid, table, answers_of(table.probabilities(), x, random))
+        for n, x in zip("ab", held, strict=True)
+    ]
+    sides = [_Side.of(column, 0.95, CancelToken()) for column in columns]
+    pair = _Pair(*columns, *sides, 0.95, CancelToken())
+    found = pair._noise_foreseen(rising=rising)
+    np.testing.assert_allclose(found, pair._noise, atol=0.03 * float(pair._noise.max()))
+
+
+def test_shares_are_coupled_in_order_and_a_missing_value_stays_last():
+    first, second = np.array([0.5, 0.3, 0.2]), np.array([0.25, 0.5, 0.25])
+    for rising, wanted in (
+        (True, {(0, 0): 0.25, (0, 1): 0.25, (1, 1): 0.25, (1, 2): 0.05, (2, 2): 0.2}),
+        (False, {(0, 1): 0.5, (1, 0): 0.25, (1, 2): 0.05, (2, 2): 0.2}),
+    ):
+        x, y, shares = _coupled(first, second, 2, rising=rising)
+        found = {(int(i), int(j)): float(share) for i, j, share in zip(x, y, shares, strict=True)}
+        assert found == pytest.approx(wanted)
 
 
 def test_a_pair_of_tables_is_their_kronecker_product():

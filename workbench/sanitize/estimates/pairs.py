@@ -11,6 +11,12 @@ enter to second order only, which is corrected for; λ is known only so far, and
 may be (±2 standard errors). Where a table has no unbiased estimator, the largest difference of (P g)(x)·(Q h)(y) from
 what is wanted, over all x and y, is allowed for as in ``interval``. The standard errors are those of the sample: they
 hold the spread of the rows, too, so the interval also covers the population that the rows are a sample of.
+
+Where little noise meets columns that are nearly equal, the sample shows too few changed rows to tell how far noise
+reaches: the figures can be those of no table (a covariance above σ_a·σ_b), and no ρ would be held. So for ρ beyond
+±0.9 the noise is foreseen as well, from the public tables and the likely shares of two columns that rise, or fall,
+together as much as these allow; the larger of both errors counts. Where still no ρ is held, the interval is the whole
+of −1 to 1.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,6 +45,9 @@ HIDDEN = 1.6
 """Length of an interval of a correlation, of 2, from which it is said to be hidden by the noise."""
 
 RATIO, NEARLY = "ratio of unbiased estimates", "ratio of nearly unbiased estimates"
+
+_FORESEEN_FROM = 0.9
+"""Correlations from which, to both sides, the noise is foreseen as well."""
 
 _RATIOS = 40  # correlations tried on each side before the ends are bisected
 _HALVINGS = 30
@@ -132,6 +142,9 @@ class _Side:
     """What one column's table offers.
 
     Attributes:
+        likely: (m,) the likeliest shares of the cells.
+        values: how many of these have a value.
+        products: (3, 3, m) expected products of two of the estimators, for each cell.
         per_answer: (3, k) estimators of having a value, of x and of x², x in half-ranges from a centre near the mean.
         expected: (3, m) their expectations.
         wanted: (3, m) what they should be.
@@ -139,6 +152,9 @@ class _Side:
         spread: likely variance of x.
     """
 
+    likely: Floats
+    values: int
+    products: Floats
     per_answer: Floats
     expected: Floats
     wanted: Floats
@@ -163,8 +179,13 @@ class _Side:
         wanted = np.stack([has_value, x, x**2])
         linears = [_estimator(functionals, row) for row in wanted]
         spread = max(float(found.frequencies @ wanted[2]) / there, _LEAST_VARIANCE)
+        per_answer = np.stack([linear.values for linear, _ in linears])
+        products = [[channel.forward(one * other) for other in per_answer] for one in per_answer]
         return cls(
-            np.stack([linear.values for linear, _ in linears]),
+            found.frequencies,
+            cells.size,
+            np.array(products),
+            per_answer,
             np.stack([linear.expected for linear, _ in linears]),
             wanted,
             all(exact for _, exact in linears),
@@ -209,28 +230,32 @@ class _Pair:
         )
         self._moments = moments
         self._scale = math.sqrt(a.spread / b.spread)
+        self._foreseen = {rising: self._noise_foreseen(rising=rising) for rising in (True, False)}
 
     def correlation(self) -> Correlation:
         """Return the estimate and the hull of what is admitted."""
-        cov, va, vb = (self._figure(w) for w in (self._weights_cov(), self._weights_a(), self._weights_b()))
+        cov, va, vb = (self._figure(w) for w in (self._weights_cov, self._weights_a, self._weights_b))
         likely = math.sqrt(self._a.spread * self._b.spread) * self._there
-        point = float(np.clip(cov / max(likely, _LEAST_VARIANCE), -1.0, 1.0))
+        own = cov - self._of_means(_X, _Y) * float(self._moments[_ONE])  # of these rows, as the likely deviations are
+        point = float(np.clip(own / max(likely, _LEAST_VARIANCE), -1.0, 1.0))
         ratios = self._ratios(va, vb)
 
         def admits(ratio: float) -> bool:
             self._cancel.check()
             return any(self._admits(ratio, scale) for scale in ratios)
 
-        low, high = _hull(admits, point)
+        # Between two of the correlations that are tried there can be all that are admitted.
+        middles = [float(np.clip(2 * cov / d, -1.0, 1.0)) for d in (va / s + s * vb for s in ratios) if d > 0]
+        low, high = _hull(admits, point, middles)
         hidden = high - low >= HIDDEN
-        allowed = 0.0 if self._exact else min(self._bias(self._weights_cov()) / max(likely, _LEAST_VARIANCE), 2.0)
+        allowed = 0.0 if self._exact else min(self._bias(self._weights_cov) / max(likely, _LEAST_VARIANCE), 2.0)
         method = RATIO if self._exact else NEARLY
         return Correlation(self._names, point, low, high, True, allowed, hidden, method)
 
     def _ratios(self, va: float, vb: float) -> tuple[float, ...]:
         """Return what σ_a/σ_b may be: the likely one and two standard errors (of its logarithm) to both sides."""
         unclear = 0.0
-        for weights, value in ((self._weights_a(), va), (self._weights_b(), vb)):
+        for weights, value in ((self._weights_a, va), (self._weights_b, vb)):
             error = self._error(weights) + self._bias(weights)
             unclear += (error / max(value, error, _LEAST_VARIANCE)) ** 2 / 4
         reach = min(2 * math.sqrt(unclear), _MOST_UNCLEAR)
@@ -238,8 +263,10 @@ class _Pair:
         return centre, centre * math.exp(-reach), centre * math.exp(reach)
 
     def _admits(self, ratio: float, scale: float) -> bool:
-        weights = self._weights_cov() - ratio / 2 * (self._weights_a() / scale + scale * self._weights_b())
+        weights = self._weights_cov - ratio / 2 * (self._weights_a / scale + scale * self._weights_b)
         error, bias = self._error(weights), self._bias(weights)
+        if abs(ratio) >= _FORESEEN_FROM:
+            error = max(error, self._error(weights, self._foreseen[ratio > 0]))
         if error <= 0:
             return abs(self._figure(weights)) <= bias + 1e-12
         return abs(self._figure(weights)) <= error * folded_quantile(bias / error, self._alpha)
@@ -249,9 +276,23 @@ class _Pair:
     def _figure(self, weights: Floats) -> float:
         return float(weights @ self._moments)
 
-    def _error(self, weights: Floats) -> float:
-        """Return the standard error of a weighted sum of the moments."""
-        return math.sqrt(max(float(weights @ self._noise @ weights), 0.0) / self._rows)
+    def _error(self, weights: Floats, noise: Floats | None = None) -> float:
+        """Return the standard error of a weighted sum of the moments, by default as the sample shows it."""
+        noise = self._noise if noise is None else noise
+        return math.sqrt(max(float(weights @ noise @ weights), 0.0) / self._rows)
+
+    def _noise_foreseen(self, *, rising: bool) -> Floats:
+        """Return the covariances (6, 6) of the terms of one row, worked out from the tables alone.
+
+        The two columns are taken to rise together as much as their likely shares allow, or one to fall.
+        """
+        a, b = self._a, self._b
+        first, second, shares = _coupled(a.likely, b.likely, b.values, rising=rising)
+        s, t = (np.array(side) for side in zip(*_TERMS, strict=True))
+        means = (a.expected[s][:, first] * b.expected[t][:, second]) @ shares
+        products = a.products[s[:, None], s][..., first] * b.products[t[:, None], t][..., second]
+        covariances: Floats = products @ shares - np.outer(means, means)
+        return covariances
 
     def _bias(self, weights: Floats) -> float:
         """Return the largest difference from what is wanted, over all pairs of values."""
@@ -270,25 +311,29 @@ class _Pair:
             most = max(most, float(np.abs(off).max()))
         return most
 
+    @cached_property
     def _weights_cov(self) -> Floats:
-        """Return the weights of Σ (x − mean)(y − mean)."""
+        """Return the weights of Σ (x − mean)(y − mean), less what the noise of both means takes from it."""
         x, y = self._means
-        return np.array([x * y, -y, -x, 1.0, 0.0, 0.0])
+        return np.array([x * y + self._of_means(_X, _Y), -y, -x, 1.0, 0.0, 0.0])
 
+    @cached_property
     def _weights_a(self) -> Floats:
         """Return the weights of Σ (x − mean)², less what the noise of the mean takes from it."""
         x, _ = self._means
-        return np.array([x**2 + self._of_mean(_X, x), -2 * x, 0.0, 0.0, 1.0, 0.0])
+        return np.array([x**2 + self._of_means(_X, _X), -2 * x, 0.0, 0.0, 1.0, 0.0])
 
+    @cached_property
     def _weights_b(self) -> Floats:
         _, y = self._means
-        return np.array([y**2 + self._of_mean(_Y, y), 0.0, -2 * y, 0.0, 0.0, 1.0])
+        return np.array([y**2 + self._of_means(_Y, _Y), 0.0, -2 * y, 0.0, 0.0, 1.0])
 
-    def _of_mean(self, which: int, mean: float) -> float:
-        """Return the variance of the noise in a mean."""
-        weights = np.zeros(len(_TERMS))
-        weights[which], weights[_ONE] = 1.0, -mean
-        return (self._error(weights) / self._there) ** 2
+    def _of_means(self, one: int, other: int) -> float:
+        """Return the covariance of the noise in two means (of one and the same: its variance)."""
+        weights = np.zeros((2, len(_TERMS)))
+        for line, which in enumerate((one, other)):
+            weights[line, which], weights[line, _ONE] = 1.0, -self._means[which - _X]
+        return float(weights[0] @ self._noise @ weights[1]) / self._rows / self._there**2
 
 
 _TERMS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2))
@@ -297,12 +342,40 @@ _TERMS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2))
 _ONE, _X, _Y = 0, 1, 2
 
 
-def _hull(admits: Callable[[float], bool], point: float) -> tuple[float, float]:
-    """Return the least and the greatest correlation that is admitted, ``point`` included."""
-    tried = np.linspace(-1.0, 1.0, 2 * _RATIOS + 1)
+def _coupled(
+    first: Floats, second: Floats, values: int, *, rising: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Return pairs of cells (p,), (p,) and their shares (p,): of two columns that rise together, or one of which falls.
+
+    Args:
+        first: (m,) shares of the cells of one column.
+        second: (l,) shares of the other's.
+        values: how many cells of the other have a value; one without stays last.
+        rising: whether the other rises with the first.
+    """
+    order = np.arange(len(second))
+    if not rising:
+        order[:values] = order[:values][::-1]
+    ends, others = (np.cumsum(part) / part.sum() for part in (first, second[order]))
+    ends[-1] = others[-1] = 1.0  # sums are rounded
+    steps = np.unique(np.minimum(np.concatenate([ends, others]), 1.0))
+    shares = np.diff(steps, prepend=0.0)
+    middles = steps - shares / 2
+    return np.searchsorted(ends, middles), order[np.searchsorted(others, middles)], shares
+
+
+def _hull(admits: Callable[[float], bool], point: float, middles: list[float]) -> tuple[float, float]:
+    """Return the least and the greatest correlation that is admitted, ``point`` included.
+
+    Args:
+        admits: whether a correlation is.
+        point: the estimate.
+        middles: correlations to try beside those that are evenly spread.
+    """
+    tried = np.array([*np.linspace(-1.0, 1.0, 2 * _RATIOS + 1), *middles])
     inside = [float(r) for r in tried if admits(float(r))]
     if not inside and not admits(point):
-        return -1.0, 1.0  # the moments are those of no table: the noise is all that there is
+        return -1.0, 1.0  # the moments are those of no table
     low, high = min([point, *inside]), max([point, *inside])
     step = 1.0 / _RATIOS
     return _end(admits, low, max(low - step, -1.0)), _end(admits, high, min(high + step, 1.0))
