@@ -113,6 +113,17 @@ def test_a_class_that_a_network_for_images_does_not_have_is_refused() -> None:
         engine(torch.zeros(2, 1, 8, 8), torch.tensor([0, 3]), measure=False)
 
 
+@pytest.mark.parametrize("made", [lambda: network(2), lambda: network(3), lambda: nn.Sequential(nn.Linear(6, 2))])
+def test_a_class_that_was_changed_after_the_table_was_looked_at_is_refused(made: object) -> None:
+    """A class of 7 would count as 13 rows of class 1 at once."""
+    engine = engine_for(made(), 1.0, 64)  # type: ignore[operator]
+    x, y = torch.zeros(5, 6), torch.zeros(5, dtype=torch.int64)
+    engine(x, y)
+    y[3] = 7
+    with pytest.raises(IndexError, match="does not have"):
+        engine(x, y)
+
+
 def test_where_nothing_can_be_kept_it_is_compiled_all_the_same() -> None:
     code = (
         "import numpy as np, numba.core.caching as caching\n"

@@ -109,6 +109,12 @@ def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype: type) -> No
     assert not np.array_equal(out, values)
 
 
+@pytest.mark.parametrize("length", [0, 9, 11, 10**6])
+def test_noise_is_added_to_as_many_numbers_as_there_are(length: int) -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        GaussianNoise(2.0, SeededEntropy(6)).add_to(np.zeros(10), np.zeros(length))
+
+
 FARTHEST = (2**52 - 1) << 11
 """The word of the last place of layer 0, which is in the tail; its negative is that of the other side."""
 

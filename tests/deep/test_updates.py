@@ -34,6 +34,12 @@ def test_an_update_is_that_of_torch(name: str) -> None:
     torch.testing.assert_close(ours, theirs.detach(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("length", [2, 11])
+def test_a_gradient_of_another_length_is_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="another length"):
+        Sgd(0.1)(torch.zeros(10), torch.zeros(length))
+
+
 @pytest.mark.parametrize("name", REFERENCES)
 def test_a_restored_update_goes_on_as_if_nothing_had_happened(name: str) -> None:
     made, _ = REFERENCES[name]

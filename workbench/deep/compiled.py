@@ -1,15 +1,19 @@
-"""Loops that are compiled when they are first called, and kept on disk beside the source as Python keeps its own code.
+"""Loops that are compiled when they are first called, and kept on disk (:mod:`workbench.deep.kept_code`).
 
 On small networks most of a step's time goes into starting operations; a loop that does ten of them starts once.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+
+from workbench.deep.kept_code import KeptCode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,11 +43,10 @@ def as_written(function: Function) -> Function:
 
 def _kept(function: Function, **options: Any) -> Function:
     """Compile ``function`` and keep what is compiled; where there is no folder for it, compile it at every start."""
-    try:
-        compiled: Function = numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        compiled = numba.njit(**options)(function)
-    return compiled
+    compiled: Any = numba.njit(**options)(function)
+    with contextlib.suppress(RuntimeError):
+        compiled._cache = KeptCode(cast("FunctionType", function), options)
+    return cast("Function", compiled)
 
 
 def within(function: Function) -> Function:

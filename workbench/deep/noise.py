@@ -137,6 +137,9 @@ class GaussianNoise:
         """Write (values + noise)/over into ``out``, with as many numbers of :meth:`draw` as ``values`` (P,) has.
 
         The sum and its part are in double precision, and rounded once to that of ``out``.
+
+        Raises:
+            ValueError: ``out`` does not have the length of ``values``.
         """
         start, end = self._used, self._used + len(values)
         if end > _BLOCK or os.getpid() != self._process:
@@ -149,6 +152,8 @@ class GaussianNoise:
 
 @as_written
 def _added(values: NDArray[Any], drawn: NDArray[np.float64], times: float, out: NDArray[Any]) -> None:
-    """Write (values + drawn)·times into ``out``."""
+    """Write (values + drawn)·times into ``out``; all three have one length."""
+    if not len(values) == len(drawn) == len(out):
+        raise ValueError("values and what is to be written have different lengths")
     for i in range(len(out)):
         out[i] = (values[i] + drawn[i]) * times

@@ -64,11 +64,17 @@ def activate(h: Floats, relu: bool, squares: Floats) -> None:
 def slopes_of_two(
     h: Floats, classes: Whole, weight: Floats, bias: Floats, odds: Floats, slopes: Floats, lost: float, squares: Floats
 ) -> None:
-    """Make m·D and c of the last layer, (2, d) and (2,), for two classes, and finish its squares."""
+    """Make m·D and c of the last layer, (2, d) and (2,), for two classes, and finish its squares.
+
+    Raises:
+        IndexError: a class is neither of the two.
+    """
     shift, missing = bias[1] - bias[0], np.float32(lost)
     low, high = weight[0], weight[1]
     for i in range(len(h)):
         row = h[i]
+        if classes[i] > 1:
+            raise IndexError("a class that the network does not have")
         gap = shift
         for j in range(len(row)):
             gap += row[j] * (high[j] - low[j])
@@ -203,7 +209,7 @@ def logistic(
     m·D and the squared norms (b,) are kept for whoever reports on the batch.
 
     Raises:
-        IndexError: a row is not in the table.
+        IndexError: a row is not in the table, or a class is neither of the two.
     """
     zero, one = of_weight[0], of_weight[1]
     low, high = weight[0], weight[1]
@@ -217,6 +223,8 @@ def logistic(
         if row < 0 or row >= len(x):
             raise IndexError("a row that the table does not have")
         given, class_ = x[row], y[row]
+        if class_ > 1:
+            raise IndexError("a class that the network does not have")
         gap, square = shift, _ONE
         for j in range(len(given)):
             gap += given[j] * (high[j] - low[j])

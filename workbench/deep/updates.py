@@ -25,7 +25,13 @@ _FEW = 4
 
 @loops
 def _descend(parameters: NDArray[np.float32], gradient: NDArray[np.float32], lr: float) -> None:
-    """Take lr times the gradient from the parameters."""
+    """Take lr times the gradient from the parameters.
+
+    Raises:
+        ValueError: there are not as many of both.
+    """
+    if len(gradient) != len(parameters):
+        raise ValueError("a gradient of another length than the parameters")
     rate = np.float32(lr)
     for i in range(len(parameters)):
         parameters[i] -= rate * gradient[i]
