@@ -54,7 +54,7 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     qtbot.waitUntil(raise_cap.isVisible, timeout=PATIENCE)
     assert not window.findChild(QPushButton, "train_start").isEnabled()
     note = window.page.findChild(QWidget, "note_train").accessibleName().replace("\u00a0", " ")
-    assert "needs delta = 1e-05 of which 0 remain" in note
+    assert "needs δ = 1e-5 of which 0 remain" in note
     assert "raise the cap of δ on the Ledger page" in note
     press(window, "train_raise_cap")
     idle(window)

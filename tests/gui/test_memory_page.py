@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 from workbench.cli.main import main as command
 from workbench.gui.pages.memory import page as memory_page
 from workbench.params import ParameterError
+from workbench.render.curve import settings_ticks
 from workbench.signals.cancel import CancelToken
 
 
@@ -191,3 +192,17 @@ def test_without_data_there_is_nowhere_to_take_a_batch(found):
     assert onward.text().startswith("Take this batch")
     assert not onward.isEnabled()
     assert "Open a table" in onward.toolTip()
+
+
+def test_in_a_wide_window_the_table_beside_the_chart_hides_no_phase(found, qtbot):
+    window = found.window()
+    window.resize(2560, 1440)
+    table, plot = found.found.table, found.found.plot
+    qtbot.waitUntil(lambda: table.isVisible() and plot.isVisible() and plot.width() > table.width())
+    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+    header = table.horizontalHeader()
+    cut = [at for at in range(header.count()) if header.sectionSize(at) < header.sectionSizeHint(at)]
+    assert not cut, "no heading is cut"
+    assert window.minimumSizeHint().width() <= 1280, "and the window can be made small again"
+    told = [text for _, text in settings_ticks(found.found.figure)]
+    assert told == ["32", "64", "128"], "the batches that were asked for"

@@ -209,7 +209,7 @@ def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle
     qtbot.waitUntil(refusal.isVisible, timeout=PATIENCE)
     assert not (tmp_path / "two.csv").exists()
     assert statuses() == ["charged"]
-    assert "costs epsilon = 1 but only 0 remain" in refusal.text()
+    assert "costs ε = 1 but only 0 remain" in refusal.text()
     assert other.isVisible()
     assert people.isVisible()
     other.session.may_leave = lambda then: True

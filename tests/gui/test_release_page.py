@@ -262,7 +262,7 @@ def test_the_ledger_refuses_what_was_spent_meanwhile(ready, target, press, answe
     press(ready, "release_now")
     qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
     idle(ready)
-    assert "costs epsilon = 1 but only 0.25 remain" in text(ready, "release_refusal")
+    assert "costs ε = 1 but only 0.25 remain" in text(ready, "release_refusal")
     assert ready.session.account.remaining == Decimal("0.25")
     assert not target.exists()
     assert spent() == []

@@ -140,7 +140,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     assert again.text("budget_figure") == "0.8"
     release(again, "yes")
     again.until(lambda: again.sees("release_refusal"))
-    assert "costs epsilon = 1.2 but only 0.8 remain" in again.text("release_refusal")
+    assert "costs ε = 1.2 but only 0.8 remain" in again.text("release_refusal")
     assert not refused.exists()
     assert {status for status, _ in ledger()} <= {"charged", "refused"}
     assert again.text("budget_figure") == "0.8"

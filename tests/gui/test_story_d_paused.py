@@ -102,8 +102,12 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     press(window, "train_pause")
     qtbot.waitUntil(lambda: not window.page.running, timeout=PATIENT)
     idle(window)
-    assert said(window, "train_outcome").startswith("Paused after")
+    assert said(window, "train_outcome").startswith("Paused. It can go on from step")
     assert "stays reserved for it" in said(window, "train_outcome")
+    assert window.page.primary.objectName() == "train_resume", "nothing else can be done now"
+    assert window.findChild(QWidget, "note_train").accessibleName().startswith("The paused run holds this ε")
+    assert not window.findChild(QWidget, "train_raise_cap").isVisible()
+    assert not window.findChild(QLabel, "budget_warning").isVisible(), "the run that is paused is not refused"
     (release,) = releases()
     assert release.status == "reserved"
     (folder,) = runs_folder().iterdir()

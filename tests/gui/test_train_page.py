@@ -234,7 +234,7 @@ def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press,
     network(train, qtbot, press, tmp_path, epochs="3000")
     start(train, qtbot, press)
     qtbot.waitUntil(lambda: len(train.page.going.accuracy.points) > 0)
-    assert "Cancelling does not give ε back" in train.findChild(QWidget, "note_train").accessibleName()
+    assert "so cancelling gives no ε back" in train.findChild(QWidget, "note_train").accessibleName()
     press(train, "train_cancel")
     assert train.findChild(QWidget, "train_cancel").text() == "Cancelling…"
     told = train.findChild(QLabel, "train_outcome")
@@ -264,8 +264,10 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     idle(train)
     idle(train)
     account = train.session.account
-    retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap)))
     note = train.findChild(QWidget, "note_train")
+    assert note.accessibleName() == "Released and paid for. Another run would need a higher cap."
+    assert not train.findChild(QWidget, "train_raise_cap").isVisible(), "what is done is not refused"
+    retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap) / 2))
     qtbot.waitUntil(lambda: "raise the cap of ε on the Ledger page" in note.accessibleName())
     assert not train.findChild(QWidget, "train_start").isEnabled()
     press(train, "train_raise_cap")

@@ -50,7 +50,9 @@ def told(window, qtbot, words: str) -> str:
 
 
 def test_weights_are_chosen_checked_and_told_of(photos, press, idle, qtbot, weights) -> None:
-    assert told(photos, qtbot, "needs the public weights of VGG16").endswith("(--weights FILE).")
+    problem = told(photos, qtbot, "needs the public weights of VGG16")
+    assert problem.endswith("choose their file under “weights”: safetensors or a state dict of torch.")
+    assert "--" not in problem, "nobody has a command line here"
     press(photos, "train_vgg16_head_weights_choose")
     qtbot.waitUntil(lambda: photos.page.primary.isEnabled())
     checksum = hashlib.sha256(b"some bytes").hexdigest()

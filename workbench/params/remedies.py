@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 SAY = "say"
 DECLARE = "declare"
 STATE_OPTION = "state-option"
+GIVE = "give"
 ADD_VALUE = "add-value"
 LIST_VALUES = "list-values"
 REPLACE_INVALID = "replace-invalid"
@@ -88,6 +89,16 @@ def state_option(option: str, *values: str, condition: str = "", doing: str = ""
     text = f"{doing} with {flag}" if doing else f"say {flag}"
     about = {"option": option, "value": " or ".join(values).strip('"'), "condition": condition, "doing": doing}
     return Remedy(STATE_OPTION, f"{text} if {condition}" if condition else text, about)
+
+
+def give(what: str, text: str) -> Remedy:
+    """Give something that work cannot begin without: of the command line an option, of the window a field.
+
+    Args:
+        what: one word for it, the name of the option: ``weights``.
+        text: what to do, with the option as a person types it.
+    """
+    return Remedy(GIVE, text, {"what": what})
 
 
 def add_value() -> Remedy:

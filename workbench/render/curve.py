@@ -12,11 +12,14 @@ from PySide6.QtWidgets import QGraphicsPolygonItem
 
 from workbench.render.palette import BAND_OPACITY, STYLES, SeriesStyle, Theme
 from workbench.render.scaffold import EndLabel, Scaffold, Surroundings, line_pen, marker_path
-from workbench.render.ticks import linear_ticks, log_ticks
+from workbench.render.ticks import Tick, linear_ticks, log_ticks
 from workbench.render.values import Baseline, CurveFigure, Series
 
 X_MARGIN = 0.03
 """Room left and right of the points, as a share of the axis, so that no marker is cut."""
+
+MOST_SETTINGS = 12
+"""Settings of a parameter up to which each is written below the axis."""
 
 Y_MARGIN = 0.06
 LEAST_SPAN = 0.02
@@ -191,7 +194,15 @@ def _surroundings(figure: CurveFigure) -> Surroundings:
         badge=figure.badge,
         x_label=figure.x_label,
         y_label=figure.y_label,
-        x_ticks=log_ticks(*x_range(figure)),
+        x_ticks=settings_ticks(figure),
         y_ticks=linear_ticks(*y_range(figure)),
         labels=[*ends, *levels],
     )
+
+
+def settings_ticks(figure: CurveFigure) -> list[Tick]:
+    """Return the settings of a parameter that were tried, where they are few; else plain numbers around them."""
+    tried = sorted({x for series in figure.series for x in series.x})
+    if figure.against and len(tried) <= MOST_SETTINGS:
+        return [(x, f"{x:g}") for x in tried]
+    return log_ticks(*x_range(figure))

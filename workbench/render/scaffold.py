@@ -168,15 +168,22 @@ class Scaffold(QGraphicsItem):
             painter.drawLine(QLineF(plot.left(), y, plot.right(), y))
             box = QRectF(MARGIN, y - line / 2, plot.left() - GAP - MARGIN, line)
             self._text(painter, box, text, body, theme.muted, Qt.AlignmentFlag.AlignRight)
+        wide, free = QFontMetricsF(body).horizontalAdvance, 0.0
         for value, text in content.x_ticks:
             x = _crisp(self._to_x(value))
             painter.setPen(grid)
             painter.drawLine(QLineF(x, plot.bottom(), x, plot.bottom() + 5))
+            if x - wide(text) / 2 < free:  # in a narrow picture some ticks go without their figure
+                continue
+            free = x + wide(text) / 2 + GAP / 2
             box = QRectF(x - 40, plot.bottom() + GAP, 80, line)
             self._text(painter, box, text, body, theme.muted, Qt.AlignmentFlag.AlignHCenter)
         painter.setPen(grid)
         painter.drawLine(QLineF(plot.left(), _crisp(plot.bottom()), plot.right(), _crisp(plot.bottom())))
-        box = QRectF(plot.left(), plot.bottom() + 1.5 * GAP + line, plot.width(), line)
+        # Below the middle of the axis; beyond its ends where the words are longer than it is.
+        room = max(plot.width(), min(wide(content.x_label) + 1, self._size.width() - 2 * MARGIN))
+        begin = max(MARGIN, min(plot.center().x() - room / 2, self._size.width() - MARGIN - room))
+        box = QRectF(begin, plot.bottom() + 1.5 * GAP + line, room, line)
         self._text(painter, box, content.x_label, body, theme.muted, Qt.AlignmentFlag.AlignHCenter)
         box = QRectF(MARGIN, plot.top() - GAP - line, self._size.width() - 2 * MARGIN, line)
         self._text(painter, box, content.y_label, body, theme.muted)

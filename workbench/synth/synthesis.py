@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from workbench.params import ParameterError
+from workbench.params.remedies import give
 from workbench.privacy.central import CentralNoise
 from workbench.privacy.entropy import Entropy
 from workbench.signals import Progress
@@ -154,7 +155,7 @@ def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthes
         if synthesiser.needs_target:
             raise ParameterError(
                 f"{synthesiser.name} measures every column with the target, and none is named",
-                mend='name it by --target, or by role = "target" in the plan, or choose mst',
+                mend=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),
             )
         return None
     if target not in names:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.deep.networks.images import as_image, begun, image_shape
 from workbench.deep.networks.network import Network
 from workbench.params import InputError, ParameterError
+from workbench.params.remedies import give
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -65,7 +66,7 @@ class VggHead(Network):
         if options["weights"] is None:
             raise ParameterError(
                 f"the network {self.name!r} needs the public weights of VGG16",
-                mend="name their file, safetensors or a state dict of torch (--weights FILE)",
+                mend=give("weights", "name their file, safetensors or a state dict of torch (--weights FILE)"),
                 field="weights",
             )
         return self.with_weights(options["weights"], options["weights_sha256"], int(options["reduction"]))
@@ -86,7 +87,7 @@ class VggHead(Network):
         if weights is None:
             raise InputError(
                 f"the network {self.name!r} needs the public weights that it was trained on",
-                mend="give --weights FILE; its SHA-256 is on the card",
+                mend=give("weights of the card", "give --weights FILE; its SHA-256 is on the card"),
             )
         if not isinstance(told, dict) or str(told.get("reduction")) not in REDUCTIONS:
             raise ParameterError("the card does not tell of the frozen part", mend="give the folder as it was released")

@@ -110,7 +110,7 @@ class BudgetGauge(Card):
             self._facts.show_line("reserved", "reserved, running", reserved, tip=in_full(account.reserved))
         else:
             self._facts.hide_line("reserved")
-        if cost is None:
+        if cost is None or (account.reserved and after < 0):
             self._facts.hide_line("left")
         elif after >= 0:
             self._facts.show_line("left", "left after this plan", at_least(after), tip=in_full(after))
@@ -129,7 +129,7 @@ class BudgetGauge(Card):
                 ),
             )
         )
-        if not fits:
+        if not fits and not account.reserved:  # who follows a run is not to read that something else is refused
             needs, left = at_most(cost or Decimal(0)), at_least(max(remaining, Decimal(0)))
             self._warn(f"This plan needs ε = {needs}, but only {left} remain: it would be refused.")
 

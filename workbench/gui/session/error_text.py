@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from workbench.params import WorkbenchError
+from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params import remedies as way
 from workbench.params.remedies import Remedy, joined
 
@@ -36,9 +37,18 @@ def _option(about: Mapping[str, str]) -> str:
     return f"{told} under “How it is read”{condition}"
 
 
+_GIVEN = {
+    "weights": "choose their file under “weights”: safetensors or a state dict of torch",
+    "weights of the card": "choose their file; its SHA-256 is on the card",
+    "noise": "enter a privacy budget, ε, or a noise, σ",
+    "target": "choose the column to predict on the Data page, or the method mst",
+}
+"""Where a thing is given that a command has an option for."""
+
 _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.DECLARE: lambda about: _FACTS[about["key"]],
     way.STATE_OPTION: _option,
+    way.GIVE: lambda about: _GIVEN[about["what"]],
     way.ADD_VALUE: lambda about: "add it to the list of values",
     way.LIST_VALUES: lambda about: "list its values",
     way.REPLACE_INVALID: lambda about: _INVALID[about["of"]],
@@ -68,8 +78,12 @@ def ways_out(remedies: Iterable[Remedy]) -> str:
 
 
 def in_the_window(error: WorkbenchError) -> str:
-    """Return an error with the ways out that the window has."""
-    return error.worded(ways_out(error.remedies))
+    """Return an error with the ways out that the window has; what is short is named by its letter."""
+    told = error.worded(ways_out(error.remedies))
+    if not isinstance(error, BudgetRefusedError):
+        return told
+    lettered = re.sub(r"\b(epsilon|delta) = ", lambda found: f"{_letters(found[1])} = ", told)
+    return re.sub(r"(?<=\d)e-0(?=\d)", "e-", lettered)
 
 
 def without_place(error: WorkbenchError) -> str:

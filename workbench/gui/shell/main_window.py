@@ -29,6 +29,7 @@ from workbench.gui.shell.jobs_panel import JobsPanel
 from workbench.gui.shell.menus import TEXT_SIZE, Menus
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
+from workbench.gui.shell.status_line import StatusLine
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.dialogs import choose
@@ -78,6 +79,7 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._stack.setObjectName("pages")
         self._banner = Banner()
+        self.setStatusBar(StatusLine())
         self.messages = Messages(self.session, self._banner, self.statusBar())
         self.restore_panel = RestorePanel(self.session, self.jobs, self.project)
         self.missing_panel = MissingPanel(self.session, self.project)
@@ -182,8 +184,6 @@ class MainWindow(QMainWindow):
         layout.addWidget(self.rail)
         layout.addLayout(upper, 1)
         self.setCentralWidget(whole)
-        self.statusBar().setSizeGripEnabled(False)
-        self.statusBar().setObjectName("status_bar")
 
     def _restore(self) -> None:
         self.resize(*SIZE)

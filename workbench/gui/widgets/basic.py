@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -70,6 +70,19 @@ def scrolled(layout: QLayout, name: str) -> QScrollArea:
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area
+
+
+def into_sight(part: QWidget) -> None:
+    """Scroll the area around ``part``, once it is laid out, so that as much of it as possible is in sight."""
+
+    def scroll() -> None:
+        around = part.parentWidget()
+        while around is not None and not isinstance(around, QScrollArea):
+            around = around.parentWidget()
+        if around is not None and part.isVisible():
+            around.ensureWidgetVisible(part, 0, 0)
+
+    QTimer.singleShot(0, part, scroll)
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "") -> QLabel:

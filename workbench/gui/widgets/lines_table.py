@@ -138,6 +138,12 @@ class LinesTable(QTableView):
         self._widths, self._least_share = tuple(widths), least_share
         self._share_out()
 
+    @property
+    def whole_width(self) -> int:
+        """The width at which nothing is shortened or scrolled to, in points."""
+        bar = self.verticalScrollBar().sizeHint().width()
+        return sum(map(self._fitting, range(len(self._widths)))) + bar + 2 * self.frameWidth()
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Share out the new width."""
         super().resizeEvent(event)

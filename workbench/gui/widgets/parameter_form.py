@@ -76,6 +76,7 @@ class Form(QWidget):
         }
         first_seldom = next((key for key, spec in self._specs.items() if spec.seldom and key not in first), None)
         self._helps: dict[QObject, str] = {}
+        united = any(spec.unit for spec in self._specs.values())
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
@@ -107,10 +108,11 @@ class Form(QWidget):
                 grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
             elif _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
                 grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, 2)
-            else:
+            elif united:
                 grid.addWidget(field, at, left + 1)
-            if not _is_file(spec):
                 grid.addWidget(self._beside(name, key, spec), at, left + 2)
+            else:  # no column for units that nothing has
+                grid.addWidget(field, at, left + 1, 1, 2)
             grid.addWidget(problem, at + 1, left + 1, 1, 2)
             for part in (title, field, *field.findChildren(QWidget)):
                 self._helps[part] = f"{help_text}.{_usual(spec, defaults[key])}"

@@ -15,7 +15,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import ReleasedStep
 from workbench.gui.session.verify_task import verify
-from workbench.gui.widgets.basic import Card, Elided, button, label, look, row
+from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
@@ -182,6 +182,8 @@ class ReleasedCard(Card):
         look(self._result, kind)
         self._result.setText(text)
         self._result.setVisible(bool(text))
+        if text:
+            into_sight(self)
 
     def _cancelled(self) -> None:
         self._verify.setEnabled(True)

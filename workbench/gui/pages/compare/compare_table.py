@@ -54,7 +54,7 @@ WIDTHS = {
 }
 """In a window of 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
 
-ROOMY = {MODEL: 0.35, WAY: 0.15, DATASET: 0.2}
+ROOMY = {MODEL: 0.5, WAY: 0.15, DATASET: 0.1}
 """The columns that grow when the window does; the last one takes what is left."""
 
 

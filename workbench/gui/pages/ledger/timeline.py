@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import named
-from workbench.gui.widgets.formatting import at_most, count
+from workbench.gui.widgets.formatting import at_least, at_most, count
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
 
-HEIGHT = 92
+HEIGHT = 96
 DATE, SAMPLE = 124, 18
 """Points that the date at either end takes, and the piece of a line before its name."""
 
@@ -67,7 +67,7 @@ class Timeline(QWidget):
         self._lines = tuple(line for line in lines if line.charges or line.refused)
         words = [
             f"{line.name}: {count(len(line.charges), 'release')}, ε = {at_most(line.total)}"
-            + (f" of {at_most(line.cap)}" if line.cap is not None else "")
+            + (f" of {at_least(line.cap)}" if line.cap is not None else "")
             for line in self._lines
         ]
         self.setAccessibleDescription("; ".join(words))
@@ -92,7 +92,7 @@ class Timeline(QWidget):
         span = max((last - first).total_seconds(), 1.0)
         only = self._lines[0].cap if len(self._lines) == 1 else None
         top = max([line.total for line in self._lines] + ([only] if only is not None else [])) * 1.08 or 1.0
-        box = QRectF(44, 8, self.width() - 56, self.height() - 30)
+        box = QRectF(44, 20, self.width() - 56, self.height() - 42)
 
         def place(time: datetime, epsilon: float) -> QPointF:
             across = 0.02 + 0.96 * (time - first).total_seconds() / span
@@ -116,7 +116,7 @@ class Timeline(QWidget):
                 at = place(first, only).y()
                 painter.drawLine(QPointF(box.left(), at), QPointF(box.right(), at))
                 painter.setPen(QColor(theme.danger))
-                painter.drawText(QPointF(box.left() + 4, at + 13), f"cap ε = {at_most(only)}")
+                painter.drawText(QPointF(box.left() + 4, at - 4), f"cap ε = {at_least(only)}")
             across = box.left() + DATE
             for number, line in enumerate(self._lines):
                 colour = QColor(theme.series(STYLES[STYLE_NAMES[number % len(STYLE_NAMES)]]))

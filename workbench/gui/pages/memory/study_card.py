@@ -27,6 +27,9 @@ REMARKS_HEIGHT = 72
 WIDE = 1000
 """Points of the card from which chart and table stand side by side."""
 
+PAD, BETWEEN = 12, 16
+"""Points around everything, and between chart and table."""
+
 CHART, TABLE = "chart", "table"
 PHASES_OF_ONE = "phases"
 
@@ -41,7 +44,7 @@ class StudyCard(Card):
     chosen = Signal()
 
     def __init__(self, session: Session) -> None:
-        super().__init__(pad=12, spacing=6)
+        super().__init__(pad=PAD, spacing=6)
         self._session = session
         self.result: StudyResult | None = None
         self.figure: CurveFigure | None = None
@@ -71,10 +74,8 @@ class StudyCard(Card):
         told.setAccessibleName("Why the curves look so")
         told.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         both = QWidget()
-        line = row(self.plot, self.table, spacing=16)
-        line.setStretch(0, 3)
-        line.setStretch(1, 2)
-        both.setLayout(line)
+        self._both = row(self.plot, self.table, spacing=BETWEEN)
+        both.setLayout(self._both)
         self.body.addLayout(row(*self._segments.values(), 4, self.lines, None))
         self.body.addWidget(both, 1)
         self.body.addWidget(told)
@@ -90,6 +91,7 @@ class StudyCard(Card):
         self.table.lines.show_lines(words.table_cells(found))
         self.table.selectRow(words.first_selected(found))
         self._remarks.setText(words.told_of_remarks(found.remarks))
+        self._arrange()
         self.draw()
 
     @property
@@ -122,6 +124,11 @@ class StudyCard(Card):
 
     def _arrange(self) -> None:
         wide = self.width() >= WIDE
+        # Beside the chart the table is as wide as its figures, up to half: one that is scrolled hides the phases.
+        room = self.width() - 2 * PAD - BETWEEN
+        taken = min(self.table.whole_width, room // 2)
+        self._both.setStretch(0, max(1, room - taken))
+        self._both.setStretch(1, taken)
         for key, segment in self._segments.items():
             segment.setVisible(not wide)
             self._views[key].setVisible(wide or segment.isChecked())

@@ -279,7 +279,7 @@ class PredictPage(PageFrame):
             said = "groups of rows" if model.header == ("group",) else model.target.name
             verb, said = ("Makes", listed(model.header, MOST_COLUMNS)) if model.columns else ("Predicts", said)
             guarantee = model.card["guarantee"]
-            delta = f", δ = {float(guarantee['delta']):.3g}" if float(guarantee["delta"]) else ""
+            delta = f", δ = {at_most(float(guarantee['delta']))}" if float(guarantee["delta"]) else ""
             self._facts.show_line("model", "Model", model.title)
             reads = reads_words(model)
             self._facts.show_line("reads", "Reads", reads)

@@ -170,6 +170,7 @@ class ReleasePage(PageFrame):
     def _take_forecast(self, forecast: Forecast) -> None:
         self._forecast = forecast
         self.refresh()
+        self._scroll_to_model()  # what the forecast says pushes the releases down
         if self._asked_early:
             self._ask_and_release()
 
@@ -210,6 +211,11 @@ class ReleasePage(PageFrame):
         if self.session.released:
             QTimer.singleShot(0, self, self._scroll_to_newest)
 
+    def _scroll_to_model(self) -> None:
+        """Show the files to who comes from Train, not what noisy rows would cost."""
+        if self._model_is_newest:
+            QTimer.singleShot(0, self, self._scroll_to_newest)
+
     def _scroll_to_newest(self) -> None:
         if self._cards:
             laid_out = self._sections.layout()
@@ -222,6 +228,13 @@ class ReleasePage(PageFrame):
         super().showEvent(event)
         if self.session.opened is not None and self.session.account.problem:
             read_account(self.session, self.jobs)
+        self._scroll_to_model()
+
+    @property
+    def _model_is_newest(self) -> bool:
+        """Whether a model was the last thing to be released, by the present plan."""
+        released = self.session.released
+        return bool(released) and released[-1].model and released[-1].plan == self.session.plan
 
     def refresh(self) -> None:
         """Show the present plan against the present account."""
@@ -229,8 +242,7 @@ class ReleasePage(PageFrame):
         released = self.session.has_released(plan)
         short = standing.is_short(self.session)
         # After a training its model was asked for: the table is not the next thing to be paid for.
-        model = bool(self.session.released) and self.session.released[-1].model
-        model = model and self.session.released[-1].plan == plan
+        model = self._model_is_newest
         self._published.show_plan(self._forecast, again=released)
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)

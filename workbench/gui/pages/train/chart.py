@@ -26,6 +26,9 @@ PIECES = 24
 FAR = 3.0
 """A cap this many times as high as the target is named at the upper edge, and not drawn: the line would be flat."""
 
+NAME_HEIGHT = 17
+"""Points that the name of a line takes above it."""
+
 PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
 """Figures whose half is a plain figure too."""
 
@@ -144,7 +147,10 @@ class StepChart(TitledChart):
             named = f"{words} {at_least(limit) if at else at_most(limit)}" + ("" if near else " ↑")
             # Where it is longer than the box it takes the margin of the axis, too.
             begin, end = (0.0, box.right() - 4) if at else (box.left() + 4, float(self.width()))
-            painter.drawText(QRectF(begin, y + (-15 if at else 2), end - begin, 14), side, named)
+            # Above its line, which the values never cross; below it only where the line of the cap is in the way.
+            lines = [place(0, other).y() for _, other, drawn_too in self.limits[1:] if drawn_too]
+            below = at == 0 and any(y - NAME_HEIGHT < other < y for other in lines)
+            painter.drawText(QRectF(begin, y + (2 if below else -15), end - begin, 14), side, named)
         if self._points and self._target is not None and self._steps > self._points[-1][0]:
             # Where it ends if nobody stops it; ε grows about as the root of the steps.
             ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)

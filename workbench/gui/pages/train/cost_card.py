@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import INSTALL
-from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row
+from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory, plain
 from workbench.gui.widgets.path_field import PathField
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a terminal: {INSTALL}"
 OF_NETWORKS = ("sigma", "steps", "memory")
 
+WIDEST = 720
+"""Points of the figures beyond which a name and its figure no longer read as one line."""
 
 WEIGHTS = "Compare it with the one that the publisher of the weights tells; enter that as the checksum to be sure"
 
@@ -29,7 +31,7 @@ class BeforeCard(Card):
     """The figures of a preflight, what is wrong with it, and the folder of the model.
 
     Signals:
-        changed: another folder.
+        changed: another folder, or whether the run is quiet.
     """
 
     changed = Signal()
@@ -44,6 +46,14 @@ class BeforeCard(Card):
         """
         super().__init__()
         self._facts = Facts()
+        figures = QWidget()
+        figures.setLayout(stack(self._facts, expected))
+        figures.setMaximumWidth(WIDEST)
+        left = QWidget()
+        line = row(figures, None)
+        line.setStretch(0, 1)
+        line.setStretch(1, 0)
+        left.setLayout(line)
         self._problem = label("", "problem", wrap=True, name="train_problem")
         self._missing = label("", "warn", wrap=True, name="train_missing")
         self.folder = PathField("train_folder", "Folder of the model", "A new folder; it appears whole or not at all")
@@ -66,12 +76,13 @@ class BeforeCard(Card):
         named(self._quiet, "train_quiet", "Quiet run")
         self._quiet_words = label("", "muted", wrap=True, name="train_quiet_words")
         self._quiet.toggled.connect(self._say_quiet)
+        self._quiet.toggled.connect(self.changed)
         self._quiet_line = QWidget()
         quiet = row(self._quiet, spacing=12)
         quiet.addWidget(self._quiet_words, 1)
         self._quiet_line.setLayout(quiet)
         self._say_quiet()
-        told = (title, self._facts, expected, self._problem, self._missing, self.raise_cap)
+        told = (title, left, self._problem, self._missing, self.raise_cap)
         for part in (*told, self._quiet_line, test, place):
             self.body.addWidget(part)
         self.set_problem("")

@@ -19,6 +19,13 @@ SHOWN = "Private figures are shown: who cancels the run pays for all of it."
 QUIET = "No private figure is shown: who cancels before an accuracy was shown pays for its steps alone."
 NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
 
+QUIET_NOW = "Quiet: until an accuracy is shown, cancelling costs only the steps taken."
+SHOWN_NOW = "What is shown is private, so cancelling gives no ε back."
+PAUSED = "The paused run holds this ε: resume it, or give it up."
+DONE = "The model is released and paid for; its card says what it guarantees."
+DONE_AND_SPENT = "Released and paid for. Another run would need a higher cap."
+"""What stands at the foot while a network trains, is paused, or is done."""
+
 
 def no_steps(chosen: Learner | Network) -> str:
     """Return why a run of a model that is not trained step by step shows no charts."""

@@ -32,7 +32,15 @@ class Pace:
         self._last = progress.done, now
         parts = [f"step {progress.done:,.0f} of {progress.total:,.0f}"]
         if self._seconds > 0:
-            parts.append(f"{plain(float(f'{self._steps / self._seconds:.2g}'))} steps a second")
+            parts.append(f"{self._speed()} steps a second")
         if progress.seconds_left is not None:
             parts.append(time_left(progress.seconds_left))
         return " · ".join(parts)
+
+    def over(self) -> str:
+        """Return how fast a run was that is over; short, as a button stands beside it."""
+        return f"{self._speed()} steps/s" if self._seconds > 0 else ""
+
+    def _speed(self) -> str:
+        speed = float(f"{self._steps / self._seconds:.2g}")
+        return f"{speed:,.0f}" if speed >= 1000 else plain(speed)

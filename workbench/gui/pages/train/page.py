@@ -15,7 +15,7 @@ from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import button, label, row, scrolled, stack
+from workbench.gui.widgets.basic import button, into_sight, label, row, scrolled, stack
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
@@ -301,7 +301,9 @@ class TrainPage(RunPage):
         """Say how it ended, where not by a release, and suggest a folder for the next model."""
         end = handle.end
         self._failure = end.error if isinstance(end, Failed) and isinstance(end.error, WorkbenchError) else None
-        if not isinstance(end, Finished):
+        if isinstance(end, Finished):
+            into_sight(self.going)  # not what was known before it
+        else:
             self.going.tell_end(handle.end, paused=handle.paused)
         self._suggest_folder()
 
@@ -313,20 +315,24 @@ class TrainPage(RunPage):
 
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and actions.torch_missing()
+        done = self._trained is not None and self._trained == self._what()
+        offered = next(iter(self.session.paused), None)
         beyond = found is not None and not self.running and self._refused(found) is not None
+        # What a finished or a paused run has taken is no obstacle to it, but to another one.
+        beyond = beyond and not done and offered is None
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.expected.show_state(
             network=network, ready=found is not None and not no_torch and not self.running, running=self.running
         )
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
+        self.going.expect(quiet=self.before.quiet and network)
         self._memory_study.setVisible(network)
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)
         self.test.lock(locked=self.running)
-        self.paused.show_run(next(iter(self.session.paused), None), running=self.running)
+        self.paused.show_run(offered, running=self.running)
         ready = found is not None and not no_torch and self.before.place is not None and self._refused(found) is None
-        done = self._trained is not None and self._trained == self._what()
         job = self.job
         asking = self._study_handle is not None
         self.going.ask_where.setVisible(not self.running)  # the speed of a run needs the line
@@ -336,22 +342,25 @@ class TrainPage(RunPage):
         self._pause.setEnabled(job is not None and not job.stopping)
         self._pause.setText("Pausing…" if job is not None and job.paused else "Pause")
         self.show_buttons(missing, ready=ready, done=done)
+        self.primary = self.paused.lead(self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel_button.setText("Cancel")
-        self.set_note(missing or self._note_text(found))
+        self.set_note(missing or self._note_text(found, done=done))
 
-    def _note_text(self, found: Preflight | None) -> str:
-        from workbench.gui.pages.train.messages import NOT_BACK, QUIET
+    def _note_text(self, found: Preflight | None, *, done: bool) -> str:
+        from workbench.gui.pages.train import messages as words
 
         if self.running:
-            if self.forms.is_network and self.going.quiet:
-                return QUIET
             if self.forms.is_network:
-                return f"What is shown is private. {NOT_BACK}"
+                return words.QUIET_NOW if self.going.quiet else words.SHOWN_NOW
             return "Training. What is shown is private; the model appears in its folder at the end."
+        refused = None if found is None else self._refused(found)
+        if done:
+            return words.DONE if refused is None else words.DONE_AND_SPENT
         if found is None:
             return ""
-        refused = self._refused(found)
+        if refused is not None and self.session.paused:
+            return words.PAUSED
         if refused is not None:
             return sentence(refused)
         return " ".join(found.warnings) or "Start asks once more before it charges anything."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton
 
-from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.basic import Card, button, label, look, row
 from workbench.gui.widgets.formatting import at_most
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class PausedCard(Card):
         self.run: PausedTraining | None = None
         self._text = label("", wrap=True, name="train_paused")
         self._text.setToolTip("Its ε stays reserved until it goes on or is given up")
-        resume = button("Resume", "train_resume", tip="Go on from the checkpoint; this charges nothing more")
+        tip = "Go on from the checkpoint; this charges nothing more"
+        self._resume = resume = button("Resume", "train_resume", tip=tip)
         resume.clicked.connect(self.resume_asked)
         leave = button("Give up…", "train_give_up", "link", tip="End this run for good and remove its checkpoint")
         leave.clicked.connect(self.give_up_asked)
@@ -51,6 +53,12 @@ class PausedCard(Card):
                 f"A run is paused after {run.taken:,} of {run.steps:,} steps (ε = {at_most(run.spent)} of "
                 f"{at_most(run.epsilon)})."
             )
+
+    def lead(self, other: QPushButton | None, *, leads: bool) -> QPushButton | None:
+        """Return the button to highlight: Resume where a run is offered and ``leads``, as nothing else can be done."""
+        leads = leads and not self.isHidden()
+        look(self._resume, "primary" if leads else "")
+        return self._resume if leads else other
 
 
 def give_up_question(run: PausedTraining) -> str:

@@ -15,7 +15,7 @@ from workbench.gui.pages.train.pace import Pace
 from workbench.gui.pages.train.where_chart import Stages, WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
 
@@ -36,9 +36,10 @@ class RunCard(Card):
         self.norms = NormChart(session)
         self.step = self.steps = 0
         self.quiet = False
+        self._steps_shown = True
         self._pace = Pace()
         self._private = (self.accuracy, self.loss, self.norms)
-        self._badge = badge()
+        self._badge = named(badge(), "train_badge")
         self._no_steps = label("", "muted", wrap=True, name="train_no_steps")
         self._memory = label("", "muted", wrap=True, name="train_memory")
         self._notice = label("", "muted", wrap=True, name="train_notice")
@@ -66,22 +67,23 @@ class RunCard(Card):
         for part in (
             head,
             self._no_steps,
+            self._outcome,  # above the charts, which may have to be scrolled
             second,
+            self.where,
             upper,
             lower,
-            self.where,
             self._rising,
             self._clipped,
             self._choosing,
             self._memory,
             self._notice,
-            self._outcome,
         ):
             self.body.addWidget(part)
         self.body.addStretch(0)
-        for position in (3, 4):
-            self.body.setStretch(position, 1)
-        self._of_steps = (self._badge, second, upper, lower)
+        for charted in (upper, lower):
+            self.body.setStretchFactor(charted, 1)
+        self._of_steps = (second, lower)
+        self._of_private = (self._badge, upper, self.norms)
         self.clear()
 
     @property
@@ -91,8 +93,10 @@ class RunCard(Card):
 
     def show_kind(self, no_steps: str) -> None:
         """Show charts, or why there are none: ``no_steps``, empty of a model that is trained step by step."""
+        self._steps_shown = not no_steps
         for widget in self._of_steps:
-            widget.setVisible(not no_steps)
+            widget.setVisible(self._steps_shown)
+        self._show_private()
         self._no_steps.setText(no_steps)
         self._no_steps.setVisible(bool(no_steps))
 
@@ -104,8 +108,7 @@ class RunCard(Card):
         self._pace = Pace()
         self._speed.set_whole("")
         self.where.show_stages(())
-        for chart in self._private:
-            chart.show()
+        self._show_private()
         for told in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
             told.setText("")
             told.hide()
@@ -137,8 +140,7 @@ class RunCard(Card):
         self.steps, self.step, self.quiet = steps, taken, quiet
         for chart in self._private:
             chart.begin(steps)
-            chart.setVisible(not quiet)
-        self._badge.setVisible(bool(steps) and not quiet)
+        self._show_private()
         if steps:
             self.epsilon.begin(steps, float(epsilon), None if room is None else float(room))
             self.epsilon.add(0, 0.0)
@@ -151,10 +153,22 @@ class RunCard(Card):
         handle.memory.connect(self._take_memory)
         handle.notice.connect(self._take_notice)
 
+    def expect(self, *, quiet: bool) -> None:
+        """Show, before a run, the charts that it will have."""
+        if not self.steps:
+            self.quiet = quiet
+            self._show_private()
+
+    def _show_private(self) -> None:
+        """Show the charts of private figures, and their badge, where a run has some: ε then has a line for itself."""
+        for widget in self._of_private:
+            widget.setVisible(self._steps_shown and not self.quiet)
+
     def show_stages(self, stages: Stages) -> None:
         """Show where the accuracy goes."""
         self.where.show_stages(stages)
         self._tell_of_choosing()
+        into_sight(self)
 
     def show_result(self, result: Any) -> None:
         """Draw the whole of ε where the run had steps."""
@@ -166,12 +180,14 @@ class RunCard(Card):
         """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
         how = "Paused" if paused else "Cancelled" if isinstance(end, Cancelled) else "Ended by an error"
         what = end.what if isinstance(end, Cancelled) else ""
-        self.tell(broken_off(self.step, self.steps, what, how).strip())
+        # What a pause says names the step that it goes on from; the last one that was told of may be an earlier one.
+        self.tell(broken_off(0 if paused else self.step, self.steps, what, how).strip())
 
     def tell(self, text: str) -> None:
         """Say how the run ended."""
         self._outcome.setText(text)
         self._outcome.setVisible(bool(text))
+        self._speed.set_whole(self._pace.over())
         if text:  # what was said on the way gives its room to the charts
             self._memory.hide()
             self._notice.hide()
