@@ -9,6 +9,7 @@ from mishaps import retype, text_of
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 
+from workbench.gui.pages.ways import tasks
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
@@ -31,6 +32,12 @@ def noted() -> list[str]:
 def lines(window, name: str) -> list[list[str]]:
     model = window.findChild(LinesTable, name).lines
     return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
+
+
+@pytest.fixture(autouse=True)
+def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial of the ways is short: these tests look at its note."""
+    monkeypatch.setattr(tasks, "REPEATS", 2)
 
 
 @pytest.fixture
