@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QW
 
 from workbench.gui.pages.ways import tasks
 from workbench.gui.widgets.lines_table import LinesTable
+from workbench.processes import executor
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.choosing import CHOSEN
@@ -36,8 +37,9 @@ def lines(window, name: str) -> list[list[str]]:
 
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial of the ways is short: these tests look at its note."""
+    """A trial of the ways is short and stays in this process: these tests look at its note."""
     monkeypatch.setattr(tasks, "REPEATS", 2)
+    monkeypatch.setattr(executor, "cores", lambda: 1)
 
 
 @pytest.fixture
