@@ -17,7 +17,8 @@ from workbench.deep.kept_code import KeptCode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}
+_THIS_ORDER = {"contract", "nsz"}
+_ANY_ORDER = {*_THIS_ORDER, "reassoc", "arcp"}
 
 _ONE, _HALF, _LOG2E = np.float32(1), np.float32(0.5), np.float32(1.4426950408889634)
 _HIGH, _LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
@@ -50,14 +51,17 @@ def _kept(function: Function, **options: Any) -> Function:
 
 
 def within(function: Function) -> Function:
-    """Compile a part of other loops, to be written out in each of them."""
-    compiled: Function = numba.njit(fastmath=_ANY_ORDER, error_model="numpy", inline="always")(function)
+    """Compile a part of other loops, to be written out in each of them, in the order in which it is written.
+
+    In any order, what is small and taken apart from a large number would be joined with it again.
+    """
+    compiled: Function = numba.njit(fastmath=_THIS_ORDER, error_model="numpy", forceinline=True)(function)
     return compiled
 
 
 @within
 def exp(x: np.float32) -> np.float32:
-    """Return e to the power of x in single precision, to 3 units in its last place, as if x were within −87 and 88.
+    """Return e to the power of x in single precision, to a unit in its last place, as if x were within −87 and 88.
 
     ln 2 in two parts and a polynomial for the remainder, as in Cephes' ``expf``: the library's takes one number at a
     time, this one all lanes. NaN gives NaN.
