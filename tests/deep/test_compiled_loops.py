@@ -125,6 +125,12 @@ def test_a_class_that_a_network_for_images_does_not_have_is_refused() -> None:
         engine(torch.zeros(2, 1, 8, 8), torch.tensor([0, 3]), measure=False)
 
 
+def test_one_image_does_not_stand_for_many() -> None:
+    images = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(2 * 6 * 6, 3))
+    with pytest.raises(RuntimeError, match="1 images have 9 classes"):
+        engine_for(images, 1.0, 64)(torch.zeros(1, 1, 8, 8), torch.zeros(9, dtype=torch.int64))
+
+
 @pytest.mark.parametrize("made", [lambda: network(2), lambda: network(3), lambda: nn.Sequential(nn.Linear(6, 2))])
 def test_a_class_that_was_changed_after_the_table_was_looked_at_is_refused(made: object) -> None:
     """A class of 7 would count as 13 rows of class 1 at once."""

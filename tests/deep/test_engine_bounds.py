@@ -17,7 +17,7 @@ from torch import nn  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum, clipped_sum  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
-from workbench.deep.factors import CLIPPINGS, PER_LAYER, Clipping, bound_in_single  # noqa: E402
+from workbench.deep.factors import AUTOMATIC, CLIPPINGS, PER_LAYER, Clipping, bound_in_single  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 
@@ -143,6 +143,21 @@ def test_tiny_inputs_beside_huge_slopes_are_clipped_where_there_is_no_bias() -> 
     for rule in CLIPPINGS:
         engine = BookKeepingClippedSum(network, 1e-6, 4, rule=rule)
         assert float(engine(x, y).total.double().norm()) <= 1e-6
+
+
+@pytest.mark.parametrize("rule", CLIPPINGS)
+@pytest.mark.parametrize("layers", [1, 3, 9])
+@pytest.mark.parametrize("clip", [1e-6, 0.37, 1e6])
+def test_compiled_factors_are_true_to_a_few_units(rule: str, layers: int, clip: float) -> None:
+    """The proof allows for 16 units; compilers are free to estimate roots and quotients."""
+    chance = np.random.default_rng(layers)
+    squares = (10 ** chance.uniform(-30, 37, (layers, 20_001))).astype(np.float32)
+    found = Clipping(rule, clip).row_factors(squares).astype(np.float64)
+    whole = squares.astype(np.float64) if rule == PER_LAYER else squares.sum(0, dtype=np.float64, keepdims=True)
+    bound = clip / math.sqrt(layers) if rule == PER_LAYER else clip
+    true = bound / (np.sqrt(whole) + 0.01) if rule == AUTOMATIC else np.minimum(1, bound / np.sqrt(whole))
+    assert float((found / true - 1).max()) <= 8 * 2.0**-24
+    assert float((found / true - 1).min()) >= -16 * 2.0**-24
 
 
 @pytest.mark.parametrize("rule", CLIPPINGS)

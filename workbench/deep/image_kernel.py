@@ -62,7 +62,14 @@ class ImageClippedSum:
         self.clipping = SinglePrecision(rule, clip, max(largest, widest) + len(self._stages) + len(self._linear))
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
-        """Return the sums of a batch; ``total`` is overwritten by the next call."""
+        """Return the sums of a batch; ``total`` is overwritten by the next call.
+
+        Raises:
+            IndexError: a class is not one that the network has.
+            RuntimeError: images or classes are missing, or images have a shape that the network cannot take.
+        """
+        if len(inputs) != len(targets):  # one image would stand for all
+            raise RuntimeError(f"{len(inputs)} images have {len(targets)} classes")
         total = self._places.total
         with torch.inference_mode():
             if 0 < len(targets) <= self._rows:
