@@ -23,8 +23,8 @@ hypothesis.settings.register_profile("steady", _UNTIMED, derandomize=True, max_e
 hypothesis.settings.register_profile("explore", _UNTIMED)
 hypothesis.settings.load_profile("steady")
 
-IN_MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30
-"""A folder that Linux keeps in memory, and the bytes that have to be free there."""
+IN_MEMORY, ROOM = Path("/dev/shm"), 2**30
+"""A folder that Linux keeps in memory, and the bytes that have to be free there: several times what the tests write."""
 
 
 def folders_in_memory() -> bool:
