@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -51,9 +51,6 @@ SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 NUMBERS = itertools.count()
 """Of the folders of tests."""
 
-# What is made while the tests are read stays: to look through all of it for what can be thrown away takes seconds.
-gc.disable()
-
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
 
 
@@ -67,10 +64,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-def pytest_collection_finish() -> None:
-    """Let Python collect again what the tests leave behind, and nothing older."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Read the tests without a look for what can be thrown away: all of it stays, and looking takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
