@@ -211,7 +211,7 @@ def test_a_private_step_beside_a_plain_one() -> None:
 
 HEAD = """# A private step beside a plain one
 
-Made by `tests/benchmarks/bench_dpsgd.py` on a processor with 2 cores (AVX2), shared with other programs; torch 2.13,
+Made by `tests/benchmarks/bench_dpsgd.py` on a processor with 2 cores (AVX-512), shared with other programs; torch 2.13,
 one thread, times of the thread on the processor. *cnn* is the network of the thesis (28 × 28 images, 26,010
 parameters), *mlp* is 8 → 64 → 64 → 2 and *logistic* 8 → 2 on 100,000 rows. Plain is `torch.optim.SGD` on shuffled
 rows of preloaded tensors, without a `DataLoader`. Private has everything that a training has: Poisson coins and noise

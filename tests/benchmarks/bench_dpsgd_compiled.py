@@ -96,7 +96,7 @@ def test_a_compiled_step_beside_the_one_that_is_used(monkeypatch: pytest.MonkeyP
 
 HEAD = """# A compiled private step of a table
 
-Made by `tests/benchmarks/bench_dpsgd_compiled.py` on a processor with 2 cores (AVX2), shared with other programs; torch
+Made by `tests/benchmarks/bench_dpsgd_compiled.py` on a processor with 2 cores (AVX-512), shared with other programs; torch
 2.13, one thread, microseconds of the thread on the processor, medians of alternated measurements. *Eager* and
 *compiled* are the arithmetic alone, on a batch of fixed size with masked rows: no coins, no gathering, no drawing of
 noise. *Used* is the whole private step of `bench_dpsgd.py`, with all of these. *Cold* is the first call of the compiled
