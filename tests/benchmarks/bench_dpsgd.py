@@ -35,7 +35,7 @@ from same_kernels import plain_step  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "dpsgd.md"
 ROUNDS = 15
-STEPS = {"cnn": {64: 6, 256: 2}, "mlp": {64: 100, 256: 60}, "logistic": {64: 200, 256: 100}}
+STEPS = {"cnn": {64: 40, 256: 12}, "mlp": {64: 300, 256: 200}, "logistic": {64: 600, 256: 400}}
 PEERS = {"opacus": "", "ghost": "-ghost"}
 CLIP = 1.0
 

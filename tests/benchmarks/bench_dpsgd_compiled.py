@@ -96,8 +96,8 @@ def test_a_compiled_step_beside_the_one_that_is_used(monkeypatch: pytest.MonkeyP
 
 HEAD = """# A compiled private step of a table
 
-Made by `tests/benchmarks/bench_dpsgd_compiled.py` on a processor with 2 cores (AVX-512), shared with other programs; torch
-2.13, one thread, microseconds of the thread on the processor, medians of alternated measurements. *Eager* and
+Made by `tests/benchmarks/bench_dpsgd_compiled.py` on a processor with 2 cores (AVX-512), shared with other programs;
+torch 2.13, one thread, microseconds of the thread on the processor, medians of alternated measurements. *Eager* and
 *compiled* are the arithmetic alone, on a batch of fixed size with masked rows: no coins, no gathering, no drawing of
 noise. *Used* is the whole private step of `bench_dpsgd.py`, with all of these. *Cold* is the first call of the compiled
 step in seconds, from an empty cache, with the C++ compiler of the machine.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -28,8 +27,7 @@ def paused(tmp_path: Path) -> Path:
 
 
 def go_on(path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """Go on with the training on a computer of its own, not in the very millisecond in which another one did."""
-    time.sleep(0.002)
+    """Go on with the training on a computer of its own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(path.with_suffix(".state")))
     with Ledger.open(path) as book:
         (release,) = book.releases()

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from workbench.deep.clipping import StepSums, nothing
 from workbench.deep.factors import Clipping, SinglePrecision, lost_squares
 from workbench.deep.flat_parameters import Places
-from workbench.deep.image_stage import PAIR, Memory, Pass, Stage
+from workbench.deep.image_stage import PAIR, Memory, Pass, Stage, in_parts
 from workbench.deep.row_chunks import IMAGE_ROWS, chunks
-from workbench.deep.row_loops import FEW, Floats, begin_squares
+from workbench.deep.row_loops import Floats, begin_squares
 from workbench.deep.table_engine import measured
 from workbench.deep.table_kernel import ACTIVATIONS
 from workbench.deep.table_loops import activate, below, scale, slopes_of_many
@@ -134,17 +134,16 @@ class ImageClippedSum:
 
     def _convolutions(self, room: _Room, clipping: Clipping) -> list[Floats]:
         """Write the sums of the convolutions; return the factors (b,) of the linear layers."""
-        rows, count = room.squares.shape[1], len(room.passes)
+        count = len(room.passes)
         found: list[Floats] = []
-        for start in range(0, rows, FEW):
-            few = slice(start, min(rows, start + FEW))
-            squares = np.empty((count + len(self._linear), few.stop - start), dtype=np.float32)
+        for k, few in enumerate(room.parts):
+            squares = np.empty((count + len(self._linear), few.stop - few.start), dtype=np.float32)
             squares[count:] = room.squares[:, few]
             for one, square in zip(room.passes, squares, strict=False):
-                one.rows_gradients(few, square)
+                one.rows_gradients(k, square)
             factors = clipping.row_factors(squares)
             for i, one in enumerate(room.passes):
-                one.add(few, factors[i % len(factors)])
+                one.add(k, factors[i % len(factors)])
             found.append(factors)
         for one in room.passes:
             layer = one.stage.convolution
@@ -173,6 +172,7 @@ class _Room:
         numbers: ``entering`` for NumPy.
         slope_numbers: ``slopes`` for NumPy.
         squares: squared norms of the rows' gradients in each linear layer (L, b).
+        parts: the few rows whose gradients are made at once.
         features: ``entering[0]`` as channels of an image (b, k, h, w).
         below: its gradient.
     """
@@ -191,6 +191,7 @@ class _Room:
         self.entering, self.slopes = ([memory.take(width) for width in widths] for _ in range(2))
         self.numbers, self.slope_numbers = ([part.numpy() for part in held] for held in (self.entering, self.slopes))
         self.squares = np.empty((len(linear), memory.rows), dtype=np.float32)
+        self.parts = in_parts(memory.rows)
         image = (memory.rows, size[2], size[0], size[1])
         self.features, self.below = self.entering[0].view(image), self.slopes[0].view(image)
 

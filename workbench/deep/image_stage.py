@@ -101,15 +101,13 @@ class Pass:
             self.output = self._pools[-1].output
         if self._pools:
             self._pools[0].slope = self._pools[1].spread
-        self._of_weight = memory.few(channels, self.patches.shape[2])
-        self._of_weight_rows = self._of_weight.flatten(1).numpy()
+        made = memory.few(channels, self.patches.shape[2])
         self.of_bias = memory.take(channels)
-        self._of_bias_rows = self.of_bias.numpy()
         places = channels * self.patches.shape[2]
         self.sums = (np.zeros(places, dtype=np.float32), np.zeros(channels, dtype=np.float32))
         self._slope = self._pools[0].spread if self._pools else memory.take(*out, channels)
         self.flat = self._slope.flatten(1, 2)
-        self._turned = self.flat.transpose(1, 2)
+        self._parts = [self._cut(made, part) for part in in_parts(rows)]
         self._of_patches: Tensor | None = None
         self.below = self._slope  # of the first stage nothing is below
         if before is not None:
@@ -171,14 +169,22 @@ class Pass:
                 part = here[:, :, :, line]
                 yield back.as_strided(part.shape, strides, offset), part
 
-    def rows_gradients(self, rows: slice, squares: Floats) -> None:
-        """Make the gradients of the weight of a few ``rows``, and write their squared norms (r,), bias included."""
-        torch.bmm(self._turned[rows], self.patches[rows], out=self._of_weight[: len(squares)])
-        squares_of(self._of_weight_rows[: len(squares)], self._of_bias_rows[rows], squares)
+    def rows_gradients(self, part: int, squares: Floats) -> None:
+        """Make the weight's gradients of the few rows of a part, and write their squared norms (r,), bias included."""
+        slopes, patches, made, of_weight, of_bias = self._parts[part]
+        torch.bmm(slopes, patches, out=made)
+        squares_of(of_weight, of_bias, squares)
 
-    def add(self, rows: slice, factors: Floats) -> None:
+    def add(self, part: int, factors: Floats) -> None:
         """Add the gradients of the same rows, each times its factor (r,), to the sums."""
-        add_weighted(self._of_weight_rows[: len(factors)], self._of_bias_rows[rows], factors, *self.sums)
+        _, _, _, of_weight, of_bias = self._parts[part]
+        add_weighted(of_weight, of_bias, factors, *self.sums)
+
+    def _cut(self, made: Tensor, rows: slice) -> tuple[Tensor, Tensor, Tensor, Floats, Floats]:
+        """Return what a part of the rows needs: slopes, patches, and where its gradients go."""
+        made = made[: rows.stop - rows.start]
+        of_weight, of_bias = made.flatten(1).numpy(), self.of_bias[rows].numpy()
+        return self.flat.transpose(1, 2)[rows], self.patches[rows], made, of_weight, of_bias
 
     def _matrix(self) -> Tensor:
         layer = self.stage.convolution
@@ -237,6 +243,11 @@ def activation_backward(slope: Tensor, active: Tensor, *, relu: bool, out: Tenso
     else:
         torch.ops.aten.tanh_backward.grad_input(slope, active, grad_input=out)
     return out
+
+
+def in_parts(rows: int) -> list[slice]:
+    """Return the few rows whose gradients are made at once, part by part."""
+    return [slice(start, min(rows, start + FEW)) for start in range(0, rows, FEW)]
 
 
 def _padding(layer: nn.Conv2d) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from workbench.deep.compiled import loops
 
 Floats = NDArray[np.float32]
 
-FEW = 8
+FEW = 16
 """Rows whose gradients are made at once."""
 
 _ZERO = np.float32(0)

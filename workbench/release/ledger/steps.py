@@ -7,6 +7,7 @@ altered, an older copy of the ledger and one that was moved away are noticed bef
 
 from __future__ import annotations
 
+import secrets
 from decimal import Decimal
 from typing import Any
 
@@ -110,6 +111,9 @@ class LedgerSteps(LedgerCustody):
     def resume(self, release_id: str, details: dict[str, Any]) -> None:
         """Record that this process goes on with an interrupted training; it costs what was reserved, and no more.
 
+        The name of the part, which is random, makes the entry another one in each copy of the ledger, also where two
+        go on at the same moment: a merge counts both.
+
         Raises:
             InputError: the release is not reserved (any more), or somebody is at it.
             CheckFailedError: the ledger may not charge.
@@ -119,7 +123,7 @@ class LedgerSteps(LedgerCustody):
             release = self._unfinished(release_id)
             if goes_on(release):
                 raise InputError("this training is still going on", release_id, "wait for it, or pause it first")
-            body = {"process": this_process(), **details}
+            body = {RUN: secrets.token_hex(8), "process": this_process(), **details}
             self._append(RESUME, release_id, release.dataset, (release.epsilon, release.delta), body)
 
     def require_left(self, release_id: str, taken: int) -> None:
