@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
-from workbench.deep.memory import MemoryWatch, out_of_memory, predict  # noqa: E402
+from workbench.deep.memory import MemoryForecast, MemoryWatch, out_of_memory, predict  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 
@@ -101,3 +101,9 @@ def test_glances_at_the_memory_become_rare(monkeypatch: pytest.MonkeyPatch) -> N
         now[0] += 0.001
         watch.glance()
     assert 200 + 150 <= len(looks) <= 200 + 201
+
+
+def test_memory_that_other_work_gave_back_makes_no_phase_smaller_than_its_arrays() -> None:
+    forecast = MemoryForecast(beside=20, model=5, reading=9, data=7, batch=1, backward=4, step=3)
+    after = forecast.after_first_step(now=-1000, to_come=0)
+    assert after.phases() == {"model": 41, "batch": 13, "backward": 17, "step": 17}

@@ -109,7 +109,8 @@ class MemoryForecast:
             now: the bytes that are in use then.
             to_come: bytes that are taken later, of the curve of ε.
         """
-        more = now + to_come - self.between_steps - self.in_a_step
+        # What other work of the process gave back meanwhile is not the run's: a phase takes no less than its arrays.
+        more = max(now + to_come - self.between_steps - self.in_a_step, -self.beside)
         reading, preparing = self.reading - more, self.preparing - more
         return replace(self, beside=self.beside + more, reading=reading, preparing=preparing)
 
