@@ -201,7 +201,8 @@ class JobCenter(QObject):
                     former.cancel()
         handle = JobHandle(start(job), key, shown, self)
         handle.memory.connect(self.memory)
-        handle.notice.connect(lambda notice: self.noticed.emit(notice.level, notice.text))
+        # The command line says it behind "warning: "; in the window it begins a line.
+        handle.notice.connect(lambda n: self.noticed.emit(n.level, f"{n.text[:1].upper()}{n.text[1:]}"))
         if on_result is not None:
             handle.finished.connect(on_result)
         handle.failed.connect(lambda event: self._told_of_failure(event, job.title, on_failure))

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from workbench.release.ledger.figures import ShownFigures
 
 CAPS, FIGURES = "caps", "figures"
+
+LEAST_HEIGHT = 52
+"""Points of the headings and a line, where the window is as small as can be: more is scrolled."""
+
 ABOUT = (
     "Studies of the rows, a draw of them, or a training that was watched. They cost nothing; but settings that are "
     "chosen by them tell of the rows beyond ε, and the card of a model that is trained later says that they were shown."
@@ -48,6 +52,7 @@ class CapsAndFigures(Card):
             segment.setCheckable(True)
             group.addButton(segment)
             segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
+            self._views[key].setMinimumHeight(LEAST_HEIGHT)
             self._stack.addWidget(self._views[key])
         self.body.addLayout(row(self._caption, *self._segments.values(), None))
         self.body.addWidget(self._stack, 1)
