@@ -301,7 +301,7 @@ def test_a_run_that_is_killed_goes_on_and_costs_what_an_uninterrupted_one_costs(
     """kill -9 at once after some step was told of; the run that goes on begins behind whatever was shown."""
     path = tmp_path / "ledger.sqlite"
     here = str(Path(__file__).parent)
-    epochs = 400 if kills == 1 else 2000  # each kill loses the steps of a claim
+    epochs = 4000 if kills == 1 else 40_000  # each kill loses the steps of a claim, and a step takes 50 µs
     script = LONG.format(epochs=epochs, folder=here, ledger=str(path), target=str(tmp_path / "net"))
     shown = 0
     for kill in range(kills):
