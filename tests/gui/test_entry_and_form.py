@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 
 from workbench.gui.widgets.basic import label
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain, unbroken
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, plain, unbroken
 from workbench.gui.widgets.parameter_form import Form
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real
 
@@ -241,3 +241,9 @@ def test_a_very_long_name_makes_no_window_wider(qtbot):
     assert QLabel.text(shown).endswith(" age_group")
     shown.resize(120, shown.heightForWidth(120))
     assert shown.minimumSizeHint().width() < shown.fontMetrics().horizontalAdvance(name) / 2
+
+
+def test_a_cap_of_which_nothing_remains_reads_as_what_was_spent():
+    cost = Decimal("2.999836")
+    assert cap_beside(cost, Decimal("0.0")) == at_most(cost) == "3"
+    assert cap_beside(cost, Decimal("0.5")) == cap_beside(cost, None) == at_least(cost) == "2.999"

@@ -11,7 +11,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
-from workbench.gui.widgets.formatting import at_least, at_most, entered, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
 from workbench.privacy.accounting.posterior import posterior
 
 HIGH = Decimal(5)
@@ -100,7 +100,7 @@ class BudgetGauge(Card):
         after = remaining - (cost or Decimal(0))
         self._show_figure(at_least(max(remaining, Decimal(0))), in_full(max(remaining, Decimal(0))))
         self._meaning.setText("left")
-        self._facts.show_line("cap", "cap", f"ε {at_least(cap)}", tip=in_full(cap))
+        self._facts.show_line("cap", "cap", f"ε {cap_beside(cap, remaining)}", tip=in_full(cap))
         going = account.releases - account.going
         releases = f"spent, {going} release{'s' if going != 1 else ''}"
         spent = at_most(account.spent)

@@ -55,6 +55,11 @@ def at_least(epsilon: Decimal | float) -> str:
     return _shortened(epsilon, ROUND_FLOOR)
 
 
+def cap_beside(cap: Decimal, remaining: Decimal | None) -> str:
+    """Return a cap beside what was spent of it: in the same digits where nothing remains, else as a limit."""
+    return at_most(cap) if remaining == 0 else at_least(cap)
+
+
 def in_full(epsilon: Decimal | None) -> str:
     """Return all digits of an ε that may be shown shortened, for its tooltip; empty for none."""
     return "" if epsilon is None else f"ε = {entered(epsilon)} exactly"

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QWidget
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
@@ -34,7 +35,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, caption, label, look, named, row
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
-from workbench.gui.widgets.formatting import at_least, at_most, count, entered, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full
 from workbench.gui.widgets.lines_table import Cell, LinesTable
 
 NAME = 6
@@ -106,7 +107,9 @@ class LedgerPage(PageFrame):
         self._bundle = BundleButton(self.session, self.jobs)
         self._releases.selectionModel().selectionChanged.connect(self._selected)
         self._releases.lines.modelReset.connect(self._selected)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         head = QWidget()
+        head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         head.setLayout(row(caption("RELEASES", ask), None, self._bundle, self._filter))
         self._timeline = Timeline(self.session, "ledger_timeline")
         releases.body.addWidget(head)
@@ -171,7 +174,7 @@ class LedgerPage(PageFrame):
             [
                 (
                     _told(a, _dataset(a.dataset, present, names)),
-                    _left(a.cap, "text") if a.cap is not None else Cell("none yet"),
+                    _cap(a.cap, a.remaining) if a.cap is not None else Cell("none yet"),
                     _paid(a.spent),
                     _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
                     _left(a.remaining, "text") if a.remaining is not None else Cell("–", "muted"),
@@ -322,6 +325,10 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
 
 def _paid(epsilon: Decimal, look_of: str = "text", told: str = "") -> Cell:
     return Cell(at_most(epsilon), look_of, f"{told}{in_full(epsilon)}", entered(epsilon))
+
+
+def _cap(cap: Decimal, remaining: Decimal | None) -> Cell:
+    return Cell(cap_beside(cap, remaining), "text", in_full(cap), entered(cap))
 
 
 def _left(epsilon: Decimal, look_of: str) -> Cell:
