@@ -108,3 +108,16 @@ def test_classes_that_are_none_are_refused(name: str, wrong: int) -> None:
     y[4] = wrong
     with pytest.raises(RuntimeError, match="are wanted, and −1 for an empty row"):
         engine_of(network, 0.8)(x, y)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_bias_that_moves_in_memory_alone_is_read_where_it_is(name: str) -> None:
+    network, x, y = made(name)
+    engine = engine_of(network, 0.8)
+    before = engine(x, y).total.clone()
+    last = network[-1]
+    last.bias.data = last.bias.detach() + torch.linspace(0, 1, len(last.bias))
+    moved = engine(x, y).total.double()
+    assert not torch.equal(moved.float(), before)
+    expected = reference(network, x, y, engine.clipping.of(len(y)).bound)
+    assert float((moved - expected).norm()) <= RELATIVE * float(expected.norm())

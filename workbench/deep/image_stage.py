@@ -43,7 +43,7 @@ class Memory:
         return self._block(self._most, shape)[: self.rows]
 
     def few(self, *shape: int) -> Tensor:
-        """Return a block (FEW, *shape), whatever the number of rows is."""
+        """Return a block (FEW, *shape); its size does not depend on the number of rows."""
         return self._block(FEW, shape)
 
     def _block(self, rows: int, shape: Sequence[int]) -> Tensor:

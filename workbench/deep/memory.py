@@ -24,8 +24,7 @@ _KEPT = 0.2
 """What a step takes beside the memory that the engine keeps for it, in its size: temporaries and views."""
 
 _UNRETURNED = 0.5
-"""Part of what reading the rows freed that a step finds no use for, because the C library keeps it (measured: 0 to
-0.6 for the same run)."""
+"""How much of the memory that reading the rows has freed stays with the process (measured: 0 to 0.6 for one run)."""
 
 _ACCOUNTING = {"pld": 9_000_000, "rdp": 1_000_000, "rdp-classic": 1_000_000}
 """Bytes of the curve of ε that is computed beside a run; by privacy loss distributions it is their grids."""

@@ -176,7 +176,7 @@ def _counted(
 
 @as_written
 def _successes(failed: NDArray[np.int64], table: int, reached: int, places: NDArray[np.int64]) -> tuple[int, int]:
-    """Write the places of successes; return how many there are, and how many coins were thrown by then.
+    """Write which coins were successes; return how many were, and how many coins have been thrown.
 
     Args:
         failed: coins that failed before each success; as many as ``table``: so many failed, and no success is known.

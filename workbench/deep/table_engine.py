@@ -31,7 +31,7 @@ class TableEngine(ABC):
         """Bind the engine to a network; the arguments are those of the other engines."""
         assert isinstance(network, nn.Sequential)
         self._linear = [layer for layer in network if isinstance(layer, nn.Linear)]
-        self._weights = [layer.weight for layer in self._linear]
+        self._parameters = list(network.parameters())
         self._rows = min(physical_batch, TABLE_ROWS)
         self._watch = watch
         self._widths = [layer.in_features for layer in self._linear] + [self._linear[-1].out_features]
@@ -50,7 +50,7 @@ class TableEngine(ABC):
         """Return the sums of the batch of ``rows`` of a table; ``total`` is overwritten by the next call."""
         if self._given is None or self._given[0] is not inputs or self._given[1] is not targets:
             self._take(inputs, targets)
-        at = [weight.data_ptr() for weight in self._weights]
+        at = [parameter.data_ptr() for parameter in self._parameters]
         if at != self._at:
             self._at = at
             self._find()

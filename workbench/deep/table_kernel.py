@@ -32,7 +32,7 @@ from workbench.deep.table_loops import (
 ACTIVATIONS = (nn.Tanh, nn.ReLU)
 
 _LEVEL = 8
-"""Batches are filled up with empty rows to a multiple of so many: memory for every number of rows would be cold."""
+"""Empty rows fill a batch up to a multiple of this, so that a few sizes of memory serve all and stay in the cache."""
 
 
 def fits(network: nn.Module) -> bool:

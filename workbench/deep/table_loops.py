@@ -45,7 +45,7 @@ def take(x: Floats, y: Whole, rows: Whole, entering: Floats, classes: Whole, squ
 
 @loops
 def activate(h: Floats, relu: bool, squares: Floats) -> None:
-    """Apply an activation to h (b, d) and begin the squares of the layer that it enters."""
+    """Apply an activation to h (b, d) in place, and write 1 + ‖h‖² of each row for the layer that h enters."""
     for i in range(len(h)):
         row = h[i]
         if relu:

@@ -104,7 +104,7 @@ def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 @as_written
 def _below(words: Whole, steps: Floats, within: Floats, part: Floats, undecided: Whole) -> int:
-    """Write a number for each word into ``part``; return how many, noted in ``undecided``, may not be below the curve.
+    """Write a number for each word into ``part``; note those that may be above the curve, and return how many.
 
     Numbers are made a few at a time, on all lanes, and looked at one by one where one of the few is beyond.
     """

@@ -92,7 +92,7 @@ def state_option(option: str, *values: str, condition: str = "", doing: str = ""
 
 
 def give(what: str, text: str) -> Remedy:
-    """Give something that work cannot begin without: of the command line an option, of the window a field.
+    """Give what is missing: on the command line by an option, in the window in a field.
 
     Args:
         what: one word for it, the name of the option: ``weights``.

@@ -43,7 +43,7 @@ _GIVEN = {
     "noise": "enter a privacy budget, ε, or a noise, σ",
     "target": "choose the column to predict on the Data page, or the method mst",
 }
-"""Where a thing is given that a command has an option for."""
+"""What to do in the window where a command would be given an option, by the name of that option."""
 
 _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.DECLARE: lambda about: _FACTS[about["key"]],
