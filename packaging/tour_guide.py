@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from workbench.gui.app import application, main_window, settle
+from workbench.gui.widgets import figures_first
 
 PATIENCE_S = 60.0
 LOOK_MS = 20
@@ -38,6 +39,9 @@ class Guide:
         self.taken = "none"
         self.app = application()
         self.window = main_window()
+        self.window.session.table_changed.connect(
+            lambda: figures_first.agree(self.window.session)
+        )  # no question stops it
         self.window.theme.set_mode(theme)
         self._size = QSize(*size)
         self.window.resize(self._size)

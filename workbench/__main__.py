@@ -1,11 +1,31 @@
 """``python -m workbench`` is the same program as ``workbench``."""
 
+import os
+import signal
 import sys
 
-from workbench.cli import main
-from workbench.data.columnar_child import WORD
-from workbench.data.columnar_child import main as read_columnar
+
+def _quit(number: int, frame: object) -> None:
+    """End the program while it is being loaded, or has ended: nothing is open yet, or any more."""
+    os.write(2, b"error: cancelled\n")
+    os._exit(4)
+
+
+def entry() -> int:
+    """Run the program; from its first line on Ctrl+C ends it, before anything large is imported."""
+    signal.signal(signal.SIGINT, _quit)
+    # A bundle has no other interpreter: its reader of columnar files is the bundle itself.
+    from workbench.data.columnar_child import WORD
+    from workbench.data.columnar_child import main as read_columnar
+
+    if sys.argv[1:] == [WORD]:
+        return read_columnar()
+    from workbench.cli import main
+
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and said: Python's own end would make a -2 of it
+    return code
+
 
 if __name__ == "__main__":
-    # A bundle has no other interpreter: its reader of columnar files is the bundle itself.
-    sys.exit(read_columnar() if sys.argv[1:] == [WORD] else main())
+    sys.exit(entry())

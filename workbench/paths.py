@@ -32,8 +32,8 @@ def user_log() -> Path:
     return Path(platformdirs.user_log_dir("privacy-workbench", appauthor=False))
 
 
-def user_cache() -> Path:
-    """Return the folder of features that were made of private rows: private, and safe to remove at any time."""
+def user_cache(part: str) -> Path:
+    """Return a folder of what can be computed again: safe to remove at any time."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("privacy-workbench", appauthor=False)) / "features"
+    return Path(platformdirs.user_cache_dir("privacy-workbench", appauthor=False)) / part

@@ -122,7 +122,9 @@ def test_categories_missing_values_and_dates_are_taken() -> None:
 
 def test_a_released_model_is_charged_has_a_card_and_is_loaded(iris, folder: Path) -> None:
     X, y = iris
-    model = api.NaiveBayes(epsilon=2, bounds=(0, 10), classes=SPECIES, ledger="ledger.sqlite", output="model")
+    model = api.NaiveBayes(
+        epsilon=2, bounds=(0, 10), classes=SPECIES, ledger="ledger.sqlite", account="people", output="model"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, y)
@@ -133,18 +135,27 @@ def test_a_released_model_is_charged_has_a_card_and_is_loaded(iris, folder: Path
     assert (release.status, release.epsilon) == ("charged", Decimal(2))
     loaded = api.load_model("model")
     assert loaded.epsilon == 2
-    told = loaded.predict(X)
-    np.testing.assert_array_equal(told["predicted species"], model.predict(X))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     with pytest.raises(InputError, match="exists already"):
         clone(model).fit(X, y)
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         assert len(ledger.releases()) == 1, "cross-validation cannot spend by accident"
+        ledger.set_cap(release.dataset, Decimal(9))
+    assert clone(model).set_params(replace=True).fit(X, y).release_.release_id != release.release_id
+    assert api.verify("model") == []
 
 
 def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, folder: Path) -> None:
     X, y = numbered(*iris, "MedianForest")
     X.iloc[[3, 77, 149]].to_csv(folder / "ask.csv", index=False)
-    told = {"epsilon": 5, "bounds": (0, 10), "target_bounds": (0, 3), "ledger": "ledger.sqlite", "output": "model"}
+    told = {
+        "epsilon": 5,
+        "bounds": (0, 10),
+        "target_bounds": (0, 3),
+        "ledger": "ledger.sqlite",
+        "account": "people",
+        "output": "model",
+    }
     with pytest.raises(ParameterError, match="give ask"):
         api.MedianForest(**told).fit(X, y)
     model = api.MedianForest(**told, ask="ask.csv").fit(X, y)
@@ -165,8 +176,8 @@ def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, fo
         ({"epsilon": None}, "epsilon is missing"),
         ({"epsilon": -1}, "epsilon = -1"),
         ({"output": "model"}, "ledger="),
-        ({"ledger": "l.sqlite", "random_state": None}, "output="),
-        ({"ledger": "l.sqlite", "output": "model"}, "fresh randomness"),
+        ({"ledger": "l.sqlite", "account": "people", "random_state": None}, "output="),
+        ({"ledger": "l.sqlite", "account": "people", "output": "model"}, "fresh randomness"),
     ],
 )
 def test_what_is_not_declared_is_refused_in_one_sentence(iris, folder: Path, more, said: str) -> None:

@@ -1,51 +1,72 @@
-"""The notebook in ``resources/examples``: every cell runs, from top to bottom, and it holds no output."""
+"""The notebook in ``resources/examples`` and the README's Python: all of it runs, and the outputs are stored."""
 
 from __future__ import annotations
 
-import ast
 import json
+import re
+import sys
+import tempfile
 import warnings
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from workbench import api
+from workbench.release.choosing import CHOSEN
 
-NOTEBOOK = Path(__file__).parents[2] / "resources" / "examples" / "what-privacy-costs.ipynb"
-
-
-def cells() -> list[str]:
-    document = json.loads(NOTEBOOK.read_text("utf-8"))
-    return ["".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"]
-
-
-def run(source: str, names: dict) -> object:
-    """Run one cell and return the value of its last line, as a notebook shows it."""
-    body = ast.parse(source)
-    *before, last = body.body
-    if not isinstance(last, ast.Expr):
-        exec(compile(body, NOTEBOOK.name, "exec"), names)
-        return None
-    exec(compile(ast.Module(before, []), NOTEBOOK.name, "exec"), names)
-    return eval(compile(ast.Expression(last.value), NOTEBOOK.name, "eval"), names)
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "packaging"))
+from notebook_outputs import NOTEBOOK, code_cells, shown_by  # noqa: E402  # it is a script, not a package
 
 
 def test_every_cell_runs_and_shows_what_the_text_says(folder: Path) -> None:
-    names: dict = {}
-    with warnings.catch_warnings(record=True) as said:  # the first cell asks for each sentence once
-        shown_by = [run(cell, names) for cell in cells()]
-    head, score, accuracy, faults, predicted, told, estimates = (shown for shown in shown_by if shown is not None)
-    assert {warning.category for warning in said} == {api.PrivateStudyWarning}
-    assert len(head) == 5
+    shown = list(shown_by(json.loads(NOTEBOOK.read_text("utf-8")), {}))
+    assert {warning.category for one in shown for warning in one.warned} == {api.PrivateStudyWarning}
+    assert [one.printed for one in shown if one.printed] == ["this release costs epsilon = 3 but only 0 remain\n"]
+    values = [one.value for one in shown if one.value is not None]
+    head, described, plan, forecast, score, accuracy, faults, loaded, predicted, told, rows, estimates, book = values
+    assert len(head) == len(described) == len(forecast) == len(plan.columns) == 5
     assert 0 <= score <= 1
     assert list(accuracy.columns) == ["none", "private", "sanitized:staircase"]
     assert accuracy.loc[3.0, "private"] > accuracy.loc[3.0, "sanitized:staircase"]
     assert faults == []
-    assert "predicted species" in predicted.columns
-    assert told["epsilon"] == 3.0
+    assert loaded.epsilon == 1
+    assert set(predicted) <= {"setosa", "versicolor", "virginica"}
+    assert told == {"epsilon": 3.0, "remaining": 0.0, "outside": [CHOSEN]}  # a curve was looked at before
+    pd.testing.assert_series_equal(rows.dtypes, head.dtypes)
     assert len(estimates) == 4 + 3
-    assert api.verify(told["output"]) == []
+    assert book.to_numpy().tolist() == [["flowers", 4.0, 4.0, 0.0]]
     assert not list(folder.iterdir()), "it writes only where it says"
+    stored = [bool(cell["outputs"]) for cell in code_cells(json.loads(NOTEBOOK.read_text("utf-8")))]
+    assert stored == [one.value is not None or bool(one.printed) for one in shown], "a cell that shows has its output"
 
 
-def test_it_holds_no_output() -> None:
-    document = json.loads(NOTEBOOK.read_text("utf-8"))
-    assert all(not cell.get("outputs") for cell in document["cells"])
+def test_stored_outputs_tell_nothing_of_the_machine() -> None:
+    text = NOTEBOOK.read_text("utf-8")
+    assert not re.search(r"/(tmp|home|work|root|Users|dev)/|[A-Z]:\\", text)
+    assert tempfile.gettempdir() not in text
+    for cell in code_cells(json.loads(text)):
+        assert cell["execution_count"] is not None
+        for output in cell["outputs"]:
+            assert output["output_type"] in ("stream", "execute_result")
+
+
+def test_the_python_of_the_readme_runs(folder: Path) -> None:
+    generator = np.random.default_rng(0)
+    people = {
+        "name": [f"person {i}" for i in range(200)],
+        "age": generator.integers(0, 100, 200),
+        "sex": generator.choice(["female", "male"], 200),
+    }
+    pd.DataFrame(people).to_csv("people.csv", index=False)
+    text = (ROOT / "README.md").read_text("utf-8")
+    part = text[text.index("## From Python") : text.index("## Commands")]
+    before = "from sklearn.model_selection import cross_val_score\nfrom sklearn.pipeline import make_pipeline\n"
+    names: dict = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", api.PrivateStudyWarning)
+        exec(before + "\n".join(re.findall(r"```python\n(.*?)```", part, re.DOTALL)), names)
+    assert api.verify("released.csv") == api.verify("model") == []
+    assert api.ledger("ledger.sqlite").show()["account"].tolist() == ["people"]
+    assert api.total_epsilon(names["steps"]) == 1.5

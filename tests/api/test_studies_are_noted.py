@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_val_score
 from workbench import api
 from workbench.api.frames import table_of
 from workbench.params import InputError
+from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.choosing import CHOSEN
 
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
 
@@ -80,13 +80,15 @@ def test_generated_rows_are_not_noted(folder: Path) -> None:
 def test_a_release_is_not_noted_and_a_later_card_says_what_was(folder: Path) -> None:
     X, y = ROWS[["a", "b", "d"]], ROWS["c"]
     with Ledger.open(folder / "book.sqlite") as book:
-        book.set_cap(book.identify(table_of(ROWS)), Decimal(10))
-    bayes(ledger=folder / "book.sqlite", output=folder / "before").fit(X, y)
+        table = book.identify(table_of(ROWS))
+        book.set_cap(table, Decimal(10))
+        book.set_name(table, "people")
+    bayes(ledger=folder / "book.sqlite", account="people", output=folder / "before").fit(X, y)
     assert noted(folder / "book.sqlite") == []
     scores = cross_val_score(bayes(study_ledger=folder / "book.sqlite"), X, y, cv=4)
     assert len(scores) == 4
     assert noted(folder / "book.sqlite") == ["model"], "the folds are versions of one table"
-    bayes(ledger=folder / "book.sqlite", output=folder / "after").fit(X, y)
+    bayes(ledger=folder / "book.sqlite", account="people", output=folder / "after").fit(X, y)
     for output, outside in (("before", False), ("after", True)):
         card = json.loads((folder / output / "card.json").read_text("utf-8"))
         assert (CHOSEN in card["outside_guarantee"]) == outside

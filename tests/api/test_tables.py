@@ -48,7 +48,7 @@ def test_a_study_with_a_seed_is_repeatable_and_one_without_is_not(people) -> Non
 
 @pytest.mark.slow
 def test_a_release_is_made_into_a_bundle(people, folder: Path) -> None:
-    api.release(people, api.plan(epsilon=3, **FACTS), ledger="ledger.sqlite", output="out.csv")
+    api.release(people, api.plan(epsilon=3, **FACTS), ledger="ledger.sqlite", account="people", output="out.csv")
     made = api.bundle("out.csv", "out.bundle", ledger="ledger.sqlite")
     assert api.verify(made) == []
     assert {"MANIFEST.json", "verify.py", "certificate.pdf"} <= {part.name for part in made.iterdir()}
@@ -56,11 +56,25 @@ def test_a_release_is_made_into_a_bundle(people, folder: Path) -> None:
         api.bundle("out.csv", "out.bundle", ledger="ledger.sqlite")
 
 
+def test_an_output_that_exists_is_replaced_only_when_asked(people, folder: Path) -> None:
+    plan = api.plan(epsilon=3, **FACTS)
+    told = {"ledger": "ledger.sqlite", "account": "people", "output": "out.csv"}
+    first = api.release(people, plan, **told)
+    with pytest.raises(InputError, match=r"exists already.*replace=True"):
+        api.release(people, plan, **told)
+    with pytest.raises(BudgetRefusedError):  # it is another charge
+        api.release(people, plan, **told, replace=True)
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        ledger.set_cap(ledger.releases()[0].dataset, Decimal(9))
+    assert api.release(people, plan, **told, replace=True).attrs["release_id"] != first.attrs["release_id"]
+    assert api.verify("out.csv") == []
+
+
 def test_a_release_is_charged_certified_and_read_back(people, folder: Path) -> None:
     plan = api.plan(epsilon=3, **FACTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        released = api.release(people, plan, ledger="ledger.sqlite", output="out.csv")
+        released = api.release(people, plan, ledger="ledger.sqlite", account="people", output="out.csv")
     assert released.attrs["epsilon"] == 3.0
     assert released.attrs["remaining"] == 0.0
     assert api.verify("out.csv") == []
@@ -74,7 +88,9 @@ def test_a_release_is_charged_certified_and_read_back(people, folder: Path) -> N
     assert (release.status, release.epsilon) == ("charged", Decimal(3))
     assert release.release_id == released.attrs["release_id"]
     with pytest.raises(BudgetRefusedError):
-        api.release(people.assign(age=people["age"] + 0), plan, ledger="ledger.sqlite", output="again.csv")
+        api.release(
+            people.assign(age=people["age"] + 0), plan, ledger="ledger.sqlite", account="people", output="again.csv"
+        )
     assert not (folder / "again.csv").exists()
 
 
@@ -84,8 +100,11 @@ def test_a_frame_and_its_file_are_one_account(people, folder: Path, capsys) -> N
     (folder / "plan.toml").write_text(plan.to_toml(), "utf-8")
     words = ["--plan", "plan.toml", "-o", "one.csv", "--ledger", "ledger.sqlite"]
     assert main(["sanitize", "people.csv", *words]) == 0
+    with pytest.raises(InputError, match="not named 'people'"):
+        api.release(people, plan, ledger="ledger.sqlite", account="people", output="two.csv")
+    api.ledger("ledger.sqlite").name(people, "people")
     with pytest.raises(BudgetRefusedError):
-        api.release(people, plan, ledger="ledger.sqlite", output="two.csv")
+        api.release(people, plan, ledger="ledger.sqlite", account="people", output="two.csv")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +112,7 @@ def test_a_frame_and_its_file_are_one_account(people, folder: Path, capsys) -> N
     [
         ({"output": "out.csv"}, "ledger="),
         ({"ledger": "l.sqlite"}, "output="),
-        ({"ledger": "l.sqlite", "output": "out.csv", "seed": 1}, "fresh randomness"),
+        ({"ledger": "l.sqlite", "account": "people", "output": "out.csv", "seed": 1}, "fresh randomness"),
     ],
 )
 def test_arguments_that_contradict_each_other_release_nothing(people, folder: Path, more, said: str) -> None:
@@ -105,7 +124,7 @@ def test_arguments_that_contradict_each_other_release_nothing(people, folder: Pa
 def test_a_cell_that_cannot_be_used_is_told_of_before_anything_is_charged(people, folder: Path) -> None:
     people["sex"] = people["sex"].where(people.index != 4, "other")
     with pytest.raises(InputError, match=r"column sex, row 5"):
-        api.release(people, api.plan(epsilon=3, **FACTS), ledger="l.sqlite", output="out.csv")
+        api.release(people, api.plan(epsilon=3, **FACTS), ledger="l.sqlite", account="people", output="out.csv")
     assert not (folder / "out.csv").exists()
 
 
@@ -122,7 +141,9 @@ def test_dates_and_missing_values(folder: Path) -> None:
 def test_quantiles_and_pairs_are_rows_of_the_frame(people, folder: Path) -> None:
     plan = api.plan(epsilon=30, **FACTS)
     columns = tuple(dataclasses.replace(c, cells=90) if c.name == "income" else c for c in plan.columns)
-    api.release(people, dataclasses.replace(plan, columns=columns), ledger="ledger.sqlite", output="out.csv")
+    api.release(
+        people, dataclasses.replace(plan, columns=columns), ledger="ledger.sqlite", account="people", output="out.csv"
+    )
     told = api.estimate("out.csv", quantiles=[0.5], pairs=[("age", "income")]).set_index(["column", "of"])
     assert ("sex", "quantile 0.5") not in told.index
     for row in (("age", "quantile 0.5"), ("income", "quantile 0.5"), ("age × income", "correlation")):
@@ -133,7 +154,7 @@ def test_quantiles_and_pairs_are_rows_of_the_frame(people, folder: Path) -> None
 
 
 def test_estimates_are_a_frame(people, folder: Path) -> None:
-    api.release(people, api.plan(epsilon=30, **FACTS), ledger="l.sqlite", output="out.csv")
+    api.release(people, api.plan(epsilon=30, **FACTS), ledger="l.sqlite", account="people", output="out.csv")
     told = api.estimate("out.csv").set_index(["column", "of"])
     assert {("age", "mean"), ("income", "mean"), ("sex", "male"), ("sex", "female")} == set(told.index)
     assert (told["low"] <= told["high"]).all()
@@ -147,9 +168,9 @@ def test_estimates_are_a_frame(people, folder: Path) -> None:
     ("facts", "said"),
     [
         ({"bounds": {"age": (0, 99)}, "drop": ["age"]}, "bounds and in drop"),
-        ({"bounds": {"age": 99}}, "no pair"),
+        ({"bounds": {"age": 99}}, "not a pair"),
         ({"bounds": {"age": (5, 5)}}, "not below"),
-        ({"domains": {"sex": "female"}}, "no list"),
+        ({"domains": {"sex": "female"}}, "not a list"),
         ({"domains": {"sex": ["female", None]}}, "missing value"),
         ({"domains": {"sex": ["a", "b"]}, "missing": ["age"]}, "missing names it"),
         ({"domains": {"sex": ["a", "b"]}, "mechanism": {"age": "grr"}}, "has a mechanism"),

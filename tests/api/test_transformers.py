@@ -149,7 +149,7 @@ def test_each_released_step_charges_the_same_account(iris, folder: Path) -> None
     assert components.components_.shape == (2, 4)
     assert 0 < components.explained_variance_ratio_.sum() <= 1
     assert scale.mean_ == pytest.approx(X.mean(), abs=1)
-    opened = api.load_model(folder / "pca").predict(api.load_model(folder / "scale").predict(X))
+    opened = api.load_model(folder / "pca").transform(api.load_model(folder / "scale").transform(X))
     pd.testing.assert_frame_equal(opened, final)
     assert opened.attrs == final.attrs
     assert api.verify(folder / "pca") == []
@@ -162,9 +162,9 @@ def test_a_release_does_not_follow_a_study_nor_another_account(iris, folder: Pat
     after = {"epsilon": 5, "classes": SPECIES, "account": "iris", **released("bayes", folder)}
     with pytest.raises(ParameterError, match="the step before is a private study"):
         api.NaiveBayes(**after).fit(studied, y)
-    unnamed = api.PCA(epsilon=4, bounds=(0, 10), **released("pca", folder)).fit_transform(X)
-    with pytest.raises(ParameterError, match='give every step the same account="NAME"'):
-        api.NaiveBayes(**after).fit(unnamed, y)
+    others = api.PCA(epsilon=4, bounds=(0, 10), account="other", **released("pca", folder)).fit_transform(X)
+    with pytest.raises(ParameterError, match="two are named: 'iris' and 'other'"):
+        api.NaiveBayes(**after).fit(others, y)
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         assert len(ledger.releases()) == 1
     assert not (folder / "bayes").exists()

@@ -13,7 +13,6 @@ from command_cases import Run
 
 pytest.importorskip("torch")
 
-from workbench.cli import accuracy
 from workbench.deep.expected_accuracy import ExpectedAccuracy
 from workbench.paths import user_data
 
@@ -181,4 +180,3 @@ def test_ctrl_c_ends_it(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(expected_accuracy, "expected_accuracy", interrupted)
     assert run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK).code == 4
-    assert accuracy.COMMAND.reads_only

@@ -17,7 +17,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.table import release_table
 from workbench.release.table.verify import CANNOT_KNOW
 
-SANITIZE = sanitize()
+SANITIZE = [*sanitize(), "--replace"]
 
 
 # -- plan -------------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_sanitize_charges_writes_and_certifies(folder: Path, run: Run) -> None:
 
 
 def test_sanitize_uses_the_ledger_in_the_users_folder_unless_told(folder: Path, run: Run) -> None:
-    words = [*SANITIZE[:6]]
+    words = [*SANITIZE[:6], "--replace"]
     assert run(*words).code == 0
     ledger = user_data() / "ledger.sqlite"
     assert ledger.exists()
@@ -229,7 +229,7 @@ def test_verify_in_the_ledger_finds_what_the_certificate_alone_does_not(folder: 
     for name in ("out.csv", "out.csv.certificate.json"):
         (folder / name).rename(folder / f"kept-{name}")
     assert run("ledger", "cap", "people.csv", "--epsilon", "6", "--ledger", "ledger.sqlite").code == 0
-    assert run(*sanitize(ledger="other.sqlite")).code == 0
+    assert run(*sanitize(ledger="other.sqlite"), "--replace").code == 0
     assert run("verify", "out.csv").code == 0
     answer = run("verify", "out.csv", "--ledger", "ledger.sqlite", "--json")
     problems = ["the ledger does not know this release"]
@@ -329,7 +329,7 @@ def test_ledger_cap_sets_a_cap_that_holds_under_every_name_of_the_table(folder: 
     assert run(*SANITIZE, "--json").json["epsilon_remaining"] == 1.5
     rows = (folder / "people.csv").read_text("utf-8").splitlines()
     (folder / "copy.txt").write_text("\n".join([rows[0], *rows[:0:-1]]).replace(",", ";") + "\n", "utf-8")
-    assert "only 1.5 remain (cap epsilon = 4.5" in run(*sanitize(data="copy.txt")).error(3)
+    assert "only 1.5 remain (cap epsilon = 4.5" in run(*sanitize(data="copy.txt"), "--replace").error(3)
     assert run("ledger", "cap", "copy.txt", "--epsilon", "6", *L).code == 0
     assert run(*SANITIZE, "--json").json["epsilon_remaining"] == 0
     assert "account" not in json.loads((folder / "out.csv.certificate.json").read_text("utf-8"))
@@ -340,7 +340,7 @@ def test_ledger_version_lets_a_newer_table_share_the_account(folder: Path, run: 
     (folder / "new.csv").write_text((folder / "people.csv").read_text("utf-8") + "5,Wien\n", "utf-8")
     told = run("ledger", "version", "new.csv", "--of", "people.csv", *L, "--json").json
     assert (told["spent_epsilon"], told["remaining_epsilon"]) == (3.0, 0.0)
-    assert "only 0 remain" in run(*sanitize(data="new.csv")).error(3)
+    assert "only 0 remain" in run(*sanitize(data="new.csv"), "--replace").error(3)
 
 
 def test_ledger_version_reads_both_tables_as_it_is_told(folder: Path, run: Run) -> None:

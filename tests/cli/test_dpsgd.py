@@ -216,7 +216,9 @@ def test_a_card_with_less_delta_than_its_steps_have_is_found(capsys: pytest.Capt
     capsys.readouterr()
     assert main(["verify", str(folder / "net"), "--json"]) == 5
     (problem,) = json.loads(capsys.readouterr().out)["problems"]
-    assert problem.startswith("the steps cost delta = 0.0002")
+    assert problem.startswith("the steps on the card cost epsilon = ")
+    assert "and delta = 0.0002" in problem
+    assert problem.endswith(" and 0.0001")
 
 
 @pytest.mark.parametrize(

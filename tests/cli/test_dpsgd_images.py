@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     order = np.random.default_rng(1).permutation(ROWS)
     np.savez_compressed(tmp_path / "copy.npz", images=images[order], labels=codes[order])
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("workbench.deep.feature_cache.user_cache", lambda: tmp_path / "kept")
+    monkeypatch.setattr("workbench.deep.feature_cache.user_cache", lambda part: tmp_path / "kept")
     return tmp_path
 
 

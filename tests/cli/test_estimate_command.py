@@ -95,7 +95,7 @@ def test_no_share_below_0_is_shown_as_the_figure_and_the_raw_one_stands_beside_i
                 "name": "city",
                 "method": "unbiased",
                 "gap": 0.0,
-                "frequencies": {"Graz": {"estimate": -0.125, "low": -0.125, "high": 0.25, "consistent": 0.0}},
+                "frequencies": {"Graz": {"estimate": -0.125, "low": 0.0, "high": 0.25, "consistent": 0.0}},
             }
         ],
     }

@@ -23,7 +23,7 @@ PATIENCE = 300
 """Seconds within which something must come true, on a machine that is busy with other things too."""
 
 
-SANITIZE = sanitize()
+SANITIZE = [*sanitize(), "--replace"]
 
 
 def test_a_refusal_has_exit_code_3_and_both_numbers(folder: Path, run: Run) -> None:
@@ -32,7 +32,7 @@ def test_a_refusal_has_exit_code_3_and_both_numbers(folder: Path, run: Run) -> N
     for more in ([], ["--json"]):
         assert run(*SANITIZE, *more).error(3) == (
             "this release costs epsilon = 3 but only 0 remain (cap epsilon = 3, spent or reserved 3); "
-            "spend less, or raise the cap with `workbench ledger cap DATA --epsilon TOTAL`"
+            "spend less, or raise the cap with `workbench ledger cap people.csv --epsilon 6 --ledger ledger.sqlite`"
         )
     assert {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".sqlite"} == before
 

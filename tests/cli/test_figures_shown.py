@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,12 +13,13 @@ import polars as pl
 import pytest
 from command_cases import Run
 
+from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.choosing import CHOSEN
 
 PLAN = """epsilon = 1.0
 [[column]]
@@ -265,3 +268,40 @@ def test_a_training_that_cannot_note_it_charges_nothing(folder: Path, run: Run, 
     with Ledger.read(folder / "book.sqlite") as book:
         assert [release.status for release in book.releases()] == ["void"]
     assert not Path("network").exists()
+
+
+RELEASES = {
+    "table": ("sanitize", "t.csv", "--plan", "plan.toml"),
+    "synthetic": ("synthesize", "t.csv", "--plan", "plan.toml", "--epsilon", "1", "--target", "city"),
+    "statistics": ("statistics", "t.csv", "--plan", "plan.toml", "--epsilon", "1", "--mean", "age"),
+    "rappor": ("rappor", "encode", "t.csv", "--params", "params.csv", "--column", "city"),
+}
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_a_certificate_of_every_kind_says_so(folder: Path, run: Run, kind: str) -> None:
+    (folder / "params.csv").write_text("k,h,m,p,q,f\n16,1,4,0.5,0.75,0.5\n", "utf-8")
+
+    def released(output: str, *more: str) -> tuple[list[str], str]:
+        done = run(*RELEASES[kind], "-o", output, "--ledger", "book.sqlite", *more)
+        assert done.code == 0, done
+        told: list[str] = json.loads((folder / f"{output}.certificate.json").read_text("utf-8"))["outside_guarantee"]
+        return told, done.err
+
+    before, said = released("before.csv")
+    assert CHOSEN not in before
+    assert CHOSEN not in said
+    with Ledger.open(folder / "book.sqlite") as book:
+        (first,) = book.releases()
+        book.set_cap(first.dataset, Decimal(100))
+        book.note_figures(book.identify(read_table("t.csv")), "curve")
+    document = () if kind == "rappor" else ("--html", "after.html", "--bundle", "bundle")
+    after, said = released("after.csv", *document)
+    assert after == [*before, CHOSEN]
+    assert f"not covered by epsilon: {CHOSEN}" in said
+    for output in ("before.csv", "after.csv"):
+        assert run("verify", output, "--ledger", "book.sqlite").code == 0, output
+    if document:
+        assert CHOSEN in (folder / "after.html").read_text("utf-8")
+        checked = subprocess.run([sys.executable, "verify.py"], cwd=folder / "bundle", capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -49,6 +49,31 @@ def test_every_command_takes_json_and_only_a_releasing_one_refuses_a_seed(name: 
     assert command.releases is (name in ("sanitize", "synthesize", "statistics", "fit", "dpsgd"))
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_opens_with_what_the_command_is_for_and_ends_with_how_files_are_read(name: str) -> None:
+    command = load(name)
+    told = parser_of(command).format_help()
+    lines = told.splitlines()
+    assert " ".join(told.split()).startswith(" ".join(command.help.split()))
+    assert lines[lines.index("") + 1].startswith(f"usage: workbench {name}")
+    if "--encoding" in told:
+        assert told.index("--encoding") > max(told.index(word) for word in ("--json", "-h, --help"))
+        assert told.rindex("\n\n") < told.index("--encoding")  # the last paragraph
+
+
+def test_the_help_of_an_action_opens_with_what_it_is_for(run: Run) -> None:
+    assert run("ledger", "cap", "--help").out.startswith("set the cap of a dataset\n\nusage: workbench ledger cap DATA")
+
+
+def test_a_template_goes_to_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    from workbench.studies.grid.spec import TEMPLATE
+
+    monkeypatch.chdir(tmp_path)
+    assert run("grid", "--template", "-").out == TEMPLATE
+    assert json.loads(run("grid", "--template", "-", "--json").out)["text"] == TEMPLATE
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_overview_names_every_command_and_every_exit_code(run: Run) -> None:
     told = run("--help")
     assert (told.code, told.err) == (0, "")

@@ -112,12 +112,12 @@ def test_papers_are_made_of_a_release_that_stands(folder: Path, run: Run, unprin
 def test_papers_that_cannot_be_written_leave_the_release_and_say_so(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failed(told: object, target: Path, ledger: object, *, signed: bool = False) -> None:
+    def failed(told: object, target: Path, ledger: object, **_: bool) -> None:
         raise WorkbenchError("Qt cannot print the PDF: libGL.so.1")
 
     monkeypatch.setattr(write_bundle, "write_bundle", failed)
     said = run(*SANITIZE, "--bundle", "b").error()
-    assert "the release stands at out.csv and stays charged; `workbench certificate out.csv`" in said
+    assert "the release stands at out.csv and stays charged; `workbench certificate out.csv --ledger l.sqlite`" in said
     assert run("verify", "out.csv", *LEDGER).code == 0
     assert not (folder / "b").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def test_a_release_with_nothing_asked_has_histograms_and_means(folder: Path, run
     assert (told["epsilon_charged"], told["epsilon_remaining"], told["replace_one_epsilon"]) == (1, 0, 2)
     assert told["release_id"]
     rows = rows_of(folder / "out.csv")
-    assert {r["statistic"] for r in rows} == {"histogram", "share", "cumulative share", "mean"}
+    assert {r["statistic"] for r in rows} == {"histogram", "share of all rows", "cumulative share of all rows", "mean"}
     assert [r["value"] for r in rows if r["column"] == "sex" and r["statistic"] == "histogram"] == ["female", "male"]
     assert run("verify", "out.csv", "--ledger", "l.sqlite").code == 0
     again = run(*BASE, "--epsilon", "1", "-o", "again.csv")
@@ -64,6 +65,24 @@ def test_a_forecast_reads_no_table_and_charges_nothing(folder: Path, run: Run) -
     assert {p.name for p in folder.iterdir()} == {"plan.toml"}
     assert "nothing is charged now" in run(*words, "--rows", "2000").out
     assert run(*words).code == 2
+
+
+def test_a_forecast_by_groups_states_sizes_and_shares_say_of_what(folder: Path, run: Run) -> None:
+    words = ["statistics", "--plan", "plan.toml", "--epsilon", "1", "--forecast", "--rows", "3000", "--by", "sex"]
+    answer = run(*words, "--mean", "age", "--count", "age", "--json")
+    by_size = {f["statistic"]: f["by_group_size"] for f in answer.json["forecast"]}
+    assert by_size["count"] == []
+    assert [(s["part"], s["rows"]) for s in by_size["mean"]] == [(0.01, 30), (0.1, 300), (0.5, 1500)]
+    assert by_size["mean"][0]["half_width"] > 10 * by_size["mean"][2]["half_width"]
+    text = run(*words, "--mean", "age").out
+    assert "in groups of equal size" in text
+    assert re.search(r"\nmean of age by sex +1 % +30 +± ", text)
+    assert run(*BASE, "--epsilon", "1", "--by", "sex", "--histogram", "age", "-o", "h.csv").code == 0
+    found = {r["statistic"] for r in rows_of(folder / "h.csv")}
+    assert {"share of all rows", "cumulative share of all rows"} <= found
+    assert not {"share", "cumulative share"} & found
+    certificate = json.loads((folder / "h.csv.certificate.json").read_text("utf-8"))
+    assert "Shares are of all rows" in certificate["method"]["intervals"]
 
 
 def test_a_request_file_says_the_same_as_options(folder: Path, run: Run) -> None:

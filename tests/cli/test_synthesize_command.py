@@ -146,7 +146,7 @@ def test_what_the_plan_calls_impossible_is_kept_beside_what_the_command_adds(fol
     document = json.loads((folder / "out.csv.certificate.json").read_text("utf-8"))
     assert document["request"]["impossible"] == f"{first}; {second}"
     (folder / "plan.toml").write_text(f'impossible = ["city = Paris & age = 3"]\n{plan}', "utf-8")
-    assert "'Paris' is not one of the public values of city" in run(*WORDS, "--epsilon", "1").error()
+    assert "'Paris' is not one of the public values of city" in run(*WORDS, "--replace", "--epsilon", "1").error()
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,8 @@ def test_cells_without_a_text_are_refused(tmp_path: Path, frame: pl.DataFrame, s
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
 def test_damaged_file_is_one_sentence(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"t{suffix}"
-    path.write_bytes(b"PAR1 this is not one PAR1")
+    mark = {".parquet": b"PAR1", ".feather": b"ARROW1"}[suffix]
+    path.write_bytes(mark + b" this is not one " + mark)
     with pytest.raises(InputError, match=r"the file is not a (Parquet|Feather) file, or it is damaged"):
         read_table(path)
 

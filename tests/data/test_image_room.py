@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import struct
 import tracemalloc
 import zipfile
@@ -150,3 +151,62 @@ def test_the_order_of_the_axes_and_the_checksum_are_kept(tmp_path: Path) -> None
     (tmp_path / "a.npz").write_bytes(data)
     with pytest.raises(InputError, match="damaged"):
         read_images(tmp_path / "a.npz")
+
+
+def packed_idx(folder: Path, shape: tuple[int, int, int], follow: int, labels: int | None = None) -> Path:
+    """Write a packed IDX file whose header promises ``shape`` and that holds ``follow`` zeros, with its labels."""
+    file = folder / "train-images-idx3-ubyte.gz"
+    with gzip.open(file, "wb", compresslevel=6) as out:
+        out.write(struct.pack(">4I", 0x0803, *shape))
+        for _ in range(follow // MIB):
+            out.write(bytes(MIB))
+        out.write(bytes(follow % MIB))
+    count = shape[0] if labels is None else labels
+    (folder / "train-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x0801, count) + bytes(count))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("shape", "follow", "labels", "said"),
+    [
+        ((1, 28, 28), 64 * MIB, None, "the header promises 784 bytes and more follow"),
+        ((80_000, 28, 28), 64 * MIB, 10, "80000 images and 10 labels"),
+        ((300_000, 28, 28), 784, None, "promises more than the file can hold"),
+        ((2, 28, 28), 784, None, "the header promises 1,568 bytes and 784 follow"),
+    ],
+)
+def test_a_header_is_judged_before_what_follows_it_is_unpacked(
+    tmp_path: Path, shape: tuple[int, int, int], follow: int, labels: int | None, said: str
+) -> None:
+    """A file of 6 MB unfolded into 4.35 GB before anybody looked at its header."""
+    file = packed_idx(tmp_path, shape, follow, labels)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=said):
+            read_images(file)
+        assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def test_packed_images_are_read_as_the_plain_ones_are(tmp_path: Path) -> None:
+    file = packed_idx(tmp_path, (3, 512, 700), 3 * 512 * 700)
+    assert read_images(file).images.shape == (3, 1, 512, 700)
+    records = np.random.default_rng(1).integers(0, 10, (3, 3073), np.uint8)
+    (tmp_path / "data_batch_1.bin").write_bytes(records.tobytes())
+    with gzip.open(tmp_path / "data_batch_2.bin.gz", "wb") as out:
+        out.write(records.tobytes())
+    plain, unfolded = (read_images(tmp_path / f"data_batch_{name}").images for name in ("1.bin", "2.bin.gz"))
+    assert np.array_equal(plain, unfolded)
+
+
+def test_what_unpacks_can_die_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = packed_idx(tmp_path, (1, 28, 28), 784)
+    monkeypatch.setattr(packed, "_pieces", killed)
+    with pytest.raises(InputError, match="damaged or cut short"):
+        read_images(file)
+
+
+def killed(files: object, emit: object, cancel: object) -> None:
+    """End this process as a fault of a library would."""
+    os.kill(os.getpid(), 9)

@@ -53,12 +53,13 @@ def test_kind_is_guessed(cells: list[str | None], kind: str) -> None:
     assert column(cells).kind == kind
 
 
-def test_missing_words_count_as_missing_among_numbers_only() -> None:
+def test_missing_words_count_as_missing_among_numbers_and_names() -> None:
     numeric = column(["1", "NA", None, "3", "3"])
     assert (numeric.missing, numeric.distinct, numeric.lower, numeric.upper) == (2, 2, 1, 3)
     assert suspected(numeric)["missing"] == "1 cell says 'NA' and counts as missing"
     named = column(["a", "NA", None])
-    assert (named.missing, named.distinct, named.values) == (1, 2, ("NA", "a"))
+    assert (named.missing, named.distinct, named.values) == (2, 1, ("a",))
+    assert suspected(named)["missing"].endswith("if that is a value, list it with the others")
 
 
 @pytest.mark.parametrize(

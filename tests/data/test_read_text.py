@@ -156,7 +156,6 @@ def test_unknown_column_is_answered_with_the_nearest(tmp_path: Path) -> None:
             r'a stray quote mark " stands in row 1 \(.*, line 2\); say --trim if blanks .*, wrap its cell',
         ),
         ('a,b "c\n1,2\n', r'a stray quote mark " stands in row 1 \(.*, line 1\)'),
-        ("a,b,a\n1,2,3\n", r"the header names the column 'a' twice \(.*, line 1\)"),
         ("a,b\n", r"the table has a header but no rows"),
         ("\n\r\n", r"the file holds only blank lines"),
         ("", r"the file is empty"),

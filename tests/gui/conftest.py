@@ -36,6 +36,7 @@ from workbench.gui.pages.protect.share_edits import evenly
 from workbench.gui.project import open_table as opening
 from workbench.gui.session import job_center
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.way_bar import WayBar
 from workbench.jobs.mailbox import Mailbox
 from workbench.release.ledger import file as ledger_file
@@ -114,6 +115,12 @@ def samples_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile, "profile", _looked_at)
     # One key for all ledgers, so that a table has the same marks in each.
     monkeypatch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
+
+
+@pytest.fixture(autouse=True)
+def figures_are_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person has agreed to see private figures of every table; ``test_first_figures`` asks her."""
+    monkeypatch.setattr(figures_first, "is_first", lambda session: False)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.jobs.network import NetworkOutcome, NetworkTask, release_here
+from workbench.jobs.network import NetworkOutcome, NetworkTask, pausable, release_here
 from workbench.processes.isolated_process import apart
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -15,9 +15,11 @@ HUNGER = 60_000_000
 """Bytes; more than the allocator of the C library ever keeps for the next time."""
 
 
-def train_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+def train_short_of_memory(
+    task: NetworkTask, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool] | None = None
+) -> NetworkOutcome:
     """Do what ``train_network`` does, where memory is short."""
-    return apart(release_short_of_memory, task, emit, cancel)
+    return apart(release_short_of_memory, task, *pausable(task, emit, cancel, pausing))
 
 
 def release_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
@@ -30,9 +32,11 @@ def release_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) 
     return _release(task, emit, cancel, require)
 
 
-def train_hungrily(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+def train_hungrily(
+    task: NetworkTask, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool] | None = None
+) -> NetworkOutcome:
     """Do what ``train_network`` does, where every step asks the system for memory that it gives back."""
-    return apart(release_hungrily, task, emit, cancel)
+    return apart(release_hungrily, task, *pausable(task, emit, cancel, pausing))
 
 
 def release_hungrily(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:

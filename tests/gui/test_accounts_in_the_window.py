@@ -102,6 +102,55 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
         assert book.verify() == []
 
 
+def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, qtbot, answer_yes, monkeypatch) -> None:
+    import dataclasses
+
+    opened = people.session.opened
+    former = charge(opened.table)
+    part = Table(opened.table.frame.select("age", "zip", "income"), "part.csv")
+    people.session.open(dataclasses.replace(opened, table=part), people.session.plan)
+    read_account(people.session, people.jobs)
+    people.show_page("release")
+    idle(people)
+    told = seen(people, QLabel, "release_version_told").text()
+    assert "it is not certain who pays" in told
+    ways = seen(people, QLabel, "release_who_pays")
+    assert ways.text().startswith("Open that table and name its account, then enter")
+    assert "press “It is another table…”" in ways.text()
+    assert "workbench ledger" not in told + ways.text()
+    for page, start, foot in (("statistics", "statistics_release", ""), ("train", "train_start", "note_train")):
+        people.show_page(page)
+        idle(people)
+        where = foot or f"{page}_problem"
+        assert "not certain which account pays: decide it on the Release page" in seen(people, QLabel, where).text()
+        assert not people.findChild(QPushButton, start).isEnabled()
+    people.show_page("statistics")
+    press(people, qtbot, "statistics_mend")
+    assert people.page.objectName() == "page_release"
+    # The account that is known is named: the gauge shows its budget.
+    with Ledger.open() as book:
+        book.set_name(former, "clinic")
+    read_account(people.session, people.jobs)
+    idle(people)
+    assert ways.text().startswith("Enter “clinic” under “Account’s public name”")
+    qtbot.keyClicks(seen(people, QLineEdit, "release_account"), "clinic")
+    qtbot.keyClick(seen(people, QLineEdit, "release_account"), Qt.Key.Key_Return)
+    idle(people)
+    assert people.session.account.spent == 3
+    assert not people.findChild(QWidget, "release_version").isVisible()
+    # It is another table: it has a budget of its own.
+    people.session.open(dataclasses.replace(opened, table=part), people.session.plan.with_(account=""))
+    read_account(people.session, people.jobs)
+    idle(people)
+    answer_yes()
+    press(people, qtbot, "release_another_table")
+    idle(people)
+    qtbot.waitUntil(lambda: not people.session.account.problem, timeout=PATIENCE)
+    assert people.session.account.spent == 0
+    with Ledger.open() as book:
+        assert len(list(book.entries("separate"))) == 1
+
+
 def test_the_public_name_is_typed_given_and_told_on_the_certificate(
     people, idle, qtbot, answer_yes, tmp_path: Path
 ) -> None:

@@ -9,10 +9,12 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QLineEdit
 
 from workbench.gui.pages.train.chart import StepChart
+from workbench.gui.pages.train.run_card import RunCard
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.session import Session
 from workbench.jobs import network
 from workbench.params import InputError
+from workbench.signals.events import Budget, Cancelled
 
 WIDTH, HEIGHT = 360, 220
 
@@ -100,3 +102,18 @@ def test_the_run_draws_what_the_cap_leaves(window, press, idle, tmp_path, qtbot,
     idle(window)
     (given,) = [g for g in begun if g[0]]
     assert given[2] == 2.0
+
+
+def test_a_paused_run_has_one_epsilon_for_its_last_step(qtbot):
+    """On the way a bound is drawn, that of a later step; a paused run's ε is known exactly and takes its place."""
+    card = RunCard(Session())
+    card.steps = 1000
+    card.epsilon.begin(1000, 3.0)
+    for step, bound in ((0, 0.0), (90, 0.3312), (100, 0.4012)):
+        card._take_budget(Budget(bound, 1e-6, 3.0, step, 1000))
+    card.settle(100, 0.3643)
+    assert card.epsilon.points[-1] == (100, 0.4012), "it was not paused"
+    card.tell_end(Cancelled("paused"), paused=True)
+    card.settle(100, 0.3643)
+    card.settle(100, 0.3643)
+    assert card.epsilon.points == ((0, 0.0), (90, 0.3312), (100, 0.3643))

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QW
 from workbench.gui.pages.ways import tasks
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.processes import executor
+from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.choosing import CHOSEN
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"

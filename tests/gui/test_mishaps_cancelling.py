@@ -162,6 +162,7 @@ def test_a_training_is_cancelled_after_its_charge(network, qtbot, press, answer,
     retype(network, qtbot, "train_logistic_epochs", "3000")
     start_training(network, qtbot, press, answer)
     qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENCE)
+    answer("lose")
     press(network, "train_cancel")
     idle(network)
     assert statuses() == ["charged"]

@@ -109,10 +109,11 @@ def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path
     qtbot.waitUntil(lambda: len(window.page.going.accuracy.points) > 0, timeout=PATIENCE)
     told = answer("no")
     end(window)
-    assert "is running and its ε is already spent" in told[-1]
+    assert "is charged by now" in told[-1]
+    assert "that ε is lost" in told[-1]
     assert window.isVisible()
     assert window.page.running
-    answer("quit")
+    answer("lose")
     end(window)
     gone(window, qtbot)
     assert statuses() == ["charged"]  # its figures were watched

@@ -108,7 +108,7 @@ def another_draw_waits(folder: Path) -> Callable[[], object]:
         part = DrawFile(target, 100).__enter__()
         details = {"output": place_of(target), "part": part.path.name}
         cost = Cost(Decimal(1), Decimal(0), PureDp(Decimal(1)))
-        release_id = book.reserve("another table", cost, work="sanitize", details=details)
+        release_id = book.reserve("another-table", cost, work="sanitize", details=details)
         book.charge(release_id)
         part.write(b"x\n")
         with part.kept_if_well():

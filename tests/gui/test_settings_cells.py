@@ -303,10 +303,10 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
     idle(doubtful)
     lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     assert lines == [
-        "name,role,kind,lower,upper,values",
-        "age,quasi-identifier,integer,0,120,",
-        "seen,,date?,,,",
-        "note,target,category,,,a|b|c",
+        "name,role,kind,lower,upper,values,missing",
+        "age,quasi-identifier,integer,0,120,,",
+        "seen,,date?,,,,",
+        "note,target,category,,,a|b|c,",
     ]
     qtbot.keyClick(doubtful, Qt.Key.Key_Z, CTRL)
     assert doubtful.session.plan == before

@@ -140,6 +140,12 @@ def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
     assert all(one.column != "sex" for one in choice.figures)
     assert hands.cell(TABLE, "sex", "Histogram") == ""
     assert text_of(ready, "statistics_count_expected").startswith("± ")
+    sizes = text_of(ready, "statistics_group_sizes")
+    assert sizes.startswith(
+        "Beside each tick groups are of equal size (1,000 rows). If a group has 1 % of all rows (20): "
+    )
+    assert "10 % of all rows (200): " in sizes
+    assert sizes.count("mean of age ± ") == 2
     pick(ready, "statistics_by_2", "label")
     idle(ready)
     assert ready.page._choices.value().by == ("sex", "label")

@@ -69,7 +69,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     source = write_people(tmp_path / "people.csv", **dialect)
     hands.drop(source)
     told = hands.text("data_summary")
-    assert ("semicolon" in told, "decimal mark ," in told) == ((True, True) if dialect else (False, False))
+    assert ("semicolon" in told, "decimal mark comma" in told) == ((True, True) if dialect else (False, False))
     if dialect:
         assert "encoding cp1252, decimal mark comma" in hands.see("note_data").accessibleName()
         hands.click("data_onward")

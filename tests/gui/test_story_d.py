@@ -140,11 +140,12 @@ def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(n
 
 
 @pytest.mark.slow
-def test_a_person_who_stops_it_is_told_how_far_it_came_and_what_it_cost(network, qtbot, press, idle, tmp_path):
+def test_a_person_who_stops_it_is_told_how_far_it_came_and_what_it_cost(network, qtbot, press, idle, answer, tmp_path):
     retype(network, qtbot, "train_logistic_epochs", "2000")
     start(network, qtbot, press)
     qtbot.waitUntil(lambda: network.page.going.step > 100, timeout=PATIENT)
     qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENT)
+    answer("lose")
     press(network, "train_cancel")
     outcome = network.findChild(QLabel, "train_outcome")
     qtbot.waitUntil(lambda: outcome.text().startswith("Cancelled after"), timeout=PATIENT)

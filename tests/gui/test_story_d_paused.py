@@ -180,7 +180,8 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     assert not going.loss.isVisible()
     assert not going.norms.isVisible()
     assert window.page.job is not None
-    assert not window.page.job.exposed
+    assert 0 < window.page.job.at_stake < 2
+    answer("lose")
     press(window, "train_cancel")
     qtbot.waitUntil(lambda: not window.page.running, timeout=PATIENT)
     idle(window)

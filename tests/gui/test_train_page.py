@@ -230,11 +230,12 @@ def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press
 
 @pytest.mark.slow  # story D does the same in the default suite
 @needs_torch
-def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, tmp_path):
+def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, answer, tmp_path):
     network(train, qtbot, press, tmp_path, epochs="3000")
     start(train, qtbot, press)
     qtbot.waitUntil(lambda: len(train.page.going.accuracy.points) > 0)
     assert "so cancelling gives no ε back" in train.findChild(QWidget, "note_train").accessibleName()
+    answer("lose")
     press(train, "train_cancel")
     assert train.findChild(QWidget, "train_cancel").text() == "Cancelling…"
     told = train.findChild(QLabel, "train_outcome")

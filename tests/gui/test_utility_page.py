@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from decimal import Decimal
 from multiprocessing import resource_tracker
@@ -107,7 +108,9 @@ def test_a_study_of_a_plan_that_has_changed_since_does_not_lead_on(utility, qtbo
 def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle):
     before = utility.session.account
     ran(utility, qtbot, press, idle)
-    assert utility.session.account == before
+    after = utility.session.account
+    assert dataclasses.replace(after, seen=before.seen) == before
+    assert "how good a model is at several budgets" in after.seen, "the next question that spends ε says so"
     assert list((user_data() / "unfinished").glob("*.jsonl")) == []
 
 

@@ -1,4 +1,4 @@
-"""Why it costs: the steps and changes of the open table, or of generated rows; nothing is charged."""
+"""Why it costs: the steps and changes of the open table, or of made-up rows; nothing is charged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_generated_rows_are_not_called_private(iris, press, idle, qtbot):
     press(iris, "why_generated")
     press(iris, "why_run")
     idle(iris)
-    assert text_of(iris, "why_words").startswith("Generated rows, nobody's data.")
+    assert text_of(iris, "why_words").startswith("Made-up rows, none of yours.")
     assert not iris.page._badge.isVisible()
 
 

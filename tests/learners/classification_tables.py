@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
+import sklearn
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
@@ -31,6 +36,8 @@ _CANCER_UPPER = {
     "error": (3, 5, 25, 600, 0.04, 0.15, 0.4, 0.06, 0.08, 0.03),
     "worst": (40, 50, 300, 5000, 0.3, 1.2, 1.5, 0.3, 0.7, 0.25),
 }
+TITANIC_CATEGORIES = (("pclass", 0, ("1", "2", "3")), ("sex", 3, ("female", "male")), ("embarked", 10, ("C", "Q", "S")))
+TITANIC_NUMBERS = (("age", 4, 100), ("sibsp", 5, 10), ("parch", 6, 10), ("fare", 8, 600))
 CANCER = {f"{part} {j}": (0, upper) for part, uppers in _CANCER_UPPER.items() for j, upper in enumerate(uppers)}
 
 # Mean accuracy of diffprivlib 0.6.6 GaussianNB, 20 stratified 80/20 splits, at ε = 0.1, 1, 10.
@@ -88,6 +95,35 @@ def iris() -> Table:
 def breast_cancer() -> Table:
     X, y = load_breast_cancer(return_X_y=True)
     return table(X, y, CANCER)
+
+
+def titanic() -> Table:
+    """1,309 passengers, with missing values, from a file that scikit-learn tests itself with."""
+    file = Path(sklearn.__file__).parent / "datasets/tests/data/openml/id_40945/data-v1-dl-16826755.arff.gz"
+    if not file.exists():
+        pytest.skip("scikit-learn is installed without its own test data")
+    with gzip.open(file, "rt", encoding="utf-8") as opened:
+        text = opened.read()
+    rows = [row for row in csv.reader(io.StringIO(text[text.index("@data") :])) if len(row) == 14]
+    attributes, columns = [], []
+    for name, at, domain in TITANIC_CATEGORIES:
+        attributes.append(Attribute(name=name, kind="category", domain=domain, missing="own-value"))
+        columns.append([domain.index(row[at]) if row[at] in domain else len(domain) for row in rows])
+    for name, at, upper in TITANIC_NUMBERS:
+        attributes.append(Attribute(name=name, kind="real", lower=0, upper=upper, missing="own-value"))
+        columns.append([np.nan if row[at] == "?" else float(row[at]) for row in rows])
+    target = Attribute(name="survived", kind="category", domain=("0", "1"))
+    X = np.array(columns, dtype=np.float64).T
+    return Table(X, np.array([int(row[1]) for row in rows]), tuple(attributes), target)
+
+
+def skewed(seed: int, rows: int, columns: int, classes: int, signal: float) -> Table:
+    """Log-normal columns: most values lie near the lower bound, and the classes differ in their variances, too."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, classes, rows)
+    places = generator.normal(0, 1, (classes, columns)) * generator.exponential(signal, columns)
+    X = np.exp(generator.normal(0, 0.8, (rows, columns)) + places[y])
+    return table(np.clip(X, 0, 20), y, {f"x{j}": (0, 20) for j in range(columns)})
 
 
 def deviation_of_mean(values: NDArray[np.float64]) -> float:

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from workbench.learners.base import discrete_laplace_variance
-from workbench.learners.denoise import cell_probabilities, class_means, class_sizes, positive_mean
+from workbench.learners.denoise import cell_probabilities, class_means, class_sizes, near_mean, positive_mean
 
 
 @pytest.mark.parametrize(
@@ -105,3 +105,32 @@ def test_golden_variance_of_discrete_laplace(shared_data: Path) -> None:
         assert found == pytest.approx(entry["value"], abs=entry["tolerance"])
     assert discrete_laplace_variance(1, np.inf) == 0
     assert discrete_laplace_variance(2**30, 1e-3) == pytest.approx(2 * (2**30 / 1e-3) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "deviation", "prior", "spread"), [(0.3, 0.1, 0.5, 0.5), (-0.4, 0.2, 0.1, 0.5), (0.01, 1.0, 0.05, 1.0)]
+)
+def test_near_mean_is_the_posterior_mean(estimate: float, deviation: float, prior: float, spread: float) -> None:
+    def weight(v: float) -> float:
+        return float(norm.pdf(v, prior, spread * prior) * norm.pdf(estimate, v, deviation))
+
+    top = prior + 12 * spread * prior
+    mass = quad(weight, 0, top, limit=400)[0]
+    mean = quad(lambda v: v * weight(v), 0, top, limit=400)[0] / mass
+    found = near_mean(np.array([estimate]), np.array([deviation]), np.array([prior]), spread)
+    assert float(found[0]) == pytest.approx(mean, rel=1e-6)
+
+
+@given(st.floats(0, 1e3), st.floats(1e-6, 1))
+def test_near_mean_without_noise_is_the_estimate(estimate: float, prior: float) -> None:
+    assert float(near_mean(np.array([estimate]), np.zeros(1), np.array([prior]), 0.5)[0]) == pytest.approx(
+        estimate, abs=1e-9
+    )
+
+
+def test_classes_of_no_rows_have_sizes_that_nothing_is_divided_by() -> None:
+    for noisy in ([0.0, 0.0], [3.0, -4.0], [0.0]):
+        sizes, variance = class_sizes(np.array(noisy), 0, 2.0)  # a division by zero would be a warning, and fail
+        assert np.isfinite(sizes).all()
+        assert (sizes >= 0).all()
+        assert np.isfinite(variance).all()

@@ -63,8 +63,8 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"workbench/long.py": "x = 1\n" * 401}, "workbench/long.py has 401 lines"),
-        ({"tests/test_long.py": "x = 1\n" * 500}, "tests/test_long.py has 500 lines"),
+        ({"workbench/long.py": "x = 1\n" * 701}, "workbench/long.py has 701 lines"),
+        ({"tests/test_long.py": "x = 1\n" * 800}, "tests/test_long.py has 800 lines"),
         ({"notes.txt": "mine"}, "notes.txt is not one of the names allowed in the top folder"),
         ({"docs/index.md": "mine"}, "docs is not one of the names allowed in the top folder"),
         ({"workbench/later.py": "# TO" + "DO: this\n"}, "workbench/later.py:1 postpones something"),

@@ -66,10 +66,12 @@ def plan_of(epsilon: float = 3.0, **keys: Any) -> Plan:
     )
 
 
-def release(ledger: Path, target: Path, rows: int = 50, epsilon: float = 3.0, **keys: Any) -> TableRelease:
-    """Release the little table into ``target``."""
+def release(
+    ledger: Path, target: Path, rows: int = 50, epsilon: float = 3.0, *, seed: int = 7, **keys: Any
+) -> TableRelease:
+    """Release the little table into ``target``; with another seed it is about other people."""
     with Ledger.open(ledger) as opened:
-        return release_table(plan_of(epsilon, **keys), table_of(rows), target, opened)
+        return release_table(plan_of(epsilon, **keys), table_of(rows, seed), target, opened, replace=True)
 
 
 def loss_of(epsilon: str, delta: str = "0") -> Cost:

@@ -76,7 +76,7 @@ def release(
     ledger: Path, target: Path, work: CentralWork | None = None, plan: Plan | None = None, **keys: Any
 ) -> CentralRelease:
     prepared = prepared_central(
-        plan or plan_of(), table_of(50), destination(target, formats=FORMATS), work or toy_work()
+        plan or plan_of(), table_of(50), destination(target, formats=FORMATS, replace=True), work or toy_work()
     )
     with Ledger.open(ledger) as opened:
         return release_central(prepared, opened, **keys)
@@ -312,11 +312,14 @@ def test_the_next_run_publishes_what_a_killed_one_finished_without_a_charge(
 def test_a_part_that_was_changed_is_thrown_away_and_paid_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
     out.mkdir()
-    (out / "out.csv.certificate.json").mkdir()
+
+    def occupy(event: Any) -> None:
+        if getattr(event, "label", "") == "certified":
+            (out / "out.csv.certificate.json").mkdir()
 
     prepared = prepared_central(plan_of(), table_of(50), Destination(out / "out.csv", "csv"), toy_work())
     with Ledger.open(ledger) as opened, pytest.raises(InputError, match="could not be given its name"):
-        release_central(prepared, opened)
+        release_central(prepared, opened, occupy)
     (part,) = (p for p in out.iterdir() if p.name.endswith(".part"))
     part.write_bytes(b"graz\n99\n")
     shutil.rmtree(out / "out.csv.certificate.json")

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from scipy.stats import norm
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
-from workbench.release.delta_limit import require_small_delta, safe_delta
+from workbench.privacy.accounting.accountant import loss, loss_of_rows
+from workbench.privacy.accounting.compose import for_person
+from workbench.privacy.accounting.event import ApproximateDp, Cost, PoissonGaussian
+from workbench.release.delta_limit import replaced, require_small_cost, require_small_delta, safe_delta
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_network import release_training
 
@@ -71,6 +75,65 @@ def test_the_delta_of_a_person_is_that_of_her_group() -> None:
     assert float(cost.epsilon) == pytest.approx(3 * one, abs=1e-5)
     assert float(cost.delta) == pytest.approx(3 * math.exp(2 * one) * PLAN.delta, rel=1e-4)
     assert float(cost.delta) >= 3 * math.exp(2 * one) * PLAN.delta
+
+
+def person(epsilon: str, delta: str, rows: int) -> Cost:
+    """The cost of a release of (ε, δ) a row for a person with ``rows`` rows."""
+    row = Cost(Decimal(epsilon), Decimal(delta), ApproximateDp(Decimal(epsilon), Decimal(delta)))
+    return for_person(row, rows)
+
+
+def test_a_delta_that_only_replaced_rows_take_beyond_the_limit_is_refused() -> None:
+    """3,000 rows, 100 a person: 2.7e-4 of emptied rows is below 1/3,000, and 1.0e-3 of replaced ones is not."""
+    cost = person("0.01", "1e-6", 100)
+    require_small_delta(cost.delta, 3000, rows_per_person=100)
+    assert replaced(cost, 3000)[1] == pytest.approx(1.0e-3, rel=0.01)
+    with pytest.raises(ParameterError, match="in which the 100 rows of a person may be replaced is not below") as said:
+        require_small_cost(cost, 3000, rows_per_person=100)
+    advised = str(said.value).split("such as ")[1].split(",")[0]
+    require_small_cost(person("0.01", advised, 100), 3000, rows_per_person=100)
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "9", "600"])
+def test_the_delta_that_is_advised_is_allowed_and_ten_times_as_much_is_not(epsilon: str) -> None:
+    with pytest.raises(ParameterError) as said:
+        require_small_cost(person(epsilon, "9e-5", 1), 10_000)
+    advised = str(said.value).split("such as ")[1].split(",")[0]
+    require_small_cost(person(epsilon, advised, 1), 10_000)
+    with pytest.raises(ParameterError):
+        require_small_cost(person(epsilon, str(Decimal(advised) * 10), 1), 10_000)
+
+
+def test_no_delta_is_advised_where_none_is_small_enough() -> None:
+    with pytest.raises(ParameterError, match=r"; give a smaller epsilon$"):
+        require_small_cost(person("690", "1e-300", 1), 3000)
+
+
+def test_a_training_keeps_its_delta_for_replaced_rows_where_twice_its_steps_would_pass_the_limit() -> None:
+    schedule = PLAN.schedule(5_000, 1)
+    cost = schedule.cost()
+    assert cost.replace_one()[1] >= 1 / 5_000 > PLAN.delta
+    epsilon, delta = replaced(cost, 5_000)
+    assert delta == PLAN.delta
+    assert 2 * float(cost.epsilon) < epsilon < 4 * float(cost.epsilon)
+    require_small_cost(cost, 5_000)
+    assert replaced(cost, 10) == cost.replace_one()  # as it is, where that is below the limit
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [(0.7, 1), (1, 1), (4, 10), (30, 500)])
+@pytest.mark.parametrize("delta", [1e-5, 1e-9])
+def test_the_bound_of_replaced_rows_holds_for_the_gaussian_mechanism_whose_delta_is_known(
+    sigma: float, steps: int, delta: float
+) -> None:
+    """With every row in every batch, k replaced rows move the sum by up to 2k: δ(ε) is that of Balle & Wang 2018."""
+    event = PoissonGaussian(1.0, sigma, steps)
+    assert loss_of_rows(event, delta, 1) == pytest.approx(loss(event, delta, "rdp").epsilon, rel=1e-6)
+    for rows in (1, 2, 4):
+        shift, epsilon = rows * math.sqrt(steps) / sigma, loss_of_rows(event, delta, rows)
+        least = norm.cdf(shift / 2 - epsilon / shift) - math.exp(min(epsilon, 600)) * norm.cdf(
+            -shift / 2 - epsilon / shift
+        )
+        assert least <= delta
 
 
 def test_a_model_of_a_guessed_column_is_refused_at_the_door(tmp_path: Path) -> None:

@@ -137,8 +137,8 @@ def test_a_stream_that_fills_up_at_its_last_flush_stays_charged(
     """Buffered bytes meet the full disk only when they are flushed: /dev/full takes every write and no flush."""
     real = DrawFile.__init__
 
-    def full(part: DrawFile, target: Path, room: int) -> None:
-        real(part, target, room)
+    def full(part: DrawFile, target: Path, room: int, **keys: bool) -> None:
+        real(part, target, room, **keys)
         part._stream.close()
         part._stream = open("/dev/full", "r+b")  # noqa: SIM115 - the part closes it
 

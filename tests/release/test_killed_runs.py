@@ -42,7 +42,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def words_for(source: Path, target: Path, ledger: Path) -> list[str]:
     table, plan = str(source / "people.csv"), str(source / "plan.toml")
-    return ["sanitize", table, "--plan", plan, "-o", str(target), "--ledger", str(ledger)]
+    return ["sanitize", table, "--plan", plan, "-o", str(target), "--ledger", str(ledger), "--replace"]
 
 
 def seconds_of(start: Callable[[], object]) -> float:

@@ -57,7 +57,7 @@ def test_a_refused_charge_is_recorded_with_both_numbers(ledger: Ledger) -> None:
     assert refused.value.exit_code == 3
     assert str(refused.value) == (
         "this release costs epsilon = 2 but only 1.5 remain (cap epsilon = 2.5, spent or reserved 1); "
-        "spend less, or raise the cap with `workbench ledger cap DATA --epsilon TOTAL`"
+        "spend less, or raise the cap with `workbench ledger cap DATA --epsilon 3`"
     )
     entry = ledger.releases()[-1]
     assert (entry.status, entry.epsilon) == ("refused", 2)
@@ -73,7 +73,7 @@ def test_a_refusal_for_delta_alone_names_delta_alone(ledger: Ledger) -> None:
     ) as refused:
         charge(ledger, "1", "1e-5")
     assert refused.value.field == "delta"
-    assert str(refused.value).endswith("raise the cap with `workbench ledger cap DATA --epsilon 5 --delta TOTAL`")
+    assert str(refused.value).endswith("raise the cap with `workbench ledger cap DATA --epsilon 5 --delta 0.00001`")
 
 
 @pytest.mark.parametrize(

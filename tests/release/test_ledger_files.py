@@ -163,7 +163,7 @@ def told(path: Path) -> Path:
         ("DROP TABLE entry", "no such table: entry"),
         ("DELETE FROM meta WHERE key = 'head'", "missing after entry 6"),
         ("DELETE FROM meta WHERE key = 'start'", "entry 1 does not follow"),
-        ("UPDATE meta SET value = x'00' WHERE key = 'start'", "entry 1 does not follow"),
+        ("UPDATE meta SET value = x'00' WHERE key = 'start'", "malformed start"),
         ("DROP TABLE meta", "no such table: meta"),
     ],
 )
@@ -193,6 +193,18 @@ def test_a_new_entry_does_not_cover_up_that_others_are_gone(told: Path) -> None:
             with pytest.raises(CheckFailedError, match="misses entries after entry 7"):
                 append()
         assert ledger.verify() == ["entries are missing after entry 7"]
+
+
+@pytest.mark.parametrize(("dataset", "work"), [("a table", "test"), (A, "x" * 1001)])
+def test_what_would_make_a_ledger_unreadable_is_not_written(told: Path, dataset: str, work: str) -> None:
+    for entries_known in (False, True):
+        with Ledger.open(told) as ledger:
+            if entries_known:
+                list(ledger.entries())
+            with pytest.raises(InputError, match=r"cannot record this: malformed (name|work)"):
+                ledger.reserve(dataset, loss_of("0.1"), work=work)
+        with Ledger.open(told) as ledger:
+            assert ledger.verify() == []
 
 
 def test_a_chain_that_was_rewritten_from_one_entry_on_does_not_pass(told: Path) -> None:

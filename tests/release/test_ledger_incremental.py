@@ -54,7 +54,7 @@ def test_a_charge_hashes_the_new_entries_alone(path: Path, monkeypatch: pytest.M
         ("UPDATE entry SET hash = 'f' WHERE seq = 4", "entry 4 was changed"),
         ("DELETE FROM entry WHERE seq = 3", "entry 3 is missing"),
         ("DELETE FROM entry WHERE seq > 5", "entries are missing after entry 5"),
-        ("UPDATE meta SET value = 'f' WHERE key = 'start'", "entry 1 does not follow"),
+        ("UPDATE meta SET value = 'f' WHERE key = 'start'", "malformed start"),
     ],
 )
 def test_what_another_program_changes_in_an_open_ledger_stops_the_next_charge(

@@ -163,17 +163,20 @@ def test_every_change_of_the_model_or_its_card_is_found(folder: Path) -> None:
     ("keys", "said"),
     [
         ({"model": "dbscan"}, "dbscan cannot learn from a release"),
-        ({"model": "linear-regression"}, "learner = 'naive-bayes' is not linear-regression"),
+        ({"model": "linear-regression"}, "the target is declared as category, not as numbers"),
         ({"model": "mlp"}, "no network learns from a release"),
-        ({"inputs": [{"name": "age", "kind": "boolean"}, {"name": "city", "kind": "boolean"}]}, "different columns"),
+        (
+            {"inputs": [{"name": "age", "kind": "boolean"}, {"name": "city", "kind": "boolean"}]},
+            "looks at columns that it does not have",
+        ),
     ],
 )
 def test_a_card_that_vouches_for_another_model_is_refused(folder: Path, keys: dict[str, Any], said: str) -> None:
     document = {**train(folder).card, **keys}
     document["checksum"] = checksum(document)
     (folder / "model" / CARD).write_text(json.dumps(document))
-    assert verify_model(folder / "model") == []
-    with pytest.raises((InputError, ParameterError), match=said):
+    assert said in verify_model(folder / "model")[0]
+    with pytest.raises(InputError, match=said):
         open_model(folder / "model")
 
 

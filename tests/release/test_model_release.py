@@ -11,26 +11,43 @@ from typing import Any
 import pytest
 from release_cases import die_at, loss_of, names_in, raise_cap, run_to_exit, statuses, table_of
 
+from workbench.data.schema import Attribute
+from workbench.learners import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.accounting.event import Charge
+from workbench.privacy.central import ReleasedNoise
 from workbench.release import parts
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import recover
 from workbench.release.model import model
 from workbench.release.model.card import read_card, verify_model
 from workbench.release.model.model import FinishedModel, ModelRelease, Trained, release_model
+from workbench.release.statements import model_statement
 from workbench.release.table.certificate import checksum
 from workbench.release.table.verify import verify_in_ledger
 
+INPUTS = (
+    Attribute(name="age", kind="integer", lower=0, upper=120),
+    Attribute(name="city", kind="category", domain=("Graz", "Linz", "Wien")),
+)
+
 
 def trained(charge: Charge, **facts: Any) -> Trained:
+    """A model that was never fitted, with the facts of one."""
     charge(loss_of("1.5", facts.pop("delta", "0")))
+    parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
+    estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, ReleasedNoise())
     return Trained(
-        model="mean",
-        parameters={"epsilon": 1.5},
-        inputs=[{"name": "age"}],
-        statement="Emptying one row changes little.",
-        randomness="operating-system entropy",
+        model=STANDARDIZE.name,
+        parameters=parameters.to_plain(),
+        inputs=[attribute.to_plain() for attribute in INPUTS],
+        statement=model_statement(1, replaces_invalid=False),
+        randomness=estimator.randomness,
+        training={
+            "rows_per_person": 1,
+            "attributes_used": ["age"],
+            "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events(20)],
+        },
         **{"releasable": True, "files": {"model.json": b"[1, 2, 3]"}, **facts},
     )
 
@@ -76,7 +93,8 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
     assert (done.epsilon, done.delta, done.remaining) == (Decimal("0.5"), Decimal("1e-6"), 1)
     card = read_card(folder / "model")
     assert (card["guarantee"]["epsilon"], card["guarantee"]["delta"]) == ("0.5", "0.000001")
-    assert verify_model(folder / "model") == []
+    (told, *_) = verify_model(folder / "model")  # no learner settles, and a training's card has steps
+    assert told == "the queries on the card cost epsilon = 1.5, it claims 0.5"
     with Ledger.open(ledger) as opened:
         assert verify_in_ledger(card, opened) == []
     assert statuses(ledger) == ["settled"]

@@ -1,6 +1,7 @@
 """What the next run makes of a release that was killed."""
 
 import os
+import sqlite3
 from decimal import Decimal
 from pathlib import Path
 
@@ -159,9 +160,10 @@ def test_another_request_does_not_take_away_a_finished_draw(folder: Path, ledger
     assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
     raise_cap(ledger, "60")
     before = contents(folder)
-    for change in ({"epsilon": 1.0}, {"rows": 60}):
-        with pytest.raises(InputError, match="waits to be given this name, and this run asks for something else"):
-            release(ledger, target, **change)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="waits to be given this name, and this run asks for something else"):
+        release(ledger, target, epsilon=1.0)
+    with pytest.raises(InputError, match="waits to be given this name, and this run asks for something else"):
+        release(ledger, target, seed=8)
     assert contents(folder) == before
     assert statuses(ledger) == ["charged"]
     assert release(ledger, target).published_earlier
@@ -264,3 +266,18 @@ def test_recovery_killed_in_its_own_middle_is_taken_up_again(folder: Path, ledge
         assert names_in(folder) >= {target.name, f"{target.name}.certificate.json"}
         assert verify_release(target) == []
     assert not list(folder.glob("*.part"))
+
+
+@pytest.mark.parametrize("document", ["[]", "{}", "null", '{"output": []}', '{"output": {"sha256": 5}}'])
+def test_a_finished_draw_whose_certificate_was_replaced_is_never_published(
+    folder: Path, ledger: Path, document: str
+) -> None:
+    target = folder / "people.csv"
+    assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
+    raise_cap(ledger, "60")
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("UPDATE finished SET document = ?", (document,))
+    connection.close()
+    assert not release(ledger, target).published_earlier
+    assert names_in(folder) == PAIR
+    assert verify_release(target) == []

@@ -15,7 +15,7 @@ from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import release_central
-from workbench.release.documents.central_document import expected_error
+from workbench.release.documents.central_document import expected_error, expected_gaussian_error
 from workbench.release.documents.told_release import told
 from workbench.release.documents.verified_release import verified
 from workbench.release.ledger.ledger import Ledger
@@ -138,15 +138,15 @@ def test_no_document_is_made_of_a_release_that_was_changed(tmp_path):
         told(target)
 
 
-def central(tmp_path: Path, kind: str) -> Path:
+def central(tmp_path: Path, kind: str, delta: str = "0") -> Path:
     """Release statistics or synthetic rows of the little table."""
-    plan, table = plan_of(), table_of(60)
+    plan, table, given = plan_of(), table_of(60), Decimal(delta)
     if kind == "statistics":
         to = destination(tmp_path / "out.csv", formats=FORMATS)
-        work = statistics_work(usual_request(plan).checked(plan), plan, 1.0, table.rows, to.format)
+        work = statistics_work(usual_request(plan).checked(plan), plan, 1.0, table.rows, to.format, given)
     else:
         to = destination(tmp_path / "out.csv")
-        work = synthesis_work(plan, Decimal(1), table.rows, to.format, SynthesisParameters(target="city"))
+        work = synthesis_work(plan, Decimal(1), table.rows, to.format, SynthesisParameters(target="city"), given)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         release_central(prepared_central(plan, table, to, work), ledger)
     return tmp_path / "out.csv"
@@ -168,6 +168,30 @@ def test_a_central_release_is_told_query_by_query(tmp_path, kind):
     assert f"ε = {certificate['guarantee']['replace_one']['epsilon']:g}" in text
     if kind == "statistics":  # the noisy answers stand in the JSON; the paper is for reading
         assert json.dumps(certificate["method"]["answers"]) not in text
+
+
+@pytest.mark.parametrize("kind", ["statistics", "synthetic"])
+def test_a_central_release_with_a_delta_is_told_by_its_rho(tmp_path, kind):
+    target = central(tmp_path, kind, "1e-3")
+    document, certificate = verified(target).paper(), certificate_of(target)
+    asked = section(document, "What was asked of the rows")
+    grid = next(b for b in asked.blocks if isinstance(b, Grid))
+    assert grid.header[2] == "ρ"
+    assert [line[2] for line in grid.rows] == [q["rho"] for q in certificate["queries"]]
+    assert sum(Decimal(line[2]) for line in grid.rows) == Decimal(certificate["guarantee"]["rho_row"])
+    text = words(document)
+    assert "discrete Gaussian" in text
+    assert "Laplace" not in "".join(line[1] for line in grid.rows)
+    assert "δ = 0.001" in text
+
+
+@pytest.mark.parametrize(("rho", "size"), [(5.0, 1), (0.5, 1), (0.02, 4), (1e-4, 1)])
+def test_the_expected_error_of_gaussian_noise_is_that_of_the_noise(rho, size):
+    import numpy as np
+
+    drawn = np.abs(StudyNoise(np.random.default_rng(5)).gaussian([0] * 200_000, size, rho))
+    wide = 6 * max(drawn.std(), 0.01) / math.sqrt(200_000)  # six standard errors
+    assert abs(drawn.mean() - expected_gaussian_error(rho, size)) < wide
 
 
 def test_the_expected_error_is_that_of_the_noise():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from workbench.params import InputError
-from workbench.sanitize.data_dictionary import HEADER, read_dictionary, write_dictionary
+from workbench.sanitize.data_dictionary import read_dictionary, write_dictionary
 from workbench.sanitize.dictionary_changes import changes, not_in_table, with_guesses
 from workbench.sanitize.plan import Column
 
-HEAD = ",".join(HEADER)
+HEAD = "name,role,kind,lower,upper,values"
 
 
 def test_every_fact_is_read():
@@ -116,7 +116,12 @@ def test_what_was_read_off_the_rows_is_left_out_and_said():
             {"name": "sex", "kind": "category", "domain": ["f", "m"]},
         ]
     )
-    assert text.splitlines() == [HEAD, "age,,integer,,,", "city,,category,,,", "sex,,category,,,f|m"]
+    assert text.splitlines() == [
+        f"{HEAD},missing",
+        "age,,integer,,,,refuse",
+        "city,,category,,,,refuse",
+        "sex,,category,,,f|m,refuse",
+    ]
     assert left_out == ("bounds of age", "values of city")
 
 
@@ -127,7 +132,7 @@ def test_a_guess_is_marked_and_stays_a_guess():
             {"name": "id", "action": "drop", "role": "identifier", "origin": "guess"},
         ]
     )
-    assert text.splitlines()[1:] == ["age,,integer?,,120,", "id,identifier?,,,,"]
+    assert text.splitlines()[1:] == ["age,,integer?,,120,,refuse?", "id,identifier?,,,,,"]
     age, mark = read_dictionary(text)
     assert with_guesses(age, ("kind", "missing")) == ("kind", "missing")
     assert with_guesses(mark, ("action", "missing")) == ("action", "missing")

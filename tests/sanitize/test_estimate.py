@@ -13,6 +13,7 @@ from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, Mechanism
 from workbench.privacy.local.unbiased import unbiased
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
+from workbench.sanitize.estimates.interval import Interval, possible
 from workbench.sanitize.estimates.likelihood import GAP, maximum_likelihood
 from workbench.sanitize.estimates.randomised_response import at_least, at_most
 from workbench.signals.cancel import CancelToken
@@ -229,4 +230,34 @@ def test_negative_frequencies_stand_beside_consistent_ones() -> None:
     assert sum(raw) == pytest.approx(1)
     assert min(consistent) == 0
     assert sum(consistent) == pytest.approx(1)
-    assert all(i.low <= i.estimate <= i.high for i in made.frequencies.values())
+    assert all(0 <= i.low <= i.consistent <= i.high <= 1 for i in made.frequencies.values())
+
+
+@pytest.mark.parametrize("mechanism", [BOUNDED_LAPLACE, GRR, STAIRCASE], ids=lambda m: m.name)
+@pytest.mark.parametrize("missing", [False, True])
+def test_intervals_of_a_mean_stay_within_the_bounds_and_are_never_empty(mechanism: Mechanism, missing: bool) -> None:
+    """Few rows at a small ε, whose unbiased estimate is far outside: [-2.15, -0.06] of 0 to 20 was seen."""
+    cells = Cells.line(0, 20, 21, missing=missing)
+    table = mechanism.build(cells, 0.3)
+    outputs = table.channel().outputs
+    outside = 0
+    for seed in range(40):
+        rows = np.random.default_rng(seed).choice([0, 20, *([21] if missing else [])], 12)
+        counts = np.bincount(table.sample(rows, SeededEntropy(seed)), minlength=outputs)
+        made = estimate_numbers("x", cells, table, counts, 0.95)
+        assert made.mean is not None
+        assert 0 <= made.mean.low <= made.mean.consistent <= made.mean.high <= 20
+        outside += not 0 <= made.mean.estimate <= 20
+        if made.missing is not None:
+            assert 0 <= made.missing.low <= made.missing.consistent <= made.missing.high <= 1
+    assert outside > 0 or missing or made.biased
+
+
+def test_an_interval_that_is_wholly_impossible_becomes_the_nearest_possible_one() -> None:
+    """All rows say the same although chance would give other answers too; coverage stays, as no truth was in it."""
+    assert possible(Interval(-1.1, -2.15, -0.06, 0.4), 0, 20) == Interval(-1.1, 0, 0.4, 0.4)
+    assert possible(Interval(9000, 7000, 10_312, 5000), 0, 4000) == Interval(9000, 4000, 4000, 4000)
+    table = GRR.build(Cells(size=2), 3.0)
+    made = estimate_names("x", ("a", "b"), table, np.array([0, 4000]), missing=False, confidence=0.95)
+    assert made.frequencies is not None
+    assert [(i.low, i.high) for i in made.frequencies.values()] == [(0, 0), (1, 1)]

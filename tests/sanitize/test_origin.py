@@ -147,3 +147,9 @@ def test_a_mark_in_a_form_that_is_not_understood_is_left_to_the_person() -> None
 def test_what_was_confirmed_is_not_confirmed_twice() -> None:
     changed, _ = confirm(COMMENTED, "plan.toml")
     assert confirm(changed, "plan.toml") == (changed, ())
+
+
+def test_lists_of_the_reading_are_said_in_words() -> None:
+    raw = {"reading": {"header": "yes", "missing": ["NA", "-"], "renamed": [], "origin": "guess"}}
+    (found,) = raw_guesses(raw)
+    assert str(found) == "the file: header = yes, missing = NA|-, renamed = none"

@@ -7,10 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import binom
 from statistics_cases import EVERYTHING, asks, people, plan_of
 
+from workbench.data.table import Table
 from workbench.privacy.central.laplace import NoNoise, StudyNoise
 from workbench.sanitize.plan import Plan
 from workbench.statistics.asked import Request
@@ -30,15 +32,13 @@ def drawn(
     queries = queries_of(request.checked(plan), plan, epsilon, table.rows, Decimal(delta))
     exact = {q.label: q.answer(table) for q in queries}
     noise = StudyNoise(np.random.default_rng(12))
-    truth = figures(queries, {k: NoNoise().integers(v, 1, 1.0) for k, v in exact.items()})
-    return truth, [
-        figures(queries, {q.label: q.paid.noisy(noise, exact[q.label], q.size) for q in queries})
-        for _ in range(repeats)
-    ]
+    truth = figures(queries, {q.label: q.noisy(NoNoise(), exact[q.label]) for q in queries})
+    return truth, [figures(queries, {q.label: q.noisy(noise, exact[q.label]) for q in queries}) for _ in range(repeats)]
 
 
 def key(figure: Figure) -> tuple[str, ...]:
-    return figure.statistic, figure.column, figure.group, figure.value
+    # Two queries of one column each say how many rows are missing: these are two figures.
+    return figure.statistic, figure.column, figure.group, figure.value, figure.source
 
 
 @pytest.mark.parametrize(
@@ -147,3 +147,34 @@ def test_a_ratio_that_the_noise_has_drowned_is_told_as_unknown() -> None:
     low, high = ratio_interval(5e6, 1e7, 0.0, 1.0, widths)
     assert low <= 0.5 <= high
     assert high - low == pytest.approx(2e-6, rel=0.05)
+
+
+def test_groups_of_stated_sizes_have_the_widths_that_are_stated_for_them() -> None:
+    """A group of 30 of 3,000 rows: its mean has the interval foreseen for 1 % of the rows, not that of equal groups."""
+    plan = plan_of(invalid="refuse")
+    wanted = asks(
+        {"statistic": "mean", "column": "age", "by": ("city",)},
+        {"statistic": "quantiles", "column": "pay", "by": ("city",), "at": (0.5,)},
+        {"statistic": "count", "by": ("city",)},
+    )
+    queries = queries_of(wanted.checked(plan), plan, 3.0, 3000)
+    mean, quantile, count = forecast(queries)
+    assert [(round(100 * s.part, 1), round(s.rows)) for s in mean.by_group_size] == [(1, 30), (10, 300), (33.3, 1000)]
+    assert [s.equal for s in mean.by_group_size] == [False, False, True]
+    assert count.by_group_size == ()  # rows are rows, however many
+    for told in (mean, quantile):
+        smallest, _, equal = (s.half_width for s in told.by_group_size)
+        assert told.half_width == equal
+        assert smallest >= 5 * equal or smallest >= 40
+    table = people(3000)
+    sizes = np.repeat(["Graz", "Linz", "Wien"], (30, 300, 2670))
+    rows = plan.rows_of(Table(table.frame.with_columns(city=pl.Series(sizes)), "x.csv"))
+    noise, halves = StudyNoise(np.random.default_rng(2)), defaultdict(list)
+    query = queries[0]
+    exact = query.answer(rows)
+    for _ in range(60):
+        for figure in figures(queries[:1], {query.label: query.noisy(noise, exact)}):
+            halves[figure.group].append((float(figure.high) - float(figure.low)) / 2)
+    for group, size in zip(("city=Graz", "city=Linz"), mean.by_group_size, strict=False):
+        assert 0.5 < np.median(halves[group]) / size.half_width < 1.5
+    assert forecast(queries_of(asks({"statistic": "mean", "column": "age"}), plan, 1.0, 10))[0].by_group_size == ()

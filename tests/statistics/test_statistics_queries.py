@@ -109,7 +109,7 @@ def test_columns_with_names_like_queries_have_shares_of_their_own() -> None:
 def exact_figures(request: Any, plan: Plan, table: Table) -> list[Any]:
     rows = plan.rows_of(table)
     queries = queries_of(request.checked(plan), plan, 1.0, rows.rows)
-    return figures(queries, {q.label: NoNoise().integers(q.answer(rows), q.size, 1.0) for q in queries})
+    return figures(queries, {q.label: q.noisy(NoNoise(), q.answer(rows)) for q in queries})
 
 
 def test_every_declared_group_and_bin_is_there_and_none_that_only_a_row_names() -> None:
@@ -152,7 +152,7 @@ def test_without_noise_every_figure_is_the_true_one() -> None:
         assert told["mean", "pay", f"city={city}", ""] == pytest.approx(own["pay"].mean(), rel=1e-6)
         assert told["count", "", f"city={city}, stars=5", ""] == own.filter(pl.col("stars") == 5).height
     assert told["histogram", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height
-    assert told["share", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height / 400
+    assert told["share of all rows", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height / 400
     assert told["missing", "stars", "", ""] == frame["stars"].null_count()
     nowhere = frame.filter(pl.col("city").is_null() | pl.col("stars").is_null()).height
     assert told["missing", "stars", "", "in no group, or without a value"] == nowhere

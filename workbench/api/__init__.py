@@ -1,26 +1,39 @@
 """The workbench from Python: pandas DataFrames in and out, over the plans, ledger and models of window and terminal.
 
-Without ``ledger=`` everything is a private study, and says so with a :class:`PrivateStudyWarning`: look at it, do not
-publish it. With ``ledger=`` the result is charged to the account of the table before a row is read, written with its
-certificate or card, and may leave. Of a study the ledger of the user, or the one that ``study_ledger=`` names, notes
-that there was one: settings that are chosen by it tell of the rows, and the card of a later model says so::
+Without a ledger everything is a private study, and says so with a :class:`PrivateStudyWarning`: look at it, do not
+publish it. With a ledger and ``output=`` the result is charged before a row is read, written with its certificate or
+card, and can be published. Who pays is always said: part of a table has no mark of the whole, so only the account's
+name tells the ledger that both are the same people. A dataset carries it, and so does what is taken from a dataset::
 
     from workbench import api
 
-    plan = api.plan(epsilon=3, bounds={"age": (0, 110)}, domains={"sex": ["female", "male"]}, drop=["name"])
+    people = api.dataset("people.csv", account="people", ledger="ledger.sqlite")
+    api.describe(people)                                                   # private, for you
+    plan = api.plan(
+        people, epsilon=3, bounds={"age": (0, 110)}, domains={"sex": ["female", "male"]}, drop=["name"], target="sex"
+    )
+    plan.forecast(rows=2000)                                               # reads no rows
     api.release(people, plan)                                              # a private study
-    api.release(people, plan, ledger="ledger.sqlite", output="people-released.csv")
-    api.synthesize(people, plan, target="sex", ledger="ledger.sqlite", output="people-synthetic.csv")
-    api.statistics(people, plan, ledger="ledger.sqlite", output="people-figures.csv")
+    api.release(people, plan, output="people-released.csv")
+    api.ledger("ledger.sqlite").cap("people", epsilon=12)                  # the first release set it to 3
+    api.synthesize(people, plan, output="people-synthetic.csv")
+    api.statistics(people, plan, output="people-figures.csv")
     api.curve(people, plan, target="sex", epsilons=[0.1, 1, 10])           # always a private study
-    api.NaiveBayes(epsilon=1, bounds={"age": (0, 110)}, classes=["female", "male"]).fit(people[["age"]], people["sex"])
+    model = api.NaiveBayes(epsilon=1, bounds={"age": (0, 110)}, classes=["female", "male"], output="model")
+    model.fit(people[["age"]], people["sex"])
+
+Or state it in each call: ``ledger="ledger.sqlite", account="people"``. An array always needs that.
+
+A study is noted, at no cost, in the ledger of the dataset, in the one that ``study_ledger=`` names, or else in the
+user's own: settings that are chosen by it depend on the rows, and the card of a later model says so.
 
 A released table can be learned from at no cost, by whoever has it and its certificate::
 
     api.fit_on_release("people-released.csv", target="sex").predict(people)
 
 The models are scikit-learn estimators: ``clone``, ``cross_val_score`` and pipelines work. Each private step of a
-pipeline has its own ε, and they add up (:func:`total_epsilon`).
+pipeline has its own ε, and they add up (:func:`total_epsilon`). Labels, order and dtypes of columns come back as they
+were given; numpy and pandas scalars count as numbers, and a path is text or a ``Path``.
 """
 
 from __future__ import annotations
@@ -28,14 +41,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from workbench.api.plans import plan
+from workbench.api.datasets import dataset
+from workbench.api.plans import Plan, load_plan, plan
 from workbench.api.studies import curve, why
 from workbench.api.study_warning import PrivateStudyWarning
 from workbench.api.tables import bundle, estimate, release, verify
-from workbench.sanitize.plan import Plan, load_plan
+from workbench.params.field import did_you_mean
 
 if TYPE_CHECKING:
+    from workbench.api import rappor
     from workbench.api.central import statistics, synthesize
+    from workbench.api.ledgers import ledger
+    from workbench.api.networks import train
+    from workbench.api.profiles import describe
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.transformers import total_epsilon
 
@@ -45,34 +63,49 @@ __all__ = [
     "Released",
     "bundle",
     "curve",
+    "dataset",
+    "describe",
     "estimate",
     "fit_on_release",
+    "ledger",
     "load_model",
     "load_plan",
     "plan",
+    "rappor",
     "release",
     "statistics",
     "synthesize",
     "total_epsilon",
+    "train",
     "verify",
     "why",
 ]
+
+_LATER = {
+    "Released": "released",
+    "describe": "profiles",
+    "fit_on_release": "released",
+    "ledger": "ledgers",
+    "load_model": "released",
+    "statistics": "central",
+    "synthesize": "central",
+    "total_epsilon": "transformers",
+    "train": "networks",
+}
+"""What is imported when it is first used, by the module that has it."""
 
 
 def __getattr__(name: str) -> Any:
     """Return a model's class, such as ``NaiveBayes``; each is made from its learner, so there is no second list."""
     # By name: `from workbench.api import models` would ask this function for it.
-    if name in ("Released", "fit_on_release", "load_model"):
-        return getattr(importlib.import_module("workbench.api.released"), name)
-    if name in ("statistics", "synthesize"):
-        return getattr(importlib.import_module("workbench.api.central"), name)
-    models = importlib.import_module("workbench.api.models")
-    if name == "total_epsilon":
-        return importlib.import_module("workbench.api.transformers").total_epsilon
-    classes = models.classes()
+    if name in _LATER:
+        return getattr(importlib.import_module(f"workbench.api.{_LATER[name]}"), name)
+    if name == "rappor":
+        return importlib.import_module("workbench.api.rappor")
+    classes = importlib.import_module("workbench.api.models").classes()
     if name in classes:
         return classes[name]
-    raise AttributeError(f"workbench.api has no {name!r}")
+    raise AttributeError(f"workbench.api has no {name!r}{did_you_mean(name, (*__all__, *classes))}")
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -12,11 +13,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from workbench.api.frames import frame_of, table_of
+from workbench.api.datasets import Paid, note, opened, paid
+from workbench.api.frames import frame_of, restored, table_of
+from workbench.api.places import Place
+from workbench.api.plans import for_frame
 from workbench.api.study_warning import PRIVATE, warn_of_study
-from workbench.api.tables import Place, asked_for, place_of, study_path, typed
+from workbench.api.tables import refuse_seed, texts
 from workbench.data.table import Table
-from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.laplace import StudyNoise
@@ -24,8 +27,6 @@ from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.central_work import CentralWork, prepared_central
 from workbench.release.central.release_central import CentralRelease, check_central_values, release_central
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.study_note import note_study
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
 from workbench.release.table.before_release import Destination, destination
@@ -54,8 +55,10 @@ def synthesize(
     cuts: int | None = None,
     delta: float | None = None,
     impossible: str | None = None,
+    account: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
+    replace: bool = False,
     seed: int | None = None,
     study_ledger: Place | None = None,
 ) -> pd.DataFrame:
@@ -72,40 +75,43 @@ def synthesize(
         cuts: equal parts of the range of each column of numbers; by default a public number that fits rows and ε.
         delta: δ of one row's whole record, below 1/rows: noise is then discrete Gaussian. By default there is none.
         impossible: values that never occur together, as ``sex = male & pregnant = yes``; such a row is never drawn.
-        ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row enters a
-            count. Without it the result is a private study.
-        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with ``ledger``.
-        seed: makes a study repeatable; not with ``ledger``.
-        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
+        account: as for :func:`release`.
+        ledger: as for :func:`release`; the charge comes before a row enters a count.
+        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with a ledger.
+        replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
+        seed: makes a study repeatable; a release takes none.
+        study_ledger: as for :func:`release`.
 
     Returns:
-        The rows. Of a release ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon`` and ``delta``
-        (charged), ``remaining`` and ``outside`` (what epsilon does not cover); of a study ``private``.
+        The rows: labels, order and dtypes of the columns as in ``frame``. Of a release ``attrs`` hold ``output``,
+        ``certificate``, ``release_id``, ``epsilon`` and ``delta`` (charged), ``remaining`` and ``outside`` (what
+        epsilon does not cover); of a study ``private``.
 
     Raises:
         InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other or the plan.
     """
-    table = table_of(frame)
+    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+    refuse_seed(pays, seed)
+    plan, table = for_frame(plan, frame), table_of(frame)
+    declared = {column.name: column for column in plan.columns}
     chosen = SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts, impossible=impossible)
     of_row, beside = _of_row(plan, epsilon), _delta(delta)
     count = plan.rows_of(table).rows
-    if not _released(ledger, output, seed):
+    if pays is None:
         way, setting = synthesis_setting(plan, of_row, count, chosen, beside)
         own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed).spawn(2)
         entropy = SeededEntropy(own[1])
         noise = StudyNoise(np.random.Generator(np.random.PCG64(own[0])))
-        note_study(table, "preview", study_path(study_ledger))
+        note("preview", table, frame, study_ledger=study_ledger)
         read = coded(setting.columns, plan.rows_of(table))
         made = synthesised(way, setting, read, chosen.rows or count, noise, entropy)
-        warn_of_study("this table", "with ledger= and output= it is charged and may leave")
-        drawn = made.frame(entropy)
-        return frame_of(typed(plan, {n: drawn[n].to_list() for n in drawn.columns}), private=PRIVATE)
-    assert output is not None
-    to = destination(Path(output))
-    done = _done(plan, table, synthesis_work(plan, of_row, count, to.format, chosen, beside), to, ledger)
-    return frame_of(typed(plan, _cells(done.output, to.format)), **_told(done))
+        warn_of_study("this table")
+        return restored(frame, texts(made.frame(entropy)), declared, private=PRIVATE)
+    to = destination(pays.output, replace=replace)
+    done = _done(plan, table, synthesis_work(plan, of_row, count, to.format, chosen, beside), to, pays)
+    return restored(frame, texts(_cells(done.output, to.format)), declared, **_told(done))
 
 
 def statistics(
@@ -115,8 +121,10 @@ def statistics(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
+    account: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
+    replace: bool = False,
     seed: int | None = None,
     study_ledger: Place | None = None,
 ) -> pd.DataFrame:
@@ -130,10 +138,12 @@ def statistics(
             the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
         delta: δ of one row, below 1/rows: noise is then discrete Gaussian. By default there is none.
-        ledger: as for :func:`synthesize`.
-        output: the released file (.csv or .json), with its certificate beside it; only with ``ledger``.
-        seed: makes a study repeatable; not with ``ledger``.
-        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
+        account: as for :func:`release`.
+        ledger: as for :func:`release`.
+        output: the released file (.csv or .json), with its certificate beside it; only with a ledger.
+        replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
+        seed: makes a study repeatable; a release takes none.
+        study_ledger: as for :func:`release`.
 
     Returns:
         One row a figure: ``statistic``, ``column``, ``group``, ``value``, ``estimate``, ``low``, ``high``, ``sparse``
@@ -144,25 +154,28 @@ def statistics(
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other or the plan.
     """
-    table = table_of(frame)
+    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+    refuse_seed(pays, seed)
+    plan, table = for_frame(plan, frame), table_of(frame)
     request = (
         usual_request(plan)
         if figures is None
         # Not a list, or not of mappings: the request refuses it in words.
-        else Request.from_plain({"figure": [*figures] if isinstance(figures, Sequence) else figures}, "figures")
+        else Request.from_plain({"figure": _figures(figures)}, "figures")
     )
     of_row, beside = _of_row(plan, epsilon), _delta(delta)
     rows = plan.rows_of(table)
-    if not _released(ledger, output, seed):
+    if pays is None:
         work = statistics_work(request, plan, of_row, rows.rows, "json", beside)
         own = secrets.randbits(128) if seed is None else seed
-        note_study(table, "preview", study_path(study_ledger))
+        note("preview", table, frame, study_ledger=study_ledger)
         made = work.make(rows, StudyNoise(np.random.default_rng(own)), ignore, CancelToken())
-        warn_of_study("these figures", "with ledger= and output= they are charged and may leave")
+        warn_of_study(
+            "these figures", many=True, hint="with a ledger and output= they are charged and can be published"
+        )
         return _frame(decode(made.data, "json", "the study"), private=PRIVATE)
-    assert output is not None
-    to = destination(Path(output), formats=FORMATS)
-    done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format, beside), to, ledger)
+    to = destination(pays.output, formats=FORMATS, replace=replace)
+    done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format, beside), to, pays)
     return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_told(done))
 
 
@@ -184,39 +197,20 @@ def _delta(delta: float | None) -> Decimal:
     return Decimal(0) if delta is None else exact(_DELTA.check(delta, "delta"))
 
 
-def _released(ledger: Place | bool | None, output: Place | None, seed: int | None) -> bool:
-    """Return whether the result is released; else it is a study.
-
-    Raises:
-        ParameterError: the arguments contradict each other.
-    """
-    if not asked_for(ledger):
-        if output is not None:
-            raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
-        return False
-    if seed is not None:
-        raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
-    if output is None:
-        raise ParameterError("a release is a file with its certificate", "output", "give output= a name")
-    return True
-
-
-def _done(plan: Plan, table: Table, work: CentralWork, to: Destination, ledger: Place | bool | None) -> CentralRelease:
-    prepared = prepared_central(plan, table, to, work)
+def _done(plan: Plan, table: Table, work: CentralWork, to: Destination, pays: Paid) -> CentralRelease:
+    prepared = prepared_central(dataclasses.replace(plan, account=pays.account), table, to, work)
     check_central_values(prepared, CancelToken())
-    with Ledger.open(place_of(ledger)) as opened:
-        return release_central(prepared, opened)
+    with opened(pays) as book:
+        return release_central(prepared, book)
 
 
-def _cells(path: Path, kind: str) -> dict[str, list[str | None]]:
-    """Return a released table as text; ``None`` where a value is missing."""
+def _cells(path: Path, kind: str) -> pl.DataFrame:
+    """Return a released table as text; null where a value is missing."""
     if kind == "parquet":
-        frame = pl.read_parquet(path).cast(pl.String)
-    else:
-        read = pl.read_csv(path, separator="\t" if kind == "tsv" else ",", infer_schema=False)
-        # A missing value alone in its row is written "", as an empty line would be no row; no released value is empty.
-        frame = read.with_columns(pl.all().replace("", None))
-    return {name: frame[name].to_list() for name in frame.columns}
+        return pl.read_parquet(path).cast(pl.String)
+    read = pl.read_csv(path, separator="\t" if kind == "tsv" else ",", infer_schema=False)
+    # A missing value alone in its row is written "", as an empty line would be no row; no released value is empty.
+    return read.with_columns(pl.all().replace("", None))
 
 
 def _told(done: CentralRelease) -> dict[str, Any]:
@@ -234,3 +228,11 @@ def _told(done: CentralRelease) -> dict[str, Any]:
 def _frame(records: list[dict[str, Any]], **told: Any) -> pd.DataFrame:
     names = list(records[0]) if records else []
     return frame_of({name: [record[name] for record in records] for name in names}, **told)
+
+
+def _figures(given: Any) -> Any:
+    """Return the figures with ``by`` as a list where one column is named."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return given
+    one = (each.get("by") if isinstance(each, Mapping) else None for each in given)
+    return [{**each, "by": [by]} if isinstance(by, str) else each for each, by in zip(given, one, strict=True)]

@@ -1,26 +1,35 @@
 """A pandas DataFrame as the program's table, and back.
 
 A cell's text follows from that cell alone, never from the others of its column: whether a column of numbers happens to
-hold whole numbers only would be a fact about the rows.
+hold whole numbers only would be a fact about the rows. The way back gives each column the dtype that it had.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 
+from workbench.data.columns.numerals import doubles
+from workbench.data.columns.source_types import as_type
+from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
 
 _WHOLE = 2**53
+_TRUTH = {"true": True, "false": False}
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z", re.ASCII)
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
+Cells = Sequence[str | None]
 
 
 def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
@@ -30,7 +39,7 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
         InputError: it is no DataFrame, has no row, two columns have one name, or a cell is no plain value.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"a {type(frame).__name__} is no table", source, "give a pandas DataFrame")
+        raise InputError(f"the {type(frame).__name__} is not a table", source, "give a pandas DataFrame")
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:
@@ -38,6 +47,15 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
     if not len(frame):
         raise InputError("the table has no rows", source, "give at least one row")
     return Table(pl.DataFrame([_column(frame.iloc[:, i].tolist(), name) for i, name in enumerate(names)]), source)
+
+
+def readable_part(frame: pd.DataFrame) -> Table | None:
+    """Return what a ledger can know of ``frame``: the columns that a release could read; ``None`` where none is."""
+    columns = []
+    for position in range(frame.shape[1] if len(frame) else 0):
+        with contextlib.suppress(InputError):
+            columns.append(_column(frame.iloc[:, position].tolist(), str(position)))
+    return Table(pl.DataFrame(columns), "DataFrame") if columns else None
 
 
 def cell_text(value: Any) -> str | None:
@@ -74,6 +92,128 @@ def frame_of(columns: Mapping[str, Sequence[Any]], **told: Any) -> pd.DataFrame:
     made = pd.DataFrame(columns)
     made.attrs.update(told)
     return made
+
+
+def frame_of_table(table: Table) -> pd.DataFrame:
+    """Return a table that was read from a file as a DataFrame: its own types, or numbers where all cells are numbers.
+
+    Raises:
+        InputError: one row could change how the others were read.
+    """
+    table.require_certain()  # a DataFrame cannot say any more that it was read by a guess
+    return pd.DataFrame({name: _typed(table, name) for name in table.names})
+
+
+def restored(
+    frame: pd.DataFrame, cells: Mapping[str, Cells], declared: Mapping[str, Attribute], **told: Any
+) -> pd.DataFrame:
+    """Return released cells with the columns' labels, order and dtypes of ``frame``.
+
+    A value that the dtype cannot hold decides nothing row by row: which dtype a column gets follows from that of
+    ``frame`` and from what the plan declares, except that a missing value makes an integer or truth column nullable.
+
+    Args:
+        frame: the rows as they were given.
+        cells: the released columns as text.
+        declared: the plan's columns by name; of a column that is published as it is the cells themselves tell.
+        told: what the ``attrs`` of the result say.
+    """
+    made = pd.DataFrame(
+        {label: _like(frame[label], cells[str(label)], declared[str(label)]) for label in _labels(frame, cells)}
+    )
+    made.attrs.update(told)
+    return made
+
+
+def _labels(frame: pd.DataFrame, cells: Mapping[str, Cells]) -> list[Any]:
+    return [label for label in frame.columns if str(label) in cells]
+
+
+def _like(given: pd.Series[Any], cells: Cells, declared: Attribute) -> pd.Series[Any]:
+    """Return text cells as a column of the type of ``given``, if all values that the plan declares are of that type."""
+    dtype, kind = given.dtype, _kind_of(given)
+    possible = _possible(cells, declared)
+    if isinstance(dtype, pd.CategoricalDtype) and not declared.numeric:
+        known = {cell_text(value): value for value in dtype.categories}
+        more = [value for value in possible if value not in known]
+        chosen = pd.CategoricalDtype([*dtype.categories, *more], dtype.ordered) if more else dtype
+        return pd.Series([None if c is None else known.get(c, c) for c in cells], dtype=chosen)
+    if kind in "bi" and all(value in _TRUTH for value in possible) and possible:
+        truths = [None if c is None else _TRUTH[c] for c in cells]
+        if kind == "i":
+            return _integers([None if t is None else int(t) for t in truths], dtype, (0, 1))
+        return pd.Series(truths, dtype="boolean" if dtype == np.dtype(bool) and None in cells else dtype)
+    if kind == "i" and (declared.kind == "integer" or (possible and all(map(_INTEGER.match, possible)))):
+        ends = declared.bounds() if declared.kind == "integer" else [int(value) for value in possible]
+        return _integers([None if c is None else int(c) for c in cells], dtype, ends)
+    if kind == "M" or declared.kind == "date":
+        moments = pd.to_datetime(pd.Series(cells, dtype="object"), format="ISO8601")
+        return moments.astype(dtype) if pd.api.types.is_datetime64_any_dtype(dtype) else moments
+    if kind in "if" and (declared.numeric or (possible and all(map(_number, possible)))):
+        decimals = [math.nan if c is None else float(c) for c in cells]
+        return pd.Series(decimals, dtype=dtype if kind == "f" else "float64")
+    if isinstance(dtype, pd.CategoricalDtype):
+        return pd.Series([math.nan if c is None else float(c) for c in cells])
+    return pd.Series(cells, dtype=dtype if _is_text(dtype) else "object")
+
+
+def _possible(cells: Cells, declared: Attribute) -> list[str]:
+    """Return the values that a released column of names can have: of one that is published as it is, those it has."""
+    if getattr(declared, "action", "protect") == "keep":
+        return sorted({c for c in cells if c is not None})
+    return [] if declared.numeric else list(declared.values())
+
+
+def _kind_of(given: pd.Series[Any]) -> str:
+    """Return ``i``, ``f``, ``b``, ``M`` or ``O`` for the type of a column; of objects, what all of them are."""
+    if pd.api.types.is_bool_dtype(given.dtype):
+        return "b"
+    if given.dtype != object:
+        return str(getattr(given.dtype, "kind", "O")).replace("u", "i")
+    found = pd.api.types.infer_dtype(given, skipna=True)
+    return {"integer": "i", "floating": "f", "mixed-integer-float": "f", "boolean": "b", "date": "M"}.get(found, "O")
+
+
+def _integers(values: list[int | None], dtype: Any, ends: Iterable[float]) -> pd.Series[Any]:
+    """Return whole numbers in their dtype; in 64 bits where its range is smaller than what the plan declares."""
+    if dtype.kind == "O":
+        return pd.Series(values, dtype="object")
+    name = str(getattr(dtype, "numpy_dtype", dtype))
+    fits = all(np.iinfo(name).min <= end <= np.iinfo(name).max for end in ends)
+    if fits and not isinstance(dtype, np.dtype):
+        return pd.Series(values, dtype=dtype)
+    name = name if fits else "int64"
+    nullable = None in values or not isinstance(dtype, np.dtype)
+    return pd.Series(values, dtype=name.replace("uint", "UInt").replace("int", "Int") if nullable else name)
+
+
+def _is_text(dtype: Any) -> bool:
+    return not isinstance(dtype, np.dtype | pd.CategoricalDtype) and bool(pd.api.types.is_string_dtype(dtype))
+
+
+def _number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _typed(table: Table, name: str) -> pd.Series[Any]:
+    """Return a column of a file with its type; of a text file a number where all of its cells are numbers."""
+    cells = table.column(name)
+    if name in table.types:
+        found = as_type(cells, table.types[name])
+        return pd.Series(found.to_list())
+    texts = cells.to_list()
+    given = [text for text in texts if text is not None]
+    if given and all(_INTEGER.match(text) for text in given):
+        whole = [None if text is None else int(text) for text in texts]
+        return pd.Series(whole, dtype="int64" if len(given) == len(texts) else "Int64")
+    if given and not any(_LEADING_ZERO.match(text) for text in given):
+        numbers_ = doubles(cells, table.decimal)
+        if int(numbers_.is_finite().sum()) == len(given):
+            return pd.Series(numbers_.to_list(), dtype="float64")
+    return pd.Series(texts)
 
 
 def _column(values: list[Any], name: str) -> pl.Series:

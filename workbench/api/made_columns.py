@@ -31,9 +31,9 @@ class MadeColumns:
     account: str | None = None
 
     @classmethod
-    def of(cls, frame: pd.DataFrame) -> Self | None:
+    def of(cls, frame: Any) -> Self | None:
         """Return what ``frame`` carries; ``None`` where no private step has made it."""
-        told = frame.attrs.get(_KEY)
+        told = frame.attrs.get(_KEY) if isinstance(frame, pd.DataFrame) else None
         if not isinstance(told, dict):
             return None
         facts = (Attribute.from_plain(plain, "the columns' facts") for plain in told[_FACTS])
@@ -51,24 +51,17 @@ class MadeColumns:
         told = {"missing": OWN_VALUE} if may_miss else {}
         return Column.from_plain({**self.facts[name].to_plain(), **told, "action": "protect"}, f"column {name}")
 
-    def require_charged_to(self, account: str | None) -> None:
-        """Check that what follows from these columns can be released, charged to ``account``.
+    def require_charged(self) -> None:
+        """Check that what follows from these columns can be released.
 
         Raises:
-            ParameterError: the step that made them was not charged, or its account is not surely the same.
+            ParameterError: the step that made them was not charged.
         """
         if not self.released:
             raise ParameterError(
                 "the step before is a private study, and all that follows from it",
                 "ledger",
-                "give ledger= and output= to every step, or to none",
-            )
-        if account is None or account != self.account:
-            # The rows that a step made are another table: only the name leads the ledger to the same account.
-            raise ParameterError(
-                "the step before was charged to an account that is not stated here",
-                "account",
-                'give every step the same account="NAME", so that their epsilons add up there',
+                "give a ledger and output= to every step, or to none",
             )
 
 

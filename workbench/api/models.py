@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from workbench import learners
 from workbench.api.plans import categories, numeric
@@ -20,14 +22,8 @@ from workbench.api.transformers import PrivateTransformer
 from workbench.learners import Learner
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
 from workbench.params import ParameterError
+from workbench.params.field import did_you_mean
 
-_MIXINS: dict[str, type] = {
-    CLASSIFICATION: ClassifierMixin,
-    REGRESSION: RegressorMixin,
-    CLUSTERING: ClusterMixin,
-    REDUCTION: TransformerMixin,
-    SCALING: TransformerMixin,
-}
 _COMMON: dict[str, Any] = {
     "bounds": None,
     "domains": None,
@@ -36,14 +32,16 @@ _COMMON: dict[str, Any] = {
     "account": None,
     "ledger": None,
     "output": None,
+    "replace": False,
     "random_state": None,
     "study_ledger": None,
 }
 _OF_TASK: dict[str, dict[str, Any]] = {CLASSIFICATION: {"classes": None}, REGRESSION: {"target_bounds": None}}
 
 _ARGUMENTS = """
-    Without ``ledger`` the fitted model is a private study; with it the fit is charged before a row is read, and the
-    model is written to the folder ``output`` with its card.
+    Without a ledger the fitted model is a private study; with one the fit is charged before a row is read, and the
+    model is written to the folder ``output`` with its card. The ledger and the account that pays are those of the
+    dataset (``api.dataset``) that X is taken from, or ``ledger`` and ``account``; without either, ``fit`` is refused.
 
     Args:
         bounds: public (lower, upper) by column of numbers; or (lower, upper), each one number or one for each column.
@@ -51,11 +49,13 @@ _ARGUMENTS = """
         domains: public values by column of categories.
         missing: columns in which a missing value is one more value; elsewhere it is refused.
         rows_per_person: most rows of one person; multiplies the charge.
-        account: public name of the account that pays.
+        account: public name of the account that pays; an array says nothing of it.
         ledger: the ledger's file, or ``True`` for the user's own.
         output: a new folder for the released model and its card.
-        random_state: makes a study repeatable; not with ``ledger``.
-        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
+        replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
+        random_state: makes a study repeatable; a release takes none.
+        study_ledger: the ledger's file that notes, at no cost, that there was a study; by default that of the
+            dataset, else the user's own.
 """
 
 
@@ -70,7 +70,7 @@ class _Predicts(PrivateModel):
         return predicted
 
 
-class _Classifier(_Predicts):
+class _Classifier(ClassifierMixin, _Predicts):  # type: ignore[misc]  # scikit-learn has no types
     """A model that predicts classes."""
 
     classes: Sequence[Any] | None
@@ -78,7 +78,8 @@ class _Classifier(_Predicts):
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes as they were declared (k,)."""
-        return np.asarray(list(self.classes or ()))
+        check_is_fitted(self, "model_")
+        return self._declared()
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return P(class | row) (n, k), in the order of :attr:`classes_`."""
@@ -86,19 +87,31 @@ class _Classifier(_Predicts):
         return chances
 
     def _named(self, predicted: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(self.classes_[predicted])
+        return np.asarray(self._declared()[predicted])
+
+    def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
+        values = np.asarray(y)
+        if values.dtype.kind == "f" and self._declared().dtype.kind in "iub":
+            check_classification_targets(values)
+        return super()._target(frame, y)
 
     def _goal(self, name: str) -> dict[str, Any]:
+        return categories(name, self._declared())
+
+    def _declared(self) -> NDArray[Any]:
+        """Return the classes as they were declared (k,), with the dtype that predictions have."""
         if self.classes is None:
             raise ParameterError(
                 "the classes are not declared",
                 type(self).__name__,
                 "give classes=[…]; they are never read from the rows",
             )
-        return categories(name, self.classes)
+        if isinstance(self.classes, str):
+            raise ParameterError("the classes are not a list", type(self).__name__, "give classes=[…]")
+        return np.asarray(self.classes if hasattr(self.classes, "dtype") else list(self.classes))
 
 
-class _Regressor(_Predicts):
+class _Regressor(RegressorMixin, _Predicts):  # type: ignore[misc]
     """A model that predicts numbers."""
 
     target_bounds: tuple[float, float] | None
@@ -113,7 +126,7 @@ class _Regressor(_Predicts):
         return {**numeric(name, self.target_bounds), "kind": "real"}
 
 
-class _Clusterer(_Predicts):
+class _Clusterer(ClusterMixin, _Predicts):  # type: ignore[misc]
     """A model that finds groups; it needs no y."""
 
     @property
@@ -157,7 +170,8 @@ def _class_of(chosen: Learner) -> type[PrivateModel]:
 
     def __init__(self: PrivateModel, **given: Any) -> None:  # noqa: N807
         for unknown in (key for key in given if key not in defaults):
-            raise TypeError(f"{name} has no argument {unknown!r}")
+            near = did_you_mean(unknown, defaults) or f"; it has {', '.join(defaults)}"
+            raise TypeError(f"{name} has no argument {unknown!r}{near}")
         for key, default in defaults.items():
             setattr(self, key, given.get(key, default))
 
@@ -168,7 +182,7 @@ def _class_of(chosen: Learner) -> type[PrivateModel]:
     about = "".join(f"        {k}: {field.help}.\n" for k, field in chosen.parameters.declared().items())
     return type(
         name,
-        (_MIXINS[chosen.task], _BASES[chosen.task]),
+        (_BASES[chosen.task],),
         {
             "__init__": __init__,
             "__doc__": f"{chosen.title}. {chosen.about}\n{_ARGUMENTS}{about}    ",

@@ -1,25 +1,114 @@
-"""A plan from declared facts, as keyword arguments."""
+"""A plan from declared facts, as keyword arguments, and how it is shown in a notebook."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from workbench.api.frames import cell_text
+import pandas as pd
+
+from workbench.api.datasets import mark_of
+from workbench.api.frames import cell_text, frame_of
+from workbench.api.places import Place, path_of
+from workbench.api.shown import Shown, short
 from workbench.data.schema import OWN_VALUE
 from workbench.params import ParameterError
-from workbench.sanitize.plan import AUTO, REFUSE, Column, Plan
+from workbench.params.field import IntegerField, did_you_mean, plain_scalar
+from workbench.sanitize import plan as sanitize_plan
+from workbench.sanitize.budget_split import target_weight
+from workbench.sanitize.forecast import forecast
+from workbench.sanitize.plan import AUTO, REFUSE, Column
+from workbench.studies.ways import compare_ways
 
 Bounds = Mapping[str, tuple[Any, Any]]
 Domains = Mapping[str, Sequence[Any]]
+NUMERIC, NAMED = ("integer", "real", "date"), ("category", "boolean")
+_ROWS = IntegerField(help="number of rows", at_least=1, upto=10**12)
+_MOST_SHOWN = 6
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Shown, sanitize_plan.Plan):
+    """What is released from a table, and for which ε of one row's whole record.
+
+    Attributes:
+        follows: columns whose kind nobody stated: it follows the dtype of the DataFrame that the plan is used with.
+    """
+
+    follows: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+
+    def forecast(self, rows: int | None = None) -> pd.DataFrame:
+        """Return what the plan costs and does to each column; reads no data and spends nothing.
+
+        Args:
+            rows: how many rows there are, for the error of a mean.
+
+        Returns:
+            One row a column: ``column``, ``mechanism``, ``epsilon`` (its share), ``exact_epsilon``,
+            ``expected_absolute_error`` (of one value; of names the chance of a change), ``constant_error`` (of one
+            fixed value in every row), ``advised``, and with ``rows`` ``mean_error``. ``attrs`` hold ``epsilon_total``
+            (what is charged), ``outside`` (what ε does not cover), and with ``rows`` the ``advised`` way to release
+            and its ``reason``.
+        """
+        made = forecast(self)
+        count = None if rows is None else int(_ROWS.check(rows, "rows"))
+        keys = ("mechanism", "epsilon", "exact_epsilon", "expected_absolute_error", "constant_error", "advised")
+        told: dict[str, list[Any]] = {"column": [c.name for c in made.columns]}
+        told |= {key: [c.to_plain()[key] for c in made.columns] for key in keys}
+        attrs: dict[str, Any] = {"epsilon_total": float(made.epsilon_total), "outside": list(made.outside)}
+        if count is not None:
+            told["mean_error"] = [c.mean_error(count) for c in made.columns]
+            ways = compare_ways(self, count, made).to_plain()
+            attrs |= {"advised": ways["advised"], "reason": ways["reason"]}
+        return frame_of(told, **attrs)
+
+    def facts_shown(self) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+        """Return the heading, the settings and the columns, as they are shown."""
+        settings: dict[str, Any] = {"ε": self.epsilon}
+        settings |= {"rows per person": self.rows_per_person} if self.rows_per_person > 1 else {}
+        settings |= {"account": self.account} if self.account is not None else {}
+        for action in ("protect", "drop", "keep"):
+            names = [c.name for c in self.columns if c.action == action]
+            more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+            settings |= {action: ", ".join(names[:_MOST_SHOWN]) + more} if names else {}
+        return "Plan", settings, [self._row(c) for c in self.columns]
+
+    def _row(self, column: Column) -> dict[str, Any]:
+        plain = column.to_plain()
+        values = [short(plain.get("lower", "?")), short(plain.get("upper", "?"))] if column.numeric else []
+        shown = " … ".join(values) if values else ", ".join((column.domain or ())[:_MOST_SHOWN])
+        more = len(column.domain or ()) - _MOST_SHOWN
+        return {
+            "column": column.name,
+            "action": column.action,
+            "kind": (column.kind or "") + (" (or as the DataFrame has it)" if column.name in self.follows else ""),
+            "bounds or values": shown + (f" and {more} more" if more > 0 else ""),
+            "mechanism": column.mechanism if column.action == "protect" else "",
+            "role": column.role or "",
+        }
+
+
+def load_plan(path: Place) -> Plan:
+    """Return the plan in the file ``path``, text or a ``Path``.
+
+    Raises:
+        InputError: the file cannot be read, or public facts are still marked ``"?"``.
+        ParameterError: a key or a value is refused; the message names it and the place.
+    """
+    return _as_shown(sanitize_plan.load_plan(path_of(path)))
 
 
 def plan(
+    frame: pd.DataFrame | None = None,
     *,
     epsilon: float,
     bounds: Bounds | None = None,
     domains: Domains | None = None,
+    kinds: Mapping[str, str] | None = None,
+    target: str | None = None,
     drop: Iterable[str] = (),
     keep: Iterable[str] = (),
     mechanism: str | Mapping[str, str] = AUTO,
@@ -28,13 +117,20 @@ def plan(
     rows_per_person: int = 1,
     account: str | None = None,
 ) -> Plan:
-    """Return a plan. All that it says of the columns must be publicly known; nothing is read from a table.
+    """Return a plan. All that it says of the columns must be publicly known; no value is read from a table.
 
     Args:
+        frame: the table, of which names and dtypes of the columns are taken, and the account of a dataset. A dtype
+            counts as publicly known, as the names do: it is part of the schema. pandas makes a column of whole numbers
+            ``float64`` where one is missing; say ``kinds={"age": "integer"}`` for it.
         epsilon: privacy loss of one row's whole record.
-        bounds: (lower, upper) by column of numbers or dates. Two whole numbers declare a column of whole numbers,
-            anything else one of decimals; two dates one of dates.
+        bounds: (lower, upper) by column of numbers or dates (dates, timestamps or text such as ``1990-12-31``).
         domains: the possible values by column of categories.
+        kinds: ``integer``, ``real``, ``date``, ``category`` or ``boolean`` by column. Of a column with bounds it
+            otherwise follows the dtype of ``frame``, or of the DataFrame that the plan is used with: a column of
+            decimals is real whatever its bounds are. Of text two whole bounds declare whole numbers. A column of
+            dtype bool needs neither bounds nor a domain.
+        target: the column to predict: synthetic rows and models need it most, so classes get more of ε.
         drop: columns that are left out.
         keep: columns that are published as they are; epsilon says nothing of them.
         mechanism: the local mechanism of every column, or by column; ``auto`` is the advisor's choice.
@@ -44,58 +140,122 @@ def plan(
         account: public name of the account that pays.
 
     Raises:
-        ParameterError: a column is named twice, or a fact is not one that a plan can hold.
+        ParameterError: a column is named twice, not in the frame or not declared, or a fact is not one that a plan
+            can hold.
     """
-    numbers, names, dropped, kept = dict(bounds or {}), dict(domains or {}), _names(drop), _names(keep)
-    _check_once({"bounds": numbers, "domains": names, "drop": dropped, "keep": kept})
+    pairs, values, dropped, kept = (
+        _by_column(bounds, "bounds"),
+        _by_column(domains, "domains"),
+        _names(drop),
+        _names(keep),
+    )
+    _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
+    stated = _by_column(kinds, "kinds")
+    dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
+    for name in dtypes:
+        if pd.api.types.is_bool_dtype(dtypes[name]) and name not in {*pairs, *values, *dropped, *kept}:
+            stated.setdefault(name, "boolean")
+    flags = [n for n, kind in stated.items() if kind == "boolean" and n not in values]
+    named = [*pairs, *values, *(n for n in flags if n not in pairs), *dropped, *kept]
+    if frame is not None:
+        _check_names(list(dtypes), named)
+        named.sort(key=list(dtypes).index)
     may_miss = _names(missing)
-    protected = {
-        **{name: numeric(name, pair) for name, pair in numbers.items()},
-        **{name: categories(name, values) for name, values in names.items()},
-    }
     mechanisms = {} if isinstance(mechanism, str) else dict(mechanism)
-    for name in (n for n in may_miss if n not in protected):
-        raise ParameterError(
-            "no bounds or domain are given for it, and missing names it", f"column {name}", "declare it"
-        )
-    for name in (n for n in mechanisms if n not in protected):
-        raise ParameterError("no bounds or domain are given for it, and it has a mechanism", f"column {name}")
+    protected = {*pairs, *values, *flags}
+    _check_declared({"missing": may_miss, "mechanism": mechanisms, "kinds": stated}, protected)
+    if target is not None and target not in protected:
+        near = did_you_mean(target, named)
+        raise ParameterError(f"the target {target!r} is not declared{near}", "target", "give its bounds or domain")
     columns = []
-    for name, facts in protected.items():
+    for name in named:
+        if name not in protected:
+            columns.append(Column(name=name, action="drop" if name in dropped else "keep"))
+            continue
+        if name in pairs:
+            facts = numeric(name, pairs[name], stated.get(name) or kind_of(dtypes.get(name), pairs[name]))
+        else:
+            kind = stated.get(name, "category")
+            facts = categories(name, values[name]) if name in values else {}
+            facts["kind"] = _one_of(kind, NAMED, name)
+        facts |= {"missing": OWN_VALUE} if name in may_miss else {}
+        if name == target:
+            facts["role"] = "target"
+            facts |= {"weight": target_weight(epsilon, len(protected) - 1)} if name not in pairs else {}
         chosen = mechanism if isinstance(mechanism, str) else mechanisms.get(name, AUTO)
-        told: dict[str, Any] = {"missing": OWN_VALUE} if name in may_miss else {}
-        columns.append(Column(name=name, action="protect", mechanism=chosen, **facts, **told))
-    columns += [Column(name=name, action="drop") for name in dropped]
-    columns += [Column(name=name, action="keep") for name in kept]
+        columns.append(Column(name=name, action="protect", mechanism=chosen, **facts))
+    mark = mark_of(frame)
     return Plan(
-        epsilon=epsilon, columns=tuple(columns), invalid=invalid, rows_per_person=rows_per_person, account=account
+        epsilon=epsilon,
+        columns=tuple(columns),
+        invalid=invalid,
+        rows_per_person=rows_per_person,
+        account=mark.account if account is None and mark is not None else account,
+        follows=tuple(n for n in pairs if n not in stated) if frame is None else (),
     )
 
 
-def numeric(name: str, pair: Any) -> dict[str, Any]:
+def for_frame(plan: sanitize_plan.Plan, frame: pd.DataFrame) -> sanitize_plan.Plan:
+    """Return ``plan`` with the kinds that nobody stated as the dtypes of ``frame`` have them."""
+    if not isinstance(plan, Plan) or not isinstance(frame, pd.DataFrame):
+        return plan
+    dtypes = {str(name): frame.dtypes.iloc[i] for i, name in enumerate(frame.columns)}
+    columns = []
+    for column in plan.columns:
+        kind = None
+        if column.name in plan.follows and column.kind in ("integer", "real"):
+            kind = kind_of(dtypes.get(column.name), (column.lower, column.upper))
+        columns.append(column if kind in (None, column.kind) else dataclasses.replace(column, kind=kind))
+    known = {field.name: getattr(plan, field.name) for field in dataclasses.fields(sanitize_plan.Plan)}
+    return sanitize_plan.Plan(**{**known, "columns": tuple(columns)})
+
+
+def kind_of(dtype: Any, pair: Any) -> str | None:
+    """Return the kind of a column with bounds that follows from its dtype; ``None`` where that does not tell."""
+    if dtype is None:
+        return None
+    if pd.api.types.is_float_dtype(dtype):
+        return "real"
+    if pd.api.types.is_integer_dtype(dtype):
+        return "integer" if all(_is_whole(end) for end in pair) else "real"
+    return "date" if pd.api.types.is_datetime64_any_dtype(dtype) else None
+
+
+def numeric(name: str, pair: Any, kind: str | None = None) -> dict[str, Any]:
     """Return the facts of a column of numbers or dates with these bounds.
 
+    Args:
+        name: the column.
+        pair: (lower, upper).
+        kind: ``integer``, ``real`` or ``date``; else two dates declare dates, and two whole numbers whole numbers.
+
     Raises:
-        ParameterError: they are no two numbers or dates.
+        ParameterError: they are not two numbers or dates.
     """
     try:
         lower, upper = pair
     except (TypeError, ValueError):
-        raise ParameterError("its bounds are no pair", f"column {name}", "give (lower, upper)") from None
-    if all(isinstance(end, datetime.date) for end in (lower, upper)):
-        return {"kind": "date", "lower": float(lower.toordinal()), "upper": float(upper.toordinal())}
-    whole = all(isinstance(end, int) and not isinstance(end, bool) for end in (lower, upper))
-    return {"kind": "integer" if whole else "real", "lower": lower, "upper": upper}
+        raise ParameterError("its bounds are not a pair", f"column {name}", "give (lower, upper)") from None
+    ends = [_day(end, name, wanted=kind == "date") for end in (lower, upper)]
+    if all(end is not None for end in ends):
+        if kind not in (None, "date"):
+            raise ParameterError(f"its bounds are dates, and its kind is {kind}", f"column {name}", 'state "date"')
+        return {"kind": "date", "lower": ends[0], "upper": ends[1]}
+    lower, upper = plain_scalar(lower), plain_scalar(upper)
+    if kind is None:
+        whole = all(isinstance(end, int) and not isinstance(end, bool) for end in (lower, upper))
+        kind = "integer" if whole else "real"
+    return {"kind": _one_of(kind, NUMERIC, name), "lower": lower, "upper": upper}
 
 
 def categories(name: str, values: Any) -> dict[str, Any]:
     """Return the facts of a column of categories with these values.
 
     Raises:
-        ParameterError: they are no list of plain values, or two of them are one in a file.
+        ParameterError: they are not a list of plain values, or two of them are one in a file.
     """
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise ParameterError("its domain is no list", f"column {name}", "give a list of values")
+        raise ParameterError("its domain is not a list", f"column {name}", "give a list of values")
     try:
         texts = [cell_text(value) for value in values]
     except TypeError:
@@ -108,6 +268,43 @@ def categories(name: str, values: Any) -> dict[str, Any]:
             "its domain holds a missing value", f"column {name}", "leave it out; name the column in missing"
         )
     return {"kind": "category", "domain": tuple(named)}
+
+
+def _as_shown(plain: sanitize_plan.Plan) -> Plan:
+    return Plan(**{field.name: getattr(plain, field.name) for field in dataclasses.fields(sanitize_plan.Plan)})
+
+
+def _is_whole(end: Any) -> bool:
+    return isinstance(end, numbers.Real) and float(end).is_integer()
+
+
+def _day(end: Any, name: str, *, wanted: bool) -> float | None:
+    """Return the day number of a bound that is a date; ``None`` of a number."""
+    if isinstance(end, datetime.date):
+        return float(end.toordinal())
+    if getattr(getattr(end, "dtype", None), "kind", "") == "M":
+        return float(pd.Timestamp(end).toordinal())
+    if not isinstance(end, str) and not wanted:
+        return None
+    try:
+        return float(datetime.date.fromisoformat(end).toordinal())
+    except (TypeError, ValueError):
+        raise ParameterError("a bound is not a date", f"column {name}", "write it as 1990-12-31") from None
+
+
+def _one_of(kind: str, kinds: tuple[str, ...], name: str) -> str:
+    if kind not in kinds:
+        given = "bounds" if kinds is NUMERIC else "a domain"
+        raise ParameterError(
+            f"a column with {given} cannot have the kind {kind!r}", f"column {name}", f"state one of {', '.join(kinds)}"
+        )
+    return kind
+
+
+def _by_column(given: Any, argument: str) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise ParameterError(f"{argument} is not a dict with the names of columns", argument, "give {NAME: …}")
+    return dict(given or {})
 
 
 def _names(given: Iterable[str]) -> list[str]:
@@ -123,3 +320,23 @@ def _check_once(given: Mapping[str, Iterable[str]]) -> None:
                     f"it is named in {seen[name]} and in {argument}", f"column {name}", "name it in one of them"
                 )
             seen[name] = argument
+
+
+def _check_names(present: list[str], named: list[str]) -> None:
+    """Raise :class:`ParameterError` unless the columns of the frame are those that are named."""
+    for name in (n for n in named if n not in present):
+        raise ParameterError(f"there is no such column{did_you_mean(name, present)}", f"column {name}")
+    for name in (n for n in present if n not in named):
+        raise ParameterError(
+            "nothing is declared for this column", f"column {name}", "name it in bounds=, domains=, drop= or keep="
+        )
+
+
+def _check_declared(given: Mapping[str, Iterable[str]], declared: Iterable[str]) -> None:
+    """Raise :class:`ParameterError` for a column that has a setting and no declared facts."""
+    words = {"missing": "missing names it", "mechanism": "it has a mechanism", "kinds": "it has a kind"}
+    for argument, names in given.items():
+        for name in (n for n in names if n not in declared):
+            raise ParameterError(
+                f"no bounds or domain are given for it, and {words[argument]}", f"column {name}", "declare it"
+            )

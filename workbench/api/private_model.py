@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from workbench.api.datasets import note, opened, paid
 from workbench.api.frames import table_of
 from workbench.api.made_columns import MadeColumns
+from workbench.api.places import Place
 from workbench.api.plans import categories, numeric
 from workbench.api.study_warning import warn_of_study
-from workbench.api.tables import Place, asked_for, place_of, study_path
 from workbench.data.columns.matrix import matrix
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import task
-from workbench.params import ParameterError
+from workbench.params import InputError, ParameterError
 from workbench.privacy.central import StudyNoise
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.study_note import note_study
 from workbench.release.model.open_model import Predictor, open_model
 from workbench.release.model.release_learner import columns_of, release_fit
 from workbench.sanitize.plan import Column, Plan
@@ -35,7 +35,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
 
     Attributes:
         model_: the fitted model.
-        feature_names_in_: the columns of X.
+        feature_names_in_: the columns of X, of a DataFrame.
+        n_features_in_: how many there are.
         release_: what the ledger recorded of the release; ``None`` of a private study.
     """
 
@@ -48,6 +49,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     account: str | None
     ledger: Place | bool | None
     output: Place | None
+    replace: bool
     random_state: int | None
     study_ledger: Place | None
 
@@ -56,53 +58,72 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
 
         Raises:
             InputError: a cell does not fit what is declared; the message names row and column.
-            ParameterError: a column is not declared, or an argument is refused.
+            ParameterError: a column is not declared, an argument is refused, or who pays is not said.
             BudgetRefusedError: the cap does not allow it; nothing was read.
         """
-        frame = frame_of_rows(X)
-        before = MadeColumns.of(frame)
-        columns = self._columns([str(name) for name in frame.columns], before)
+        before = MadeColumns.of(X)
+        charged_to = None if before is None else before.account
+        pays = paid(X, y, account=self.account, ledger=self.ledger, output=self.output, made_for=charged_to)
+        if pays is not None:
+            self._refuse_for_release(before)
+        frame = self._frame(X, reset=True)
+        names = [str(name) for name in frame.columns]
+        columns = self._columns(names, before)
         target, values, goal = self._target(frame, y)
-        table = table_of(frame.assign(**{target: values}))
+        with unreadable_rows():
+            table = table_of(frame.assign(**{target: values}))
         plan = Plan(
             epsilon=self.epsilon_of_row(),
             columns=(*columns, Column(name=target, action="protect", **goal)),
             rows_per_person=self.rows_per_person,
-            account=self.account,
+            account=None if pays is None else pays.account,
         )
         features, declared = columns_of(plan, target)
         parameters = self._parameters()
-        self.feature_names_in_ = np.array([c.name for c in features], dtype=object)
-        self.n_features_in_ = len(features)
         self._attributes: tuple[Attribute, ...] = tuple(c.facts() for c in features)
+        self._account = self.account if pays is None else pays.account
         self.release_ = None
         self.model_: Predictor
-        if asked_for(self.ledger):
-            self._refuse_for_release(before)
-            assert self.output is not None
-            with Ledger.open(place_of(self.ledger)) as opened:
-                self.release_ = release_fit(self.learner, parameters, plan, target, table, Path(self.output), opened)
-            self.model_ = open_model(Path(self.output)).model
+        if pays is not None:
+            with opened(pays) as book:
+                self.release_ = release_fit(
+                    self.learner, parameters, plan, target, table, pays.output, book, replace=self.replace
+                )
+            self.model_ = open_model(pays.output).model
             return self
-        if self.output is not None:
-            raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
-        note_study(table, "model", study_path(self.study_ledger))
+        note("model", table, X, y, study_ledger=self.study_ledger)
         noise = StudyNoise(np.random.default_rng(self.random_state))
-        X_, y_ = matrix(table, features), task(self.learner.task).read(table, declared)
+        with unreadable_rows():
+            X_, y_ = matrix(table, features), task(self.learner.task).read(table, declared)
         self.model_ = self.learner.private(self._attributes, declared.facts(), parameters, noise).fit(X_, y_)
-        warn_of_study("this model", "with ledger= and output= it is charged and may leave")
+        warn_of_study("this model")
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = bool(self.missing)
+        tags.input_tags.string = tags.input_tags.categorical = bool(self.domains)
+        return tags
 
     def model_of(self) -> Predictor:
         """Return the fitted model; raise scikit-learn's NotFittedError before that."""
         check_is_fitted(self, "model_")
         return self.model_
 
+    def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
+        """Return X as a DataFrame; when fitted, with the names of the columns that the model was fitted on."""
+        frame = frame_of_rows(X, self)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset:
+            frame = frame.set_axis([a.name for a in self._attributes], axis=1)
+        return frame
+
     def _read(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         check_is_fitted(self, "model_")
-        table = table_of(frame_of_rows(X))
-        table.require([a.name for a in self._attributes])
-        return matrix(table, self._attributes)
+        frame = self._frame(X, reset=False)
+        with unreadable_rows():
+            return matrix(table_of(frame), self._attributes)
 
     def _parameters(self) -> Any:
         names = self.learner.parameters.declared()
@@ -118,18 +139,17 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
 
     def _refuse_for_release(self, before: MadeColumns | None) -> None:
         if before is not None:
-            before.require_charged_to(self.account)
+            before.require_charged()
         if self.random_state is not None:
             raise ParameterError("a release draws fresh randomness", "random_state", "leave it out")
-        if self.output is None:
-            raise ParameterError("a released model is a folder with its card", "output", "give output= a new folder")
 
     def _columns(self, names: list[str], before: MadeColumns | None) -> tuple[Column, ...]:
         pairs, domains = _pairs(self.bounds, names, self.domains), dict(self.domains or {})
         for name in (n for n in (*pairs, *domains, *self.missing) if n not in names):
-            raise ParameterError(
-                "X has no such column", f"column {name}", "check the names in bounds, domains, missing"
-            )
+            mend = "check the names in bounds, domains, missing"
+            if hasattr(self, "target_bounds"):
+                mend += ", and give those of y as target_bounds"
+            raise ParameterError("X has no such column", f"column {name}", mend)
         made = []
         for name in names:
             if name in pairs and name in domains:
@@ -155,11 +175,17 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
         """Return the name of the column to predict, its values and its public facts."""
         if y is None:
-            raise ParameterError("y is missing", type(self).__name__, "give what is to be predicted")
+            raise ParameterError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None", mend="give what to predict"
+            )
         name = str(y.name) if isinstance(y, pd.Series) and y.name is not None else "target"
-        values = list(y.tolist() if hasattr(y, "tolist") else y)
+        values = y.tolist() if isinstance(y, pd.Series) else column_or_1d(y, warn=True).tolist()
         if len(values) != len(frame):
-            raise ParameterError(f"y has {len(values)} values, not {len(frame)}", type(self).__name__)
+            raise ParameterError(
+                f"y has {len(values)} values, and X has {len(frame)} rows: inconsistent numbers of samples",
+                type(self).__name__,
+                "give one value for each row",
+            )
         while name in frame.columns:
             name += "_"
         return name, values, self._goal(name)
@@ -168,17 +194,30 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         raise NotImplementedError
 
 
-def frame_of_rows(X: Any) -> pd.DataFrame:
+class UnreadableRowsError(InputError, ValueError):
+    """A cell of X or y cannot be used; a ValueError too, which scikit-learn's tools expect of an estimator."""
+
+
+@contextmanager
+def unreadable_rows() -> Iterator[None]:
+    """Raise a ValueError in place of what the program says of a cell that cannot be used."""
+    try:
+        yield
+    except InputError as error:
+        found = UnreadableRowsError(error.what, error.where, error.remedies, code=error.code, field=error.field)
+        raise found from None
+
+
+def frame_of_rows(X: Any, estimator: Any = None) -> pd.DataFrame:
     """Return X as a DataFrame with names as text; the columns of an array are called x0, x1 and so on.
 
     Raises:
-        ParameterError: X has not two dimensions.
+        ValueError: X is not a table of numbers, text, truth values or dates (n, d), or a value is missing in an array.
     """
     if isinstance(X, pd.DataFrame):
         return X.rename(columns=str)
-    values = np.asarray(X)
-    if values.ndim != 2:
-        raise ParameterError(f"X has the shape {values.shape}, not (rows, columns)", mend="give a table")
+    finite = "allow-nan" if getattr(estimator, "missing", ()) else True
+    values = check_array(X, dtype=None, ensure_all_finite=finite, estimator=estimator)
     return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
 
 

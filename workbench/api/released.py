@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score, r2_score
 
 from workbench import learners
-from workbench.api.frames import table_of
+from workbench.api.frames import cell_text, table_of
 from workbench.api.made_columns import MadeColumns, values_of
-from workbench.api.tables import Place
-from workbench.learners.tasks import CLASSIFICATION
+from workbench.api.places import Place, path_of
+from workbench.api.private_model import frame_of_rows, unreadable_rows
+from workbench.api.shown import Shown
+from workbench.data.table import Table
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION
+from workbench.params import ParameterError
 from workbench.release.model import on_release
-from workbench.release.model.card import MADE_FROM
-from workbench.release.model.open_model import OpenModel, open_model
+from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.model.open_model import AnswersSomeRows, OpenModel, open_model
 from workbench.release.table.verified import verified_release
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 
 
-class Released:
-    """A released model, ready to predict.
+class Released(Shown):
+    """A released model, ready to predict as the fitted one does.
 
     Attributes:
         card: its card, as plain values.
+        feature_names_in_: the columns that it reads.
     """
 
-    def __init__(self, opened: OpenModel) -> None:
+    def __init__(self, opened: OpenModel, classes: Sequence[Any] | None = None) -> None:
         self._opened = opened
         self.card = opened.card
+        self.feature_names_in_ = np.array([a.name for a in opened.attributes], dtype=object)
+        self._classes = None if opened.task != CLASSIFICATION else _classes(opened.target.values(), classes)
 
     @property
     def _account(self) -> str | None:
@@ -45,21 +56,84 @@ class Released:
         """ε that was charged for the model itself: 0 where it was trained on a release."""
         return 0.0 if MADE_FROM in self.card else self.epsilon
 
-    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the predictions for each row, and the probabilities of the classes where the model tells them.
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes (k,), in the order of :meth:`predict_proba`; only a classifier has them."""
+        if self._classes is None:
+            raise AttributeError("this model predicts no classes")
+        return self._classes
 
-        Of PCA and the like they are the new columns, with their public bounds for a model that follows. They are
-        functions of the rows: private, as these are.
+    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return the prediction for each row (n,): a class, a number, or the number of a group.
+
+        It is a function of the rows: private, as they are. A DataFrame may have more columns, in any order; the columns
+        of an array are those of :attr:`feature_names_in_`.
         """
+        if self._opened.columns:
+            raise AttributeError("this model makes columns: call transform")
+        predicted = np.asarray(self._opened.model.predict(self._read(X)))
+        return predicted if self._classes is None else np.asarray(self._classes[predicted])
+
+    def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+        """Return P(class | row) (n, k), in the order of :attr:`classes_`."""
+        if not hasattr(self._opened.model, "predict_proba"):
+            raise AttributeError("this model gives no probabilities")
+        chances: NDArray[np.float64] = self._opened.model.predict_proba(self._read(X))
+        return chances
+
+    def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
+        """Return the accuracy of a classifier, R² of a regression, on rows and their true values: private figures."""
+        if self._opened.task not in (CLASSIFICATION, REGRESSION):
+            raise AttributeError("only a classifier or a regression has a score")
+        measure = accuracy_score if self._opened.task == CLASSIFICATION else r2_score
+        return float(measure(y, self.predict(X)))
+
+    def transform(self, X: ArrayLike | pd.DataFrame) -> pd.DataFrame:
+        """Return the new columns of PCA and the like, with their public bounds for a model that follows."""
         made = self._opened.columns
-        if made:
-            rows = self._opened.made(table_of(frame))
-            told = MadeColumns({fact.name: fact for fact in made}, released=True, account=self._account)
-            return told.on(values_of(rows, made, {}), frame.index)
+        if not made:
+            raise AttributeError("this model makes no columns: call predict")
+        rows = self._opened.made(self._table(X))
+        told = MadeColumns({fact.name: fact for fact in made}, released=True, account=self._account)
+        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(rows))
+        return told.on(values_of(rows, made, {}), index)
+
+    def predictions(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return what ``workbench predict`` writes: the predictions, and the probability of each class."""
         cells = list(self._opened.predict(table_of(frame)))
         said = pd.DataFrame(cells, columns=list(self._opened.header), index=frame.index)
         texts = 1 if self._opened.task == CLASSIFICATION else 0
         return said.astype(dict.fromkeys(self._opened.header[texts:], float))
+
+    def facts_shown(self) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+        """Return the heading, the guarantee and the columns, as they are shown."""
+        guarantee = self.card["guarantee"]
+        facts: dict[str, Any] = {"ε": self.epsilon} | (
+            {"δ": delta} if (delta := float(guarantee.get("delta", 0))) else {}
+        )
+        facts |= {} if self._opened.columns else {"predicts": self._opened.target.name}
+        facts |= {"release": self.card["release_id"]} if "release_id" in self.card else {}
+        return f"Released model {self._opened.title}", facts, [{"reads": a.name, "kind": a.kind} for a in self._inputs]
+
+    @property
+    def _inputs(self) -> tuple[Any, ...]:
+        return self._opened.attributes
+
+    def _table(self, X: Any) -> Table:
+        frame = frame_of_rows(X)
+        if not isinstance(X, pd.DataFrame):
+            names = list(self.feature_names_in_)
+            if len(frame.columns) != len(names):
+                raise ParameterError(f"X has {len(frame.columns)} columns, and the model reads {len(names)}")
+            frame = frame.set_axis(names, axis=1)
+        return table_of(frame)
+
+    def _read(self, X: Any) -> NDArray[Any]:
+        with unreadable_rows():
+            rows = self._opened.read(self._table(X))
+            if isinstance(self._opened.model, AnswersSomeRows):
+                self._opened.model.require_answered(rows)
+            return rows
 
 
 def fit_on_release(
@@ -69,6 +143,7 @@ def fit_on_release(
     target: str,
     model: str = "naive-bayes",
     output: Place | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> Released:
     """Train a model on a released table, knowing the public tables of its certificate; that costs nothing beyond it.
 
@@ -80,25 +155,52 @@ def fit_on_release(
         target: the column to predict.
         model: a learner's name, as in ``workbench fit``: ``naive-bayes`` or ``linear-regression``.
         output: a new folder for the model and its card.
+        classes: as for :func:`load_model`.
 
     Raises:
         InputError: the release is not what its certificate says, or the folder cannot be written.
         ParameterError: the model cannot learn from a release, or the target is not one that it can predict.
     """
     chosen = learners.learner(model)
-    place = None if certificate is None else Path(certificate)
+    place = None if certificate is None else path_of(certificate)
     if output is not None:
-        folder = Path(output)
-        return Released(on_release.train_on_release(chosen, Path(path), place, target, folder).opened(folder))
+        folder = path_of(output)
+        made = on_release.train_on_release(chosen, path_of(path), place, target, folder).opened(folder)
+        return Released(made, classes)
     learners.corrected(chosen)  # refused before the release is read
-    released = verified_release(Path(path), place, ignore, CancelToken())
-    return Released(on_release.fit_on_release(chosen, released, target).opened())
+    released = verified_release(path_of(path), place, ignore, CancelToken())
+    return Released(on_release.fit_on_release(chosen, released, target).opened(), classes)
 
 
-def load_model(folder: Place) -> Released:
+def load_model(folder: Place, *, classes: Sequence[Any] | None = None) -> Released:
     """Open the released model in ``folder``, after checking it against its card.
 
+    Args:
+        folder: of the model, text or a ``Path``.
+        classes: the classes as predictions are to give them. A card names them as text: by default they are whole
+            numbers, decimals or truth values where all of them are written so, else text.
+
     Raises:
-        InputError: it is no released model, or was changed after its release.
+        InputError: it is not a released model, or was changed after its release.
+        ParameterError: the classes are not those of the card.
     """
-    return Released(open_model(Path(folder)))
+    return Released(open_model(path_of(folder)), classes)
+
+
+def _classes(texts: Sequence[str], given: Sequence[Any] | None) -> NDArray[Any]:
+    """Return the classes of a card as values, in its order."""
+    if given is not None:
+        known = {cell_text(value): i for i, value in enumerate(given)}
+        if set(known) != set(texts):
+            raise ParameterError("these are not the classes of the model", "classes", f"give {', '.join(texts)}")
+        return np.asarray(given)[[known[text] for text in texts]]
+    for kind, read in ((np.int64, int), (np.float64, float)):
+        try:
+            values = [read(text) for text in texts]
+        except ValueError:
+            continue
+        if [cell_text(value) for value in values] == list(texts):
+            return np.array(values, dtype=kind)
+    if set(texts) <= {"true", "false"}:
+        return np.array([text == "true" for text in texts])
+    return np.asarray(texts)

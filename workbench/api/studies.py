@@ -8,13 +8,14 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.api.datasets import note
 from workbench.api.frames import frame_of, table_of
+from workbench.api.places import Place
+from workbench.api.plans import for_frame
 from workbench.api.study_warning import PRIVATE, warn_of_study
-from workbench.api.tables import Place, study_path
 from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.processes.dask_address import scheduler_address
-from workbench.release.ledger.study_note import note_study
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
 from workbench.signals.events import Event, Notice
@@ -58,7 +59,7 @@ def curve(
         scheduler: a Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``) whose workers do the fits, in place of
             ``jobs``. The raw rows are sent to them, encrypted only with ``tls://``; otherwise a warning says so.
         study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``
-            for the user's own. The card of a model that is trained on them later says so.
+            for the user's own. The card or certificate of a later release of them says so.
 
     Returns:
         The columns ``regime``, ``epsilon``, ``repeat``, ``metric``, ``value``; ``attrs["levels"]`` has the figure of
@@ -84,12 +85,12 @@ def curve(
     if scheduler is not None:
         scheduler_address(scheduler)
     chosen = learner(model)
-    table = table_of(frame)
+    plan, table = for_frame(plan, frame), table_of(frame)
     data = StudyData.read(table, plan, target, chosen.task)
     chosen.require(data.columns, data.target)
-    note_study(table, "curve", study_path(study_ledger))
+    note("curve", table, frame, study_ledger=study_ledger)
     result = run_curve(given, data, jobs=jobs, scheduler=scheduler, emit=_warn)
-    warn_of_study("a curve", "its figures come from private rows")
+    warn_of_study("a curve", hint="its figures come from private rows")
     figures = {name: [getattr(row, name) for row in result.rows] for name in COLUMNS}
     return frame_of(figures, private=PRIVATE, levels=dict(result.levels), left_out=dict(result.left_out))
 
@@ -136,10 +137,10 @@ def why(
     if (frame is None) == (rows is None):
         raise ParameterError("the rows are not named", mend="give a DataFrame, or None and rows=N for generated ones")
     if frame is not None:
-        table = table_of(frame)
+        plan, table = for_frame(plan, frame), table_of(frame)
         of = Rows.of(StudyData.read(table, plan, target, given.learner.task))
-        note_study(table, "why", study_path(study_ledger))
-        warn_of_study("what a model costs on a table", "give None and rows=N for generated rows, which are nobody's")
+        note("why", table, frame, study_ledger=study_ledger)
+        warn_of_study("what a model costs on a table", hint="give None and rows=N for generated rows")
     else:
         assert rows is not None
         attributes, goal = columns_of(plan, target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import dataclasses
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
-from workbench.api.frames import frame_of, table_of
+from workbench.api.datasets import Paid, note, opened, paid
+from workbench.api.frames import restored, table_of
+from workbench.api.places import Place, path_of, place_of
+from workbench.api.plans import for_frame
 from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.study_note import note_study
 from workbench.release.table.before_release import check_values, destination, prepared_release
 from workbench.release.table.open_release import read_release
 from workbench.release.table.release_table import release_prepared
@@ -27,20 +30,19 @@ from workbench.sanitize.estimates.column import estimate_column
 from workbench.sanitize.estimates.interval import Interval
 from workbench.sanitize.estimates.pair import estimate_pair
 from workbench.sanitize.estimates.quantiles import checked_shares, estimate_quantiles
-from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-
-Place = str | os.PathLike[str]
 
 
 def release(
     frame: pd.DataFrame,
     plan: Plan,
     *,
+    account: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
+    replace: bool = False,
     seed: int | None = None,
     study_ledger: Place | None = None,
 ) -> pd.DataFrame:
@@ -49,56 +51,61 @@ def release(
     Args:
         frame: the rows. The plan names all of its columns.
         plan: what is done with each column.
+        account: public name of the account that pays; left out of a dataset, which carries it.
         ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row is read.
-            Without it the result is a private study.
-        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with ``ledger``.
-        seed: makes a study repeatable; not with ``ledger``.
-        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
+            Without it, and without an ``output`` of a dataset that carries a ledger, the result is a private study.
+        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with a ledger.
+        replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
+        seed: makes a study repeatable; a release takes none.
+        study_ledger: the ledger's file that notes, at no cost, that there was a study; by default that of the
+            dataset, else the user's own.
 
     Returns:
-        The released table. Of a release its ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon``
-        (charged), ``remaining`` and ``outside`` (what epsilon does not cover); of a study ``private``.
+        The released table: labels, order and dtypes of the columns as in ``frame``. Of a release its ``attrs`` hold
+        ``output``, ``certificate``, ``release_id``, ``epsilon`` (charged), ``remaining`` and ``outside`` (what epsilon
+        does not cover); of a study ``private``.
 
     Raises:
         InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
         BudgetRefusedError: the cap does not allow it; nothing was released.
-        ParameterError: the arguments contradict each other.
+        ParameterError: the arguments contradict each other, or who pays is not said.
     """
-    table = table_of(frame)
-    if not asked_for(ledger):
-        if output is not None:
-            raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
-        note_study(table, "preview", study_path(study_ledger))
+    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+    refuse_seed(pays, seed)
+    plan, table = for_frame(plan, frame), table_of(frame)
+    declared = {column.name: column for column in plan.columns}
+    if pays is None:
+        note("preview", table, frame, study_ledger=study_ledger)
         drawn = draw(plan, table, study_entropy(seed))
-        warn_of_study("this table", "with ledger= and output= it is charged and may leave")
-        cells = drawn.frame()
-        return frame_of(typed(plan, {n: cells[n].to_list() for n in cells.columns}), private=PRIVATE)
-    if seed is not None:
-        raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
-    if output is None:
-        raise ParameterError("a release is a file with its certificate", "output", "give output= a name")
-    prepared = prepared_release(plan, table, destination(Path(output)))
+        warn_of_study("this table")
+        return restored(frame, texts(drawn.frame()), declared, private=PRIVATE)
+    prepared = prepared_release(
+        dataclasses.replace(plan, account=pays.account), table, destination(pays.output, replace=replace)
+    )
     check_values(prepared, CancelToken())
-    with Ledger.open(place_of(ledger)) as opened:
-        done = release_prepared(prepared, opened)
-    cells = read_release(done.output).table.frame
-    return frame_of(
-        typed(plan, {n: cells[n].to_list() for n in cells.columns}),
+    with opened(pays) as book:
+        done = release_prepared(prepared, book)
+    return restored(
+        frame,
+        texts(read_release(done.output).table.frame),
+        declared,
         output=str(done.output),
         certificate=str(done.certificate),
         release_id=done.release_id,
         epsilon=float(done.epsilon_charged),
         remaining=float(done.epsilon_remaining),
-        outside=list(outside_guarantee(plan)),
+        outside=list(done.outside),
     )
 
 
 def verify(path: Place) -> list[str]:
     """Return a sentence for every fault of a release; none where it is what its certificate or card says."""
-    return verify_any(Path(path))
+    return verify_any(path_of(path))
 
 
-def bundle(path: Place, folder: Place, *, ledger: Place | bool = True, signed: bool = False) -> Path:
+def bundle(
+    path: Place, folder: Place, *, ledger: Place | bool = True, signed: bool = False, replace: bool = False
+) -> Path:
     """Make a release that stands into a bundle: a new folder with everything that checks it; return the folder.
 
     Args:
@@ -106,6 +113,7 @@ def bundle(path: Place, folder: Place, *, ledger: Place | bool = True, signed: b
         folder: the new folder.
         ledger: the ledger that the release was charged to; ``True`` is the default one.
         signed: whether to sign it with this user's key.
+        replace: whether a bundle that exists is replaced; it is refused otherwise.
 
     Raises:
         InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
@@ -114,10 +122,10 @@ def bundle(path: Place, folder: Place, *, ledger: Place | bool = True, signed: b
     from workbench.release.bundle.write_bundle import write_bundle
     from workbench.release.documents.verified_release import verified
 
-    told = verified(Path(path), CancelToken())
-    with Ledger.read(place_of(ledger)) as opened:
-        write_bundle(told, Path(folder), opened, signed=signed)
-    return Path(folder)
+    told = verified(path_of(path), CancelToken())
+    with Ledger.read(place_of(ledger)) as book:
+        write_bundle(told, path_of(folder), book, signed=signed, replace=replace)
+    return path_of(folder)
 
 
 def estimate(
@@ -145,7 +153,7 @@ def estimate(
         ParameterError: a quantile is not between 0 and 1, or nothing is estimated for such a pair.
     """
     shares = checked_shares(tuple(quantiles))
-    released = verified_release(Path(path), None, ignore, CancelToken())
+    released = verified_release(path_of(path), None, ignore, CancelToken())
     rows: list[dict[str, Any]] = []
     for name in released.protected:
         column = released.column(name)
@@ -182,43 +190,17 @@ def _row(column: str, of: str, estimate: float, low: float, high: float) -> dict
     return {"column": column, "of": of, **figures, "biased": True}
 
 
-def asked_for(ledger: Place | bool | None) -> bool:
-    """Return whether a ledger was given."""
-    return ledger is not None and ledger is not False
+def texts(frame: pl.DataFrame) -> dict[str, list[str | None]]:
+    """Return released cells as text, by column; ``None`` where a value is missing."""
+    return {name: frame[name].to_list() for name in frame.columns}
 
 
-def place_of(ledger: Place | bool | None) -> Path | None:
-    """Return the ledger's file; ``None`` for the user's own."""
-    return None if ledger is True or not asked_for(ledger) else Path(ledger)  # type: ignore[arg-type]
-
-
-def study_path(study_ledger: Place | None) -> Path | None:
-    """Return the file of the ledger that notes a study; ``None`` for the user's own."""
-    return None if study_ledger is None else Path(study_ledger)
+def refuse_seed(pays: Paid | None, seed: int | None) -> None:
+    """Raise :class:`ParameterError` for a release that was given a seed."""
+    if pays is not None and seed is not None:
+        raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
 
 
 def study_entropy(seed: int | None) -> Entropy:
     """Return randomness that nothing can be released from."""
     return KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
-
-
-def typed(plan: Plan, cells: dict[str, list[str | None]]) -> dict[str, Any]:
-    """Give protected numbers and dates their types, as declared; text stays text."""
-    kinds = {c.name: c.kind for c in plan.columns if c.action == "protect"}
-    made: dict[str, Any] = {}
-    for name, values in cells.items():
-        kind = kinds.get(name)
-        if kind == "integer" and None not in values:
-            made[name] = [int(v) for v in values if v is not None]
-        elif kind in ("integer", "real"):
-            made[name] = [_number(v) for v in values]
-        elif kind == "date":
-            made[name] = pd.to_datetime(pd.Series(values, dtype="object"))
-        else:
-            made[name] = values
-    return made
-
-
-def _number(text: str | None) -> float:
-    """Return the number that a released cell holds; NaN where it is missing."""
-    return float("nan") if text is None else float(text)

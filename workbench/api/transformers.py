@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from workbench.api.datasets import mark_of
 from workbench.api.made_columns import MadeColumns, values_of
 from workbench.api.plans import categories
-from workbench.api.private_model import PrivateModel, frame_of_rows
+from workbench.api.private_model import PrivateModel
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 
 
-class PrivateTransformer(PrivateModel):
+class PrivateTransformer(TransformerMixin, PrivateModel):  # type: ignore[misc]  # scikit-learn has no types
     """A model that makes new columns; it needs no y."""
 
     def transform(self, X: ArrayLike | pd.DataFrame) -> pd.DataFrame:
@@ -29,13 +32,18 @@ class PrivateTransformer(PrivateModel):
         The DataFrame carries the columns' public bounds, which the next private step takes where it has none declared.
         """
         made = np.asarray(self.model_of().predict(self._read(X)))
-        facts = self._facts()
-        known = MadeColumns({fact.name: fact for fact in facts}, self.release_ is not None, self.account)
+        facts, mark = self._facts(), mark_of(X)
+        released = self.release_ is not None
+        known = MadeColumns({f.name: f for f in facts}, released, self._account)
         named = {name: list(values) for name, values in (self.domains or {}).items()}
-        return known.on(values_of(made, facts, named), frame_of_rows(X).index)
+        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(made))
+        columns = known.on(values_of(made, facts, named), index)
+        return columns if mark is None else mark.on(columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the new columns."""
+        """Return the names of the new columns; the names of X, where they are given, must be those of the fit."""
+        check_is_fitted(self, "model_")
+        _check_feature_names_in(self, input_features, generate_names=False)
         return np.array([fact.name for fact in self._facts()], dtype=object)
 
     @property

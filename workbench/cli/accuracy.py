@@ -54,6 +54,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
     parser.add_argument("--seed", metavar="N", help=_SEED.help)
     add_ledger(parser)
+    parser.set_defaults(account=None)  # nothing is charged
     parser.add_argument(
         "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
     )
@@ -233,5 +234,4 @@ COMMAND = Command(
     configure=_configure,
     run=_run,
     text=_text,
-    reads_only=True,
 )

@@ -25,6 +25,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     add_documents(parser)
     add_ledger(parser)
+    parser.add_argument("--replace", action="store_true", help="replace a bundle that exists")
     parser.set_defaults(output=None)
 
 

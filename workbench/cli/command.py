@@ -13,6 +13,9 @@ from workbench.params.field import METADATA_KEY, BooleanField
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
+READING = "how the file is read, where the guess is wrong"
+"""Heading of the options of reading, which nearly every command has and hardly any call needs."""
+
 P = TypeVar("P", bound=Parameters)
 
 
@@ -39,8 +42,6 @@ class Command:
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.
         releases: whether it publishes something; such a command refuses ``--seed``.
-        reads_only: whether it writes nothing but a note in the ledger, which is whole or not there; a Cancel during
-            one long call (such as a product of matrices) then ends the program.
         foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
             ``exit_code`` and is not printed.
     """
@@ -52,7 +53,6 @@ class Command:
     run: Run
     text: Callable[[Mapping[str, Any]], str]
     releases: bool = False
-    reads_only: bool = False
     foreground: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -12,30 +13,32 @@ from workbench.cli.progress import ProgressBar
 from workbench.jobs import Job, run_to_end
 from workbench.jobs.log import log_trace
 from workbench.params import CancelledError
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import WHOLE, CancelToken
 from workbench.signals.events import Cancelled, Emit, Failed, Finished
 
 Work = Callable[[Emit, CancelToken], dict[str, Any]]
 
 GRACE = 0.5
-"""Seconds after a Cancel in which work that writes nothing has to end before the program ends without it."""
+"""Seconds after a Cancel in which the work has to end by itself before the program ends without it."""
 
-_LOOK = 0.1  # seconds between two looks whether the work has ended
+_LOOK = 0.05  # seconds between two looks whether a Cancel was requested
+_NAMING = 5.0  # seconds for files that are just given their names
+_SETTLING = 0.3  # seconds for what a cut-off run leaves to be settled; the next run makes up for the rest
 
 
-def run_on_console(work: Work, title: str, *, reads_only: bool = False) -> dict[str, Any] | None:
+def run_on_console(work: Work, title: str, settle: Callable[[], str] = str) -> dict[str, Any] | None:
     """Run ``work`` and return its result, or ``None`` after a bug, which is logged and reported in one sentence.
 
     Args:
         work: what to do.
         title: its name.
-        reads_only: whether it writes nothing that could be cut off, so that the program may end if the work ignores a
-            Cancel.
+        settle: what is done before the program ends without the work, because a Cancel met one long call; returns
+            what is to be said of it.
 
     Raises:
         WorkbenchError: the work ended in an error a person can mend, or was cancelled.
     """
-    match run_to_end(Job(title, _cut_off(work, title) if reads_only else work), ProgressBar(title)):
+    match run_to_end(Job(title, _cut_off(work, title, settle)), ProgressBar(title)):
         case Finished(result):
             answer: dict[str, Any] = result
             return answer
@@ -48,11 +51,12 @@ def run_on_console(work: Work, title: str, *, reads_only: bool = False) -> dict[
     return None
 
 
-def _cut_off(work: Work, title: str) -> Work:
+def _cut_off(work: Work, title: str, settle: Callable[[], str]) -> Work:
     """Return ``work``, which a Cancel ends with the whole program if it does not end by itself soon.
 
-    Between two looks at the token there may be one call that takes long on a slow or busy machine. Work that writes
-    nothing has nothing to bring to an end.
+    Between two looks at the token there may be one call that takes long: a decomposition, a linear programme, an
+    import. Every release is made so that its process may be killed at any moment; what such a run leaves is settled
+    here, as far as there is time for it, and by the next run otherwise.
     """
 
     def watched(emit: Emit, cancel: CancelToken) -> dict[str, Any]:
@@ -61,8 +65,11 @@ def _cut_off(work: Work, title: str) -> Work:
         def watch() -> None:
             while not ended.wait(_LOOK):
                 if cancel.cancelled and not ended.wait(GRACE):
-                    print(f"error: {title} was cancelled", file=sys.stderr, flush=True)
-                    os._exit(CancelledError.exit_code)
+                    if not WHOLE.acquire(blocking=False):
+                        if WHOLE.acquire(timeout=_NAMING):
+                            WHOLE.release()
+                        continue  # what was written has its name: the work has another moment to end by itself
+                    _end(title, settle)
 
         watcher = threading.Thread(target=watch, name=f"cut off {title}", daemon=True)
         watcher.start()
@@ -73,6 +80,22 @@ def _cut_off(work: Work, title: str) -> Work:
             watcher.join()
 
     return watched
+
+
+def _end(title: str, settle: Callable[[], str]) -> None:
+    """End the program and the processes that it started."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            child.kill()
+    told: list[str] = []
+    settling = threading.Thread(target=lambda: told.append(settle()), name="settle what is left", daemon=True)
+    settling.start()
+    settling.join(_SETTLING)
+    with contextlib.suppress(OSError):
+        print("; ".join([f"error: {title} was cancelled", *filter(None, told)]), file=sys.stderr, flush=True)
+    os._exit(CancelledError.exit_code)
 
 
 def report_bug(error: BaseException, trace: str, title: str) -> None:

@@ -24,6 +24,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "private": True,
         "rows": table.rows,
         "columns": [_column(column) for column in columns],
+        "renamed": list(table.renamed),
         "dialect": _dialect(table.dialect),
         "notices": list(table.notices),
         "doubts": [_doubt(doubt) for doubt in table.doubts],
@@ -73,6 +74,8 @@ def _text(result: Mapping[str, Any]) -> str:
             f"read as {dialect['encoding']}, delimiter {between}, quote {dialect['quote'] or 'none'}, "
             f"decimal mark {dialect['decimal']}, header {'yes' if dialect['header'] else 'no'}"
         )
+    if result["renamed"]:
+        lines.append(f"repeated names in the header, renamed: {', '.join(result['renamed'])}")
     if result["doubts"]:
         lines += _doubts_text(result["doubts"])
     rows = []

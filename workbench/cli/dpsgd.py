@@ -10,7 +10,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.tables import add_data, add_ledger, add_output, charge, figure
+from workbench.cli.tables import add_account, add_data, add_ledger, add_release_output, charge, figure
 from workbench.cli.training import stopped_words
 from workbench.cli.training_data import image_training, let_run, table_training, tell_remarks
 from workbench.data.images.read import ImageOptions, is_image_set
@@ -19,6 +19,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
+from workbench.release.model.card import read_card
 from workbench.release.model.kept_run import release_of
 from workbench.release.model.model import FinishedModel
 from workbench.release.model.paused_training import give_up
@@ -63,8 +64,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
     )
-    add_output(parser, "a new folder for the network, its card and its private metrics")
+    add_release_output(parser, "a new folder for the network, its card and its private metrics")
     add_ledger(parser)
+    add_account(parser)
     add_documents(parser)
 
 
@@ -103,6 +105,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             cancel=context.cancel,
             quiet=options.quiet,
             checkpoints=Checkpoints(options.checkpoint, options.resume),
+            replace_output=options.replace,
         )
     return {**_result(done), **write_documents(options, options.output, context)}
 
@@ -129,14 +132,13 @@ def _result(done: NetworkRelease) -> dict[str, Any]:
     training = done.training
     if training is None:
         return _of_earlier_run(done)
-    other = training.cost.replace_one()
     return {
         "release_id": done.model.release_id,
         "epsilon_charged": float(done.model.epsilon),
         "epsilon_remaining": float(done.model.remaining),
         "epsilon": float(training.cost.epsilon),
         "delta": float(training.cost.delta),
-        "replace_one": {"epsilon": other[0], "delta": other[1]},
+        "replace_one": read_card(done.model.output)["guarantee"]["replace_one"],
         "noise_multiplier": training.schedule.event.noise_multiplier,
         "sample_rate": training.schedule.event.sample_rate,
         "steps": training.steps,

@@ -118,10 +118,10 @@ def _text(result: Mapping[str, Any]) -> str:
         for quantile in column.get("quantiles", ()):
             rows.append((column["name"], _quantile_name(quantile["quantile"]), *_quantile(quantile, column["kind"])))
         if "missing" in column:
-            rows.append((column["name"], "missing", *_interval(column["missing"], 1.0), mark))
+            rows.append((column["name"], "missing", *_interval(column["missing"]), mark))
         frequencies = column.get("frequencies", {})
         shown = sorted(frequencies.items(), key=lambda item: (-item[1]["consistent"], -item[1]["estimate"]))[:_SHOWN]
-        rows += [(column["name"], value, *_interval(i, 1.0), mark) for value, i in shown]
+        rows += [(column["name"], value, *_interval(i), mark) for value, i in shown]
         if len(frequencies) > len(shown):
             rows.append((column["name"], f"… {len(frequencies) - len(shown)} more", "", "", "", "", ""))
     header = ("column", "of", "consistent", "low", "high", "raw", "")
@@ -180,7 +180,7 @@ def _pair_lines(result: Mapping[str, Any]) -> list[str]:
             lines += ["", f"correlation of {named}: {told}."]
         if "table" in pair:
             rows = [
-                (a, b, *(figure(value) for value in (i["consistent"], max(i["low"], 0.0), min(i["high"], 1.0))))
+                (a, b, *(figure(i[key]) for key in ("consistent", "low", "high")))
                 for a, across in pair["table"].items()
                 for b, i in across.items()
             ]
@@ -202,12 +202,9 @@ def _day(number: float) -> str:
     return datetime.date.fromordinal(whole).isoformat() if inside else f"{whole:,} days"
 
 
-def _interval(interval: Mapping[str, float], most: float | None = None) -> tuple[str, str, str, str]:
-    """Return the figures as a person reads them; the ends of a share's interval within 0 and 1."""
-    low, high = interval["low"], interval["high"]
-    if most is not None:
-        low, high = max(low, 0.0), max(min(high, most), 0.0)
-    return figure(interval["consistent"]), figure(low), figure(high), figure(interval["estimate"])
+def _interval(interval: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the figures as a person reads them."""
+    return tuple(map(figure, _figures(interval)))
 
 
 COMMAND = Command(
@@ -219,5 +216,4 @@ COMMAND = Command(
     configure=_configure,
     run=_run,
     text=_text,
-    reads_only=True,
 )

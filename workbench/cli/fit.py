@@ -18,7 +18,15 @@ from workbench.cli.release_documents import (
     documents_text,
     write_documents,
 )
-from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, read_data
+from workbench.cli.tables import (
+    add_account,
+    add_data,
+    add_ledger,
+    add_release_output,
+    charge,
+    load_confirmed,
+    read_data,
+)
 from workbench.cli.training import stopped_words
 from workbench.learners import Learner, learner
 from workbench.params import ParameterError
@@ -43,8 +51,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     pure = ", ".join(model.name for model in learners.LEARNERS if not _has_delta(model))
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
-    add_output(parser, "a new folder for the model and its card")
+    add_release_output(parser, "a new folder for the model and its card")
     add_ledger(parser)
+    add_account(parser)
     add_documents(parser)
     fit_on_release.add_release(parser)
     add_parameters(parser)
@@ -69,7 +78,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         given["delta"] = chosen.parameters.declared()["delta"].parse(options.delta, "--delta")
     parameters = read_parameters(options, chosen, **given)
     check_documents(options, options.data, options.bounds, options.ledger)
-    plan = load_confirmed(options.bounds)
+    plan = load_confirmed(options.bounds, options.account)
     features, target = columns_of(plan, options.target)
     table = read_data(options, context, plan)
     table.require([c.name for c in (*features, target)])
@@ -90,6 +99,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             ledger,
             context.emit,
             agreed=found.epsilon,
+            replace=options.replace,
         )
     for sentence in found.warnings:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))

@@ -15,7 +15,7 @@ from workbench.data.read import ReadOptions
 from workbench.learners import learner
 from workbench.params import ParameterError
 
-_OF_ROWS = ("epsilon", "delta", "bounds", "ledger")
+_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account")
 _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 
@@ -82,7 +82,14 @@ def run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
     chosen = learner(options.model)
     made = train_on_release(
-        chosen, options.on_release, options.certificate, options.target, options.output, context.emit, context.cancel
+        chosen,
+        options.on_release,
+        options.certificate,
+        options.target,
+        options.output,
+        context.emit,
+        context.cancel,
+        replace=options.replace,
     )
     return {
         "model": chosen.name,

@@ -32,12 +32,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     rows = None if options.rows is None else _ROWS.parse(options.rows, "--rows")
     made = forecast(plan)
     faded = relations_words(made)
-    columns = [c.to_plain() for c in made.columns]
-    for column in columns:
-        if rows is not None:
-            sd = column["statistic_sd"]
-            # Without an unbiased estimator the bias stays however many rows there are.
-            column["mean_error"] = column["sd"] / rows**0.5 + column["bias_max"] if sd is None else sd / rows**0.5
+    columns = [c.to_plain() | ({} if rows is None else {"mean_error": c.mean_error(rows)}) for c in made.columns]
     return {
         "epsilon_total": float(made.epsilon_total),
         "epsilon_row": float(made.epsilon_row),

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context, add_options
+from workbench.cli.command import Command, Context
 from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_ledger, add_output, columns_text, figure, keep_inputs, read_as
+from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, keep_inputs, read_as
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
-from workbench.data.read import ReadOptions
 from workbench.data.table import Table
 from workbench.deep.device_names import parse_devices
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
+from workbench.params.remedies import shown
 from workbench.processes.dask_address import FORMS, scheduler_address
 from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.atomic import write_error
@@ -36,6 +36,7 @@ _SCHEDULER = (
     f"a Dask scheduler ({FORMS}) whose workers train the networks, in place of --jobs. The raw rows are sent to them, "
     "encrypted only with tls://"
 )
+_TEMPLATE = "write a sweep to fill in to SPEC (- is standard output), and train nothing"
 _DEVICES = (
     "the GPUs to train on, such as cuda:0,cuda:1, or all: one worker process for each, in place of --jobs; a GPU that "
     "is named twice is shared by two"
@@ -47,8 +48,12 @@ _LONGEST = 30
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", type=Path, help="the sweep (TOML): data and settings, some as lists")
-    parser.add_argument("--template", action="store_true", help="write a sweep to fill in to SPEC, and train nothing")
-    add_options(parser, ReadOptions)
+    parser.add_argument(
+        "--template",
+        action="store_true",
+        help=_TEMPLATE,
+    )
+    add_reading(parser)
     add_output(parser, "one row for each finished run as CSV; where it is there, the sweep goes on", required=False)
     parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
     parser.add_argument("--devices", metavar="LIST", help=_DEVICES)
@@ -126,6 +131,8 @@ def _devices(words: str) -> tuple[str, ...]:
 
 
 def _write_template(path: Path) -> dict[str, Any]:
+    if str(path) == "-":
+        return {"template": "-", "text": TEMPLATE}
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(TEMPLATE)
@@ -182,8 +189,10 @@ def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> t
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if "text" in result:
+        return TEMPLATE.rstrip("\n")  # that of the result is one line
     if "template" in result:
-        return f"wrote {result['template']}: fill it in and run `workbench grid {result['template']} -o CSV`"
+        return f"wrote {result['template']}: fill it in and run {shown(['grid', result['template'], '-o', 'CSV'])}"
     lines = sorted(result["lines"], key=lambda line: -line["mean"])
     rows = [
         [

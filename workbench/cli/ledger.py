@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ from workbench.release.ledger.records import Account, Release
 from workbench.release.ledger.recover import recover
 from workbench.signals import Notice
 
-SHOWN = "Private figures were shown, at no cost; the card of a model that is trained on the table later says so:"
+SHOWN = "Private figures were shown, at no cost; cards and certificates of later releases of the table say so:"
+_OR_ACCOUNT = "or an account by its name, or by its digits in `ledger show`"
 _EPSILON = RealField(help="the cap: ε of all releases of this dataset together", above=0, upto=EPSILON_MOST)
 _DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 sets it)", at_least=0, below=1)
 
@@ -41,12 +43,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "version", help="let a newer table share the account of an older one", allow_abbrev=False
     )
     add_data(version)
-    version.add_argument("--of", required=True, metavar="OLD", help="the older table")
+    version.add_argument("--of", required=True, metavar="OLD", help=f"the older table, {_OR_ACCOUNT}")
     separate = actions.add_parser(
-        "separate", help="declare that two tables with similar rows are different tables", allow_abbrev=False
+        "separate", help="declare that two tables with similar rows or columns are different tables", allow_abbrev=False
     )
     add_data(separate)
-    separate.add_argument("--from", required=True, dest="of", metavar="OLD", help="the other table")
+    separate.add_argument("--from", required=True, dest="of", metavar="OLD", help=f"the other table, {_OR_ACCOUNT}")
     group = actions.add_parser(
         "group", help="let two tables about the same people share one account", allow_abbrev=False
     )
@@ -76,7 +78,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "accept", help="go on with a ledger that is older than the one this computer has seen", allow_abbrev=False
     )
     name = actions.add_parser("name", help="give the account of a dataset a public name", allow_abbrev=False)
-    add_data(name)
+    add_data(name, more=f"; {_OR_ACCOUNT}")
     name.add_argument(
         "name", metavar="NAME", help="the name; certificates of plans that state it show the name and the total"
     )
@@ -142,13 +144,11 @@ def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
 
 
 def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    new, old = _two_tables(options, context, ledger)
-    return ledger.link_version(new, old)
+    return ledger.link_version(*_two_tables(options, context, ledger))
 
 
 def _group(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    new, old = _two_tables(options, context, ledger)
-    return ledger.link_version(new, old, GROUP)
+    return ledger.link_version(*_two_tables(options, context, ledger), GROUP)
 
 
 def _count(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
@@ -180,18 +180,23 @@ def _accepted(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _separate(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    new, old = _two_tables(options, context, ledger)
-    return ledger.separate(new, old)
+    return ledger.separate(*_two_tables(options, context, ledger))
 
 
 def _name(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.set_name(ledger.identify(_data(options.data, options, context)), options.name)
+    return ledger.set_name(_known(options.data, options, context, ledger), options.name)
 
 
-def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity]:
-    """Return the marks of the newer and the older table."""
+def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity | str]:
+    """Return the marks of the newer table, and of the older one or its account."""
     new = ledger.identify(_data(options.data, options, context))
-    return new, ledger.identify(_data(options.of, options, context))  # both are read with the same options
+    return new, _known(options.of, options, context, ledger)  # both are read with the same options
+
+
+def _known(told: str, options: argparse.Namespace, context: Context, ledger: Ledger) -> Identity | str:
+    """Return the marks of a table, or the account that is called so where there is no such file."""
+    account = "" if os.path.exists(told) else ledger.called_by(told)
+    return account or ledger.identify(_data(told, options, context))
 
 
 def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:

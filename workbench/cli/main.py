@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TextIO
 
 import workbench
 from workbench.cli.catalogue import COMMANDS, LATER, load
-from workbench.cli.command import Command, Context
+from workbench.cli.command import READING, Command, Context
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
@@ -31,13 +31,45 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **named)
         # The usual one takes -1e3 for an option; what begins like a negative number is a value here.
         self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
+        self.register("action", "parsers", _Subcommands)
 
     def error(self, message: str) -> NoReturn:
         raise ParameterError(one_line(message), self.prog, f"see `{self.prog} --help`")
 
+    def format_help(self) -> str:
+        """Return the help: purpose, usage, example, options, with the reading options last."""
+        formatter = self._get_formatter()
+        formatter.add_text(self.description)
+        formatter.add_text(self._called())
+        formatter.add_text(self.epilog)
+        for group in sorted(self._action_groups, key=lambda group: group.title == READING):
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        return formatter.format_help()
+
+    def _called(self) -> str:
+        """Return how the command is called: what it needs, and that there is more."""
+        needed = []
+        for action in self._actions:
+            if not action.option_strings:
+                needed.append(f"[{action.metavar}]" if action.nargs == "?" else str(action.metavar))
+            elif action.required:
+                needed.append(f"{action.option_strings[0]} {action.metavar}")
+        needed.sort(key=lambda word: word.startswith("-"))
+        return f"usage: {' '.join([self.prog, *needed])} [options]"
+
     def print_help(self, file: Any = None) -> None:
         """Print the help where results go."""
         _say(self.format_help().rstrip("\n"))
+
+
+class _Subcommands(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """The actions of a command: the help of each opens with what it is for."""
+
+    def add_parser(self, name: str, **named: Any) -> Any:
+        return super().add_parser(name, **{"description": named.get("help"), **named})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,17 +137,38 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
 
 
 def _run(command: Command, options: argparse.Namespace) -> int:
+    try:
+        return _carried_out(command, options)
+    except WorkbenchError as error:
+        from workbench.cli.advice import repeat_what_is_in_use
+
+        repeat_what_is_in_use(error, options)
+        raise
+
+
+def _carried_out(command: Command, options: argparse.Namespace) -> int:
     if command.foreground:
         return int(command.run(options, Context())["exit_code"])
     from workbench.cli.console import run_on_console
 
     result = run_on_console(
-        lambda emit, cancel: command.run(options, Context(emit, cancel)), command.name, reads_only=command.reads_only
+        lambda emit, cancel: command.run(options, Context(emit, cancel)), command.name, lambda: _settle(options)
     )
     if result is None:
         return BUG
     _print(result, command, as_json=options.json)
     return FAULT_FOUND if result.get("ok") is False else DONE
+
+
+def _settle(options: argparse.Namespace) -> str:
+    """Settle what a run that is cut off leaves, its reservation and nameless files; return what stays charged."""
+    if "workbench.release.ledger.recover" in sys.modules:
+        from workbench.release.atomic import remove_unnamed
+        from workbench.release.ledger.recover import settle_own
+
+        remove_unnamed()
+        return settle_own(getattr(options, "ledger", None))
+    return ""
 
 
 def _print(result: Mapping[str, Any], command: Command, *, as_json: bool) -> None:

@@ -112,7 +112,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "bias_max": known.bias_max,
         "expected_absolute_error": known.expected_absolute_error,
         "constant_error": known.constant_error,
-        "statistic_sd": known.statistic_sd,
+        "statistic_sd": known.facts.statistic_sd,
         "duchi_sd": None if cells.values is None else duchi_sd(epsilon) * float(np.ptp(cells.values)) / 2,
         "digest": randomiser.digest(),
     }

@@ -18,6 +18,7 @@ from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import parse_toml, read_text, read_toml
 from workbench.params.errors import one_line
 from workbench.params.field import RealField
+from workbench.params.remedies import shown
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.atomic import write_output
@@ -28,8 +29,8 @@ from workbench.sanitize.plan_template import draft
 from workbench.signals import Notice
 
 _DICTIONARY = (
-    "take what is declared in this data dictionary: CSV with the header name,role,kind,lower,upper,values, dates as "
-    "1990-12-31, values separated by |"
+    "take what is declared in this data dictionary: CSV with the header "
+    "name,role,kind,lower,upper,values,missing, dates as 1990-12-31, values separated by |"
 )
 _EXPORT = "write the data dictionary of PLAN to -o; takes no DATA"
 _CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"
@@ -168,8 +169,8 @@ def _drafted_lines(result: Mapping[str, Any]) -> list[str]:
     if result["guessed"]:
         lines += ["guessed from the rows, where one row can change it:", *_guess_lines(result)]
         lines += ["Correct in the file what is wrong. If the rest is right and public knowledge, run"]
-        lines += [f"  workbench plan --confirm {plan}"]
-    return [*lines, f"next: workbench forecast --plan {plan}"]
+        lines += [f"  {shown(('plan', '--confirm', plan))[1:-1]}"]
+    return [*lines, f"next: {shown(('forecast', '--plan', plan))[1:-1]}"]
 
 
 def _confirmed_lines(result: Mapping[str, Any]) -> list[str]:
@@ -178,7 +179,7 @@ def _confirmed_lines(result: Mapping[str, Any]) -> list[str]:
         lines = [f"confirmed as right and public knowledge in {plan}:", *_guess_lines(result)]
     else:
         lines = [f"nothing was left to confirm in {plan}"]
-    return [*lines, *_open_lines(result), f"next: workbench forecast --plan {plan}"]
+    return [*lines, *_open_lines(result), f"next: {shown(('forecast', '--plan', plan))[1:-1]}"]
 
 
 def _guess_lines(result: Mapping[str, Any]) -> list[str]:

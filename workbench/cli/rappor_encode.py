@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Context, read_options
-from workbench.cli.tables import add_data, add_ledger, charge, keep_inputs, load_confirmed, read_as, read_data
+from workbench.cli.tables import (
+    add_account,
+    add_data,
+    add_ledger,
+    add_release_output,
+    charge,
+    charged_to,
+    keep_inputs,
+    load_confirmed,
+    read_as,
+    read_data,
+)
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions
 from workbench.data.table import Table
 from workbench.params import ParameterError
@@ -46,8 +57,9 @@ def configure_encode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", type=Path, metavar="PLAN", help="how the file is read, rows per person, account (default: one row)"
     )
-    parser.add_argument("-o", "--output", required=True, type=Path, metavar="OUT", help="the reports; .csv")
+    add_release_output(parser, "the reports; .csv")
     add_ledger(parser)
+    add_account(parser)
     parser.add_argument("--seed", dest="seed_refused", help=argparse.SUPPRESS)
 
 
@@ -73,19 +85,22 @@ def encode(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         options.basic,
         options.answers,
         formats=FORMATS,
+        replace=options.replace,
     )
     parameters = read_parameters(options.params)
     basic = () if options.basic is None else read_candidates(options.basic)
-    plan = None if options.plan is None else load_confirmed(options.plan)
+    plan = None if options.plan is None else load_confirmed(options.plan, options.account)
     table = read_data(options, context, plan) if plan is not None else _published(options, context)
     asked = _asked(options, table)
-    plan = plan if plan is not None else _open_plan(table)
+    plan = plan if plan is not None else charged_to(_open_plan(table), options.account)
     rows = plan.rows_of(table).rows
     work = rappor_work(parameters, asked, rows, basic=basic, answers=options.answers)
     prepared = prepared_central(plan, table, to, work)
     check_central_values(prepared, context.cancel)  # a contradiction is no reason to reserve and void
     with Ledger.open(options.ledger) as ledger:
         done = release_central(prepared, ledger, context.emit, context.cancel)
+    for sentence in done.document["outside_guarantee"]:
+        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     if asked.cohort is not None:
         context.emit(Notice("warning", f"the cohorts of the column {asked.cohort!r} are published as they are"))
     bound = cost(parameters, asked.reports)

@@ -6,9 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.advice import command_in_use
 from workbench.cli.command import Context
 from workbench.cli.tables import keep_inputs
 from workbench.params import ParameterError, WorkbenchError
+from workbench.params.remedies import LEDGER
 from workbench.signals import Notice, Progress
 
 
@@ -57,7 +59,7 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
     if len(set(places)) < len(places):
         raise ParameterError("two outputs have the same name", str(places[-1]), "give each its own")
     if options.bundle is not None:
-        check_bundle_place(options.bundle)
+        check_bundle_place(options.bundle, replace=options.replace)
     if options.sign:
         signing_key()
 
@@ -80,7 +82,7 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
     try:
         return documents_of(told(release), options, context)
     except WorkbenchError as problem:
-        again = f"`workbench certificate {release}` makes documents of it again"
+        again = f"{command_in_use(options, 'certificate', str(release), LEDGER)} makes documents of it again"
         problem.outcome = f"the release stands at {release} and stays charged; {again}"
         raise
 
@@ -102,7 +104,7 @@ def documents_of(release: Any, options: argparse.Namespace, context: Context) ->
         made["signature"] = str(sign(release.path))
     if options.bundle is not None:
         with Ledger.read(options.ledger) as ledger:
-            write_bundle(release, options.bundle, ledger, signed=options.sign)
+            write_bundle(release, options.bundle, ledger, signed=options.sign, replace=options.replace)
         made["bundle"] = str(options.bundle)
         if release.kind == "model" and (release.release / "private").exists():
             context.emit(Notice("info", "the model's private figures are not in the bundle"))

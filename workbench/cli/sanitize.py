@@ -10,9 +10,10 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
+    add_account,
     add_data,
     add_ledger,
-    add_output,
+    add_release_output,
     charge,
     load_confirmed,
     not_here,
@@ -22,15 +23,15 @@ from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
 from workbench.release.table.release_table import release_prepared
-from workbench.sanitize.forecast import outside_guarantee
 from workbench.signals import Notice
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML)")
-    add_output(parser, "the released table; .csv, .tsv or .parquet")
+    add_release_output(parser, "the released table; .csv, .tsv or .parquet")
     add_ledger(parser)
+    add_account(parser)
     parser.add_argument("--engine", default="local", metavar="local|dask", help="where the work runs (default local)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
     add_documents(parser)
@@ -42,9 +43,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.engine != "local":
         raise ParameterError(f"--engine {options.engine} is not known", mend="use --engine local")
     not_here(options, "scheduler")
-    to = destination(options.output, options.data, options.plan, options.ledger)
+    to = destination(options.output, options.data, options.plan, options.ledger, replace=options.replace)
     check_documents(options, options.data, options.plan, options.ledger)
-    plan = load_confirmed(options.plan)
+    plan = load_confirmed(options.plan, options.account)
     table = read_data(options, context, plan)
     prepared = prepared_release(plan, table, to)
     check_values(prepared, context.cancel)  # as the window does: a typing error is no reason to reserve and void
@@ -56,7 +57,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             )
             context.emit(Notice("info", f"{former}; to copy it would cost nothing, and this is another charge"))
         done = release_prepared(prepared, ledger, context.emit, context.cancel, account=verdict.account)
-    for sentence in outside_guarantee(plan):  # not before: a release that failed published nothing to be warned of
+    for sentence in done.outside:  # not before: a release that failed published nothing to be warned of
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {
         "rows": done.rows,

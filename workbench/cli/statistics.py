@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
+    add_account,
     add_data,
     add_delta,
     add_ledger,
-    add_output,
+    add_release_output,
     beside,
     charge,
     charged_words,
@@ -28,9 +29,8 @@ from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.central_work import cost_of, prepared_central
-from workbench.release.central.certificate import outside
 from workbench.release.central.release_central import check_central_values, release_central
-from workbench.release.delta_limit import require_small_delta
+from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.statistics.statistics_work import columns_of, statistics_work
 from workbench.release.table.before_release import destination
@@ -60,8 +60,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan that declares the columns")
     parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
     add_delta(parser)
-    add_output(parser, "the released figures; .csv or .json", required=False)
+    add_release_output(parser, "the released figures; .csv or .json", required=False)
     add_ledger(parser)
+    add_account(parser)
     add_documents(parser)
     for name in STATISTICS:
         what, told = _OPTIONS[name]
@@ -93,9 +94,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             raise ParameterError(f"the release needs {name}", mend="give it, or --forecast")
     if options.rows is not None:
         raise ParameterError("--rows is for --forecast", mend="leave it out: the rows of the table count")
-    to = destination(options.output, options.data, options.plan, options.ledger, options.request, formats=FORMATS)
+    sources = (options.data, options.plan, options.ledger, options.request)
+    to = destination(options.output, *sources, formats=FORMATS, replace=options.replace)
     check_documents(options, options.data, options.plan, options.ledger, options.request)
-    plan = load_confirmed(options.plan)
+    plan = load_confirmed(options.plan, options.account)
     request = _request(options, plan)
     table = read_data(options, context, plan)
     work = statistics_work(request, plan, epsilon, plan.rows_of(table).rows, to.format, delta)
@@ -103,7 +105,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     check_central_values(prepared, context.cancel)
     with Ledger.open(options.ledger) as ledger:
         done = release_central(prepared, ledger, context.emit, context.cancel)
-    for sentence in outside(plan, work.columns):
+    for sentence in done.document["outside_guarantee"]:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {
         "rows": done.document["rows"],
@@ -130,7 +132,7 @@ def _forecast(options: argparse.Namespace, epsilon: float, delta: Decimal) -> di
     work = statistics_work(request, plan, epsilon, rows, "csv", delta)
     cost = cost_of(work.events, plan.rows_per_person, work.budget)
     if delta:
-        require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
+        require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
     return {
         "rows": rows,
         "epsilon_row": epsilon,
@@ -145,20 +147,44 @@ def _text(result: Mapping[str, Any]) -> str:
     told = result["forecast"] if "forecast" in result else result["figures"]
     lines = [
         [
-            f"{f['statistic']}{' of ' if f['column'] else ''}{f['column']}"
-            + (f" by {' and '.join(f['by'])}" if f["by"] else ""),
+            _called(f),
             str(f["figures"]),
-            _expected(f),
+            _expected(f) + (" in groups of equal size" if f["by_group_size"] else ""),
             f["source"],
         ]
         for f in told
     ]
     table = columns_text(["statistic", "figures", "95 % interval, expected", "read from"], lines, right=(1,))
+    table += _sizes_text(told)
     if "forecast" in result:
         cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
         return f"{table}\na release would charge epsilon = {cost}; nothing is charged now"
     done = f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n"
     return f"{done}{charged_words(result)}{documents_text(result)}"
+
+
+def _sizes_text(told: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of what to expect of groups of stated sizes; empty where there are none."""
+    sized = [f for f in told if f["by_group_size"]]
+    if not sized:
+        return ""
+    lines = [
+        [
+            _called(f),
+            f"{100 * size['part']:.3g} %",
+            f"{round(size['rows']):,}",
+            f"± {figure(size['half_width'])} {f['unit']}",
+        ]
+        for f in sized
+        for size in f["by_group_size"]
+    ]
+    head = ["if a group has", "of all rows", "rows", "95 % interval, expected"]
+    return f"\n\n{columns_text(head, lines, right=(1, 2))}\n"
+
+
+def _called(told: Mapping[str, Any]) -> str:
+    of = f" of {told['column']}" if told["column"] else ""
+    return f"{told['statistic']}{of}" + (f" by {' and '.join(told['by'])}" if told["by"] else "")
 
 
 def _expected(told: Mapping[str, Any]) -> str:

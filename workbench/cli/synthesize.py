@@ -10,10 +10,11 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
+    add_account,
     add_data,
     add_delta,
     add_ledger,
-    add_output,
+    add_release_output,
     charged_words,
     load_confirmed,
     read_data,
@@ -44,8 +45,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
     add_delta(parser)
     add_options(parser, SynthesisParameters)
-    add_output(parser, "the synthetic table; .csv, .tsv or .parquet")
+    add_release_output(parser, "the synthetic table; .csv, .tsv or .parquet")
     add_ledger(parser)
+    add_account(parser)
     add_documents(parser)
 
 
@@ -53,9 +55,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     delta = read_delta(options)
     epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
     chosen = read_options(options, SynthesisParameters)
-    to = destination(options.output, options.data, options.plan, options.ledger)
+    to = destination(options.output, options.data, options.plan, options.ledger, replace=options.replace)
     check_documents(options, options.data, options.plan, options.ledger)
-    plan = load_confirmed(options.plan)
+    plan = load_confirmed(options.plan, options.account)
     table = read_data(options, context, plan)
     rows = plan.rows_of(table).rows
     work = synthesis_work(plan, epsilon, rows, to.format, chosen, delta)

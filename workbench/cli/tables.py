@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Context, add_options, read_options
+from workbench.cli.command import READING, Context, add_options, read_options
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
@@ -26,7 +27,12 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: st
     many = None if required else "?"
     told = f"CSV, TSV, Parquet or Feather file, or sample:NAME{more}"
     parser.add_argument("data", metavar="DATA", nargs=many, help=told)
-    add_options(parser, ReadOptions)
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a file is read, as a group of its own, which the help shows last."""
+    add_options(parser.add_argument_group(READING), ReadOptions)
 
 
 def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:
@@ -50,16 +56,49 @@ def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
     return over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
 
 
-def load_confirmed(path: Path) -> Plan:
-    """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read."""
+def load_confirmed(path: Path, account: str | None = None) -> Plan:
+    """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read.
+
+    Args:
+        path: the plan.
+        account: the account that ``--account`` names.
+
+    Raises:
+        ParameterError: it is not that of the plan.
+    """
     plan = load_plan(path)
     require_confirmed(plan, str(path))
-    return plan
+    return charged_to(plan, account)
+
+
+def add_account(parser: argparse.ArgumentParser) -> None:
+    """Add ``--account NAME``."""
+    parser.add_argument("--account", metavar="NAME", help="the public name of the account that pays, as in a plan")
+
+
+def charged_to(plan: Plan, account: str | None) -> Plan:
+    """Return the plan with the account that ``--account`` names, if it does.
+
+    Raises:
+        ParameterError: the plan names another one, or this cannot be a name.
+    """
+    if account is None or account == plan.account:
+        return plan
+    if plan.account is not None:
+        raise ParameterError(f"the plan names the account {plan.account!r}", "--account", "leave --account out")
+    return replace(plan, account=account)
 
 
 def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
     """Add ``-o OUT``."""
     parser.add_argument("-o", "--output", required=required, metavar="OUT", type=Path, help=help_text)
+
+
+def add_release_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
+    """Add ``-o OUT --replace`` of a command that releases."""
+    add_output(parser, help_text, required=required)
+    told = "replace an output that exists: it is another release, and is charged again"
+    parser.add_argument("--replace", action="store_true", help=told)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from workbench.cli.tables import charge
 from workbench.release.model.stopped_training import (
     NOTHING,
@@ -23,7 +25,8 @@ def stopped_words(stopped: StoppedCharge) -> str:
     if stopped.why == PAUSED:
         return (
             f"paused after {stopped.taken:,} steps; epsilon = {charge(float(stopped.epsilon))} stays reserved; "
-            f"repeat the command with --resume {stopped.checkpoint} to go on, and with --give-up as well to end it"
+            f"repeat the command with --resume {shlex.quote(str(stopped.checkpoint))} to go on, and with --give-up as "
+            "well to end it"
         )
     why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
     told = why.get(stopped.why, "the model was being written")

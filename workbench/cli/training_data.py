@@ -66,7 +66,7 @@ def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     for name in ("target", "bounds"):
         if getattr(options, name) is None:
             raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
-    facts = load_confirmed(options.bounds)
+    facts = load_confirmed(options.bounds, options.account)
     features = network_features(facts, options.target)
     table = read_data(options, context, facts)
     columns = [a.name for a in (*features.attributes, features.target)]
@@ -110,7 +110,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         test = TestSet(held_out, options.test_public)
     found = network_preflight(plan, features, images.rows, declared.rows_per_person, _warnings(images))
     _tell_people(found, plan, context)
-    return TrainingWork(features, images, test, found)
+    return TrainingWork(features, images, test, found, account=options.account)
 
 
 def tell_remarks(plan: DpSgdPlan, features: Features, context: Context) -> None:

@@ -132,5 +132,4 @@ COMMAND = Command(
     configure=_configure,
     run=_run,
     text=_text,
-    reads_only=True,
 )

@@ -14,6 +14,7 @@ from workbench.data.csv.dialect import DOUBLED
 from workbench.data.csv.encoding import MARKS, Bytes
 from workbench.data.csv.file import DelimitedFile
 from workbench.data.csv.options import ReadOptions
+from workbench.data.other_formats import refuse_address, refuse_other_formats
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -52,21 +53,24 @@ def read_table(
         from workbench.data.samples.sample_tables import sample_table
 
         return sample_table(source.removeprefix(SAMPLE_PREFIX))
+    refuse_address(source)
     file = Path(path)
     view = _open(file, source)
+    stated = options is not None and options.delimiter is not None
+    refuse_other_formats(view, source, expected=FORMATS.get(file.suffix.lower()), stated=stated)
     cancel = cancel or CancelToken()
+    options = options or ReadOptions()
     with digesting(view, cancel) as digest:
         if file.suffix.lower() in FORMATS:
             frame, types = read_columnar(file, source, cancel)
             table = Table(frame, source, types=types)
         else:
-            options = options or ReadOptions()
             if replace_invalid:
                 options = stated_for_every_row(options, view)
             table = DelimitedFile(file, source, view, options, cancel, replace_invalid=replace_invalid).read(names)
             if table.rows == 0 and not (replace_invalid and table.blank_lines):
                 raise InputError("the table has a header but no rows", source, "give a file with rows")
-        return dataclasses.replace(table, digest=digest.result())
+        return dataclasses.replace(table, digest=digest.result(), missing_marks=options.missing)
 
 
 def stated_for_every_row(options: ReadOptions, view: Bytes) -> ReadOptions:

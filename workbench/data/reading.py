@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.data.csv.dialect import Dialect
 from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, ReadOptions
 from workbench.data.schema import DECLARED, GUESS
-from workbench.params import choice
+from workbench.params import choice, texts
 
 if TYPE_CHECKING:  # this loads polars, which the window's first paint does not wait for
     from workbench.data.table import Table
@@ -20,6 +20,13 @@ class Reading(ReadOptions):
 
     origin: str = choice(
         choices=(DECLARED, GUESS), default=DECLARED, help="whether this is known to be right or was guessed"
+    )
+
+    renamed: tuple[str, ...] | None = texts(
+        default=None,
+        shortest=1,
+        optional=True,
+        help="columns whose name the header used before, as they are called here",
     )
 
     @property
@@ -43,14 +50,22 @@ def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
 
     The header is among the guesses wherever nobody stated it: it decides whether the first row is one of the rows.
     What the bytes prove (UTF-8, say) is left out, so that a copy of the file in another encoding fits the plan too.
-    ``None`` where the table is not a text file.
+    So are the marks of missing values that occur, where nobody stated them.
+
+    ``None`` where the table is not a text file and nothing was stated.
     """
     if table.dialect is None:
-        return None
+        return None if stated.missing is None else Reading(missing=stated.missing)
     asked = [*doubted(table), *(["header"] if stated.header is None else [])]
-    guessed = {name: value for name, value in options_of(table.dialect).items() if name in asked}
+    guessed: dict[str, Any] = {name: value for name, value in options_of(table.dialect).items() if name in asked}
     told = {name: getattr(stated, name) for name in ReadOptions.declared()}
-    return Reading(**{**told, **guessed, "origin": GUESS if guessed else DECLARED})
+    from workbench.data.columns.missing import marks_in  # this loads polars, as above
+
+    marks = marks_in(table) if stated.missing is None else ()
+    if marks:
+        guessed["missing"] = marks
+    origin = GUESS if guessed else DECLARED
+    return Reading(**{**told, **guessed, "origin": origin, "renamed": table.renamed or None})
 
 
 def options_of(dialect: Dialect) -> dict[str, str]:

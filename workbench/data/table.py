@@ -76,11 +76,14 @@ class Table:
             correspond (a cell that spans lines, a blank line, or no text file).
         notices: sentences about choices that the reader made for the person.
         doubts: guesses about the text file that one row could change, and with it the reading of the others.
+        renamed: columns whose name the header had used before: ``a.1`` is its second ``a``.
         blank_lines: for each blank line among the rows the index of the row that follows it, ascending. They are not
             rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
         replaces_invalid: whether a cell that cannot be used counts as missing, instead of being refused.
         digest: SHA-256 of the bytes of the file; empty of a table that was not read from one.
         types: the types that the columns have in the file; empty of a file of text.
+        missing_marks: the stated marks of a missing value, which are still in ``frame``; ``None`` where nobody stated
+            them (:mod:`workbench.data.columns.missing` says what is missing then).
     """
 
     frame: pl.DataFrame
@@ -89,10 +92,12 @@ class Table:
     first_line: int | None = None
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    renamed: tuple[str, ...] = ()
     digest: bytes = b""
     blank_lines: Sequence[int] = ()
     replaces_invalid: bool = False
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
+    missing_marks: tuple[str, ...] | None = None
 
     def with_invalid_replaced(self) -> Table:
         """Return the table in the reading that refuses no cell: blank lines become empty rows, for example.

@@ -63,7 +63,7 @@ class FeatureCache:
 
     def __init__(self, inputs: Rows, frozen: str, width: int, folder: Path | None = None) -> None:
         self._rows, self._width = len(inputs), width
-        self._root = folder or user_cache()
+        self._root = folder or user_cache("features")
         size = 4 * width * self._rows
         key = _key(self._root) if size <= LIMIT else None
         digest = hmac.new(key or b"", f"{frozen}\0{inputs.shape}\0{width}\0".encode(), hashlib.sha256)
@@ -136,7 +136,7 @@ def _key(root: Path) -> bytes | None:
 
 def cache_state(folder: Path | None = None) -> CacheState:
     """Return what is kept."""
-    root = folder or user_cache()
+    root = folder or user_cache("features")
     sets = _sets(root)
     return CacheState(root, len(sets), sum(_size(path) for path in sets))
 

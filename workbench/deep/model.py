@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.deep.trainer import Training
 
 WEIGHTS = "model.safetensors"
+SAMPLING = "Poisson: each row is in each batch by an independent coin"
 METRICS = "metrics.csv"
 METRIC_COLUMNS = ("step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes")
 _ROWS_AT_ONCE = 4096
@@ -177,7 +178,7 @@ def facts(training: Training) -> dict[str, Any]:
         "noise_standard_deviation": schedule.noise_scale,
         "sample_rate": event.sample_rate,
         "batch": schedule.batch,
-        "sampling": "Poisson: each row is in each batch by an independent coin",
+        "sampling": SAMPLING,
         "steps": training.steps,
         "steps_asked": schedule.steps_asked,
         "stopped": training.stopped,

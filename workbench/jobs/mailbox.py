@@ -6,14 +6,14 @@ import itertools
 import threading
 from collections.abc import Hashable
 
-from workbench.signals.events import Budget, Event, Memory, Metric, Notice, Progress, Spread, Terminal
+from workbench.signals.events import AtStake, Budget, Event, Memory, Metric, Notice, Progress, Spread, Terminal
 
 
 class Mailbox:
     """Events on their way from a working thread to the one timer that polls them at 20–30 Hz.
 
     A trainer may report thousands of steps a second; the reader needs the newest of each gauge. So Progress,
-    Budget, Memory (by device) and Metric (by name) replace their predecessor, Notices are all kept, and one
+    Budget, AtStake, Memory (by device) and Metric (by name) replace their predecessor, Notices are all kept, and one
     terminal event closes the box: later events are refused.
     """
 
@@ -54,7 +54,7 @@ class Mailbox:
 
     def _slot(self, event: Event) -> Hashable:
         match event:
-            case Progress() | Budget():
+            case Progress() | Budget() | AtStake():
                 return (type(event).__name__,)
             case Memory(device=device):
                 return ("Memory", device)

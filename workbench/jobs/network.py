@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.processes.isolated_process import apart
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals.cancel import CancelToken, PutOffCancel
+from workbench.signals.events import Budget, Emit, Event
 
 if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new process's to load
     from workbench.data.table import Table
@@ -91,14 +93,39 @@ class NetworkOutcome:
     accuracy_public: bool = False
 
 
-def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+def train_network(
+    task: NetworkTask, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool] | None = None
+) -> NetworkOutcome:
     """Charge, train and release ``task`` in a process of its own.
+
+    Args:
+        task: what is trained.
+        emit: receives the run's events.
+        cancel: asks it to stop.
+        pausing: whether the stop is a pause: before the first step there is nothing to go on from, so that a pause
+            that is asked for earlier waits for it.
 
     Raises:
         WorkbenchError: as :func:`workbench.release.model.release_network.release_training`, or its process died.
         MemoryError: there was not enough memory.
     """
-    return apart(release_here, task, emit, cancel)
+    return apart(release_here, task, *pausable(task, emit, cancel, pausing))
+
+
+def pausable(
+    task: NetworkTask, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool] | None
+) -> tuple[Emit, CancelToken]:
+    """Return what to give to a training of ``task`` so that a pause waits for its first step."""
+    if pausing is None or task.resume is not None:
+        return emit, cancel
+    taken = threading.Event()
+
+    def heard(event: Event) -> None:
+        if isinstance(event, Budget) and event.step:
+            taken.set()
+        emit(event)
+
+    return heard, PutOffCancel(cancel, lambda: taken.is_set() or not pausing())
 
 
 def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:

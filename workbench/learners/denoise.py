@@ -41,6 +41,25 @@ def positive_mean(estimate: ArrayLike, deviation: ArrayLike, prior: ArrayLike) -
     return np.maximum(np.where(deviation > 0, posterior, estimate), 0.0)
 
 
+def near_mean(estimate: Doubles, deviation: Doubles, prior: Doubles, spread: float) -> Doubles:
+    """Return the posterior mean of a positive quantity that is probably near ``prior``, from a noisy estimate of it.
+
+    Prior: normal with standard deviation ``spread``·prior, cut off below 0; noise: normal. Where the noise is as large
+    as the prior's deviation, the estimate counts half; :func:`positive_mean`, whose prior allows any size below a few
+    times ``prior``, would follow the noise nearly all the way.
+    """
+    from scipy.special import erfcx
+
+    known = (spread * prior) ** 2
+    weight = known / (known + deviation**2)
+    # Written from ``estimate``: without noise it comes back untouched.
+    middle = estimate + (1 - weight) * (prior - estimate)
+    s = np.maximum(np.sqrt(weight) * deviation, _TINY * prior)
+    position = -middle / s
+    hazard = np.sqrt(2 / np.pi) / erfcx(np.maximum(position, _FAR) / np.sqrt(2))
+    return np.maximum(np.where(position < _FAR, middle, middle + s * hazard), 0.0)
+
+
 def class_sizes(noisy: Doubles, rows: int, variance: float) -> tuple[Doubles, Doubles]:
     """Return the sizes of the classes (k,) and the variance of each from its noise.
 
@@ -57,7 +76,7 @@ def class_sizes(noisy: Doubles, rows: int, variance: float) -> tuple[Doubles, Do
     k = len(noisy)
     if variance <= 0:
         return np.maximum(noisy, _TINY), np.zeros(k)
-    total = float(rows)
+    total = max(float(rows), _TINY)  # of no rows every class has as good as none
     if abs(noisy.sum() - rows) > _EMPTY_ROWS * np.sqrt(k * variance):
         total = max(float(noisy.sum()), 1.0)
     equal = total / k

@@ -7,6 +7,9 @@ from typing import Self
 
 from workbench.params.remedies import Mend, joined, remedies_of
 
+_LONGEST, _END = 1_000, 200
+"""Most characters of the thing and of the place; of a longer text, the beginning and so much of the end are shown."""
+
 
 class WorkbenchError(Exception):
     """An error with a message for the person at the screen, never a traceback.
@@ -27,7 +30,7 @@ class WorkbenchError(Exception):
     exit_code = 2
 
     def __init__(self, what: str, where: str = "", mend: Mend = "", *, code: str = "", field: str = "") -> None:
-        self.what, self.where, self.remedies = what, where, remedies_of(mend)
+        self.what, self.where, self.remedies = _cut(what), _cut(where), remedies_of(mend)
         self.code, self.field, self.outcome = code, field, ""
         self.line: int | None = None
         super().__init__(what, where, mend)
@@ -99,3 +102,7 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """Return ``text`` with line breaks and control characters made visible, so that it stays one line."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _END]} … {text[-_END:]}"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import numbers
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
@@ -25,6 +26,7 @@ from workbench.params.errors import ParameterError
 METADATA_KEY = "parameter"
 _REQUIRED: Any = dataclasses.MISSING
 _REAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_LETTERS = 3  # from which the beginning of a word stands for it
 _WHOLE = re.compile(r"[+-]?\d+\Z", re.ASCII)
 
 
@@ -54,6 +56,7 @@ class Field:
 
     def check(self, value: Any, name: str) -> Any:
         """Return ``value`` in its canonical type, or raise :class:`ParameterError` naming ``name``."""
+        value = plain_scalar(value)
         if value is None:
             if self.optional:
                 return None
@@ -117,6 +120,7 @@ class _Number(Field):
 
     def check(self, value: Any, name: str) -> Any:
         """Check ``value``; the error for a number in quotes says so."""
+        value = plain_scalar(value)
         if isinstance(value, str) and _REAL.match(value.strip()):
             bare = value.strip()
             raise ParameterError(
@@ -142,7 +146,7 @@ class RealField(_Number):
     """A finite double."""
 
     def _check(self, value: Any, name: str) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise self.refuse(value, name)
         try:
             number = float(value)
@@ -330,6 +334,13 @@ class Parameters:
         return out
 
 
+def plain_scalar(value: Any) -> Any:
+    """Return the Python number, truth value or text that a scalar of numpy holds; anything else as it is."""
+    if getattr(value, "shape", None) == () and hasattr(value, "dtype") and hasattr(value, "item"):
+        return value.item()
+    return value
+
+
 def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
@@ -339,7 +350,11 @@ def _short(number: float) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``, did you mean 'x'?`` for the nearest of ``known``, or nothing."""
+    """Return ``, did you mean 'x'?`` for the nearest of ``known`` or the one that begins so, or nothing."""
+    known = list(known)
+    begun = [k for k in known if len(word) >= _LETTERS and k.lower().startswith(word.lower())]
+    if begun:
+        return f", did you mean {min(begun, key=len)!r}?"
     near = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
     if not near:
         return ""

@@ -6,8 +6,12 @@ click where a file would say a key.
 
 from __future__ import annotations
 
+import dataclasses
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Self
 
 SAY = "say"
 DECLARE = "declare"
@@ -20,9 +24,31 @@ STATE_ACCOUNT = "state-account"
 NAME_ACCOUNT = "name-account"
 CONFIRM_GUESSES = "confirm-guesses"
 PROTECT = "protect"
+CHARGE_ACCOUNT = "charge-account"
+OTHER_TABLE = "other-table"
 RAISE_CAP = "raise-cap"
 SPEND_LESS = "spend-less"
 OTHER_OUTPUT = "other-output"
+REPLACE_OUTPUT = "replace-output"
+
+
+class InUse(str):
+    """A word of a command that stands for what is in use; told from a file of that name by what it is."""
+
+    __slots__ = ()
+
+
+DATA, LEDGER = InUse("DATA"), InUse("")
+"""The table with the options that say how it is read, and the option that names the ledger, where one was given."""
+
+
+def shown(words: Sequence[str]) -> str:
+    """Return a command of the program as a person can copy it."""
+    return f"`workbench {shlex.join(word for word in words if word is not LEDGER)}`"
+
+
+WHO_PAYS = "who-pays"
+"""Code of the refusal of a table that may belong to an account."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +59,31 @@ class Remedy:
         kind: what is to be done, one of the words of this module.
         text: the same as files and commands say it.
         about: its arguments: the key and values of a fact, the option, the amounts.
+        command: the words of the command that ``text`` names, without the program's; empty where it names none.
+            :data:`DATA` and :data:`LEDGER` stand for what is in use, which only a front end knows.
     """
 
     kind: str
     text: str
     about: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
+
+    def repeating(self, data: Sequence[str], ledger: Sequence[str]) -> Self:
+        """Return the same with what is in use in its command, which can then be copied and run.
+
+        Args:
+            data: the table with the options that say how it is read; empty where there is none.
+            ledger: the option that names the ledger; empty where the user's own is in use.
+        """
+        words: list[str] = []
+        for word in self.command:
+            words += ledger if word is LEDGER else data if word is DATA and data else (word,)
+        return dataclasses.replace(
+            self, text=self.text.replace(shown(self.command), shown(words)), command=tuple(words)
+        )
 
 
 Mend = str | Remedy | Sequence[str | Remedy]
@@ -118,22 +161,74 @@ REPLACE_ROWS = Remedy(REPLACE_INVALID, 'count such rows as empty: invalid = "rep
 
 
 def state_account(name: str) -> Remedy:
-    """State the public name of the account in the plan."""
-    return Remedy(STATE_ACCOUNT, f'write account = "{name}" at the top of the plan', {"name": name})
+    """State the public name of the account."""
+    text = f'write account = "{name}" at the top of the plan, or give --account {shlex.quote(name)}'
+    return Remedy(STATE_ACCOUNT, text, {"name": name})
 
 
 def name_account(name: str) -> Remedy:
     """Give the account a public name first."""
-    return Remedy(NAME_ACCOUNT, f'name it first with `workbench ledger name DATA "{name}"`', {"name": name})
+    return run("name it first with", "ledger", "name", DATA, name, LEDGER, kind=NAME_ACCOUNT, about={"name": name})
 
 
-def raise_cap(quantity: str, *, epsilon: str = "") -> Remedy:
-    """Raise the cap of what is short.
+REPLACE_IT = Remedy(REPLACE_OUTPUT, "replace it with --replace (in Python replace=True), which is charged again")
+
+
+def run(told: str, *words: str, kind: str = SAY, about: Mapping[str, str] | None = None) -> Remedy:
+    """Run a command of the program.
+
+    Args:
+        told: what it is for, before the command: ``raise the cap with``.
+        words: the command's, :data:`DATA` and :data:`LEDGER` among them.
+        kind: what is to be done.
+        about: its arguments.
+    """
+    return Remedy(kind, f"{told} {shown(words)}", about or {}, words)
+
+
+_SAME = "if they are the same people, "
+
+
+def charge_account(name: str, account: str) -> Remedy:
+    """Charge the account of a known table.
+
+    Args:
+        name: its public name; empty where it has none yet.
+        account: what a command calls it.
+    """
+    about = {"name": name, "account": account}
+    if name:
+        return Remedy(CHARGE_ACCOUNT, f"{_SAME}give --account {shlex.quote(name)} to charge that account", about)
+    naming = run(
+        f"{_SAME}name that account with", "ledger", "name", account, "NAME", LEDGER, kind=CHARGE_ACCOUNT, about=about
+    )
+    return dataclasses.replace(naming, text=f"{naming} and give --account NAME to charge it")
+
+
+def other_table(account: str) -> Remedy:
+    """Declare that a table is another one than those of an account.
+
+    Args:
+        account: what a command calls the account.
+    """
+    words = ("ledger", "separate", DATA, "--from", account, LEDGER)
+    return run("if they are different people, declare that with", *words, kind=OTHER_TABLE, about={"account": account})
+
+
+def raise_cap(quantity: str, *, epsilon: Decimal, delta: Decimal) -> Remedy:
+    """Raise the cap of what is short to what would be enough.
 
     Args:
         quantity: ``epsilon``, ``delta``, or both with a comma between them.
-        epsilon: the present cap of ε, which stays where only that of δ is too low.
+        epsilon: the cap of ε that would be enough; the present one where only that of δ is too low.
+        delta: the cap of δ that would be enough.
     """
-    flags = f"--epsilon {'TOTAL' if 'epsilon' in quantity else epsilon}"
-    flags += " --delta TOTAL" if "delta" in quantity else ""
-    return Remedy(RAISE_CAP, f"raise the cap with `workbench ledger cap DATA {flags}`", {"quantity": quantity})
+    beside = ("--delta", _enough(delta)) if "delta" in quantity else ()
+    words = ("ledger", "cap", DATA, "--epsilon", _enough(epsilon), *beside, LEDGER)
+    about = {"quantity": quantity, "epsilon": _enough(epsilon), "delta": _enough(delta)}
+    return run("raise the cap with", *words, kind=RAISE_CAP, about=about)
+
+
+def _enough(amount: Decimal) -> str:
+    """Return an amount in at most 15 digits and never too little, so that it is the same as a double."""
+    return f"{Context(prec=15, rounding=ROUND_CEILING).plus(amount).normalize():f}"

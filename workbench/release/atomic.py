@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import glob
 import os
 import re
 import secrets
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, TypeVar
+from typing import IO, Self
 
 from workbench.params import InputError
 
 PART = ".tmp.part"
 """How a temporary name of a plain output ends; those of draws end otherwise, so that neither takes the other away."""
 
-T = TypeVar("T")
+LOCK = ".lock"
+"""A file in a folder that is locked in its place, where the system locks no folder."""
+
+WINDOWS = os.name == "nt"
+
+_HERE, _EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of renameat2(2)."""
+
+_UNNAMED: set[Path] = set()
 
 
 def sync_folder(folder: Path) -> None:
     """Make renames in ``folder`` durable (a rename is durable only then; Windows has no such call and no need)."""
-    if os.name == "nt":
+    if WINDOWS:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -115,7 +126,7 @@ class PartFile:
         if not self._private:
             os.chmod(self.path, public_mode())
         self.sync()
-        if os.name == "nt":  # an open file cannot be renamed there
+        if WINDOWS:  # an open file cannot be renamed there
             self.stream.close()
         self._renamed = True
         os.replace(self.path, self.target)
@@ -203,44 +214,43 @@ def remove_stale_parts(target: Path) -> None:
     """Remove temporary files of ``target`` that a killed run left; those of a running one are locked."""
     for path in parts_of(target, PART):
         if path.is_file():
-            # Windows lets nobody remove a file that is open, so trying is safe there.
-            with contextlib.suppress(OSError), sole_user(path, otherwise=os.name == "nt") as free:
+            with contextlib.suppress(OSError), sole_user(path) as free:
                 if free:
                     path.unlink()
 
 
 @contextlib.contextmanager
-def sole_user(path: Path, *, otherwise: bool) -> Iterator[bool]:
+def sole_user(path: Path, *, otherwise: bool = False) -> Iterator[bool]:
     """Lock a file or folder for the block; yield whether no other process had it locked.
 
     Args:
         path: what exists.
-        otherwise: what to say where the file system has no locks, and on Windows, which locks neither (an open file
-            cannot be removed there, which serves the same end).
+        otherwise: what to say where the file system has no locks.
     """
-    if os.name == "nt":
-        yield otherwise
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        yield locked(descriptor, otherwise=otherwise)
-    finally:
-        os.close(descriptor)
+    with contextlib.ExitStack() as opened:
+        descriptor = open_to_lock(path)
+        opened.callback(os.close, descriptor)
+        free = locked(descriptor, otherwise=otherwise)
+        if WINDOWS:  # an open file can be neither removed there nor read by its name; what uses it has it open, too
+            opened.close()
+        yield free
+
+
+def open_to_lock(path: Path) -> int:
+    """Open a file or a folder so that it can be locked; Windows opens no folder, so a file in it stands for it."""
+    if WINDOWS and path.is_dir():
+        return os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    return os.open(path, os.O_RDONLY)
 
 
 def locked(descriptor: int, *, otherwise: bool) -> bool:
-    """Lock an open file or folder until it is closed; return whether no other process had it locked."""
+    """Lock what is open until it is closed, also by the death of this process; return whether nobody else had it."""
+    from filelock import lock_descriptor
+
     try:
-        import fcntl
-    except ImportError:  # Windows
+        return lock_descriptor(descriptor, blocking=False)
+    except OSError:  # the file system has no locks
         return otherwise
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return otherwise
-    return True
 
 
 def parts_of(target: Path, ending: str) -> list[Path]:
@@ -255,14 +265,47 @@ def part_name(target: Path, ending: str) -> Path:
     return target.with_name(f"{target.name}.{secrets.token_hex(4)}{ending}")
 
 
-def claimed(target: Path, ending: str, make: Callable[[Path], T]) -> tuple[Path, T]:
+def exchanged(one: Path, other: Path) -> bool:
+    """Let two files or folders change names in one step, and return whether this system can do that.
+
+    Raises:
+        OSError: it can, but not here.
+    """
+    renameat2 = None if sys.platform != "linux" else getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    if renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    error = ctypes.get_errno()
+    if error in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):  # the file system has no such call
+        return False
+    raise OSError(error, os.strerror(error), str(other))
+
+
+def claimed(target: Path, ending: str, make: Callable[[Path], int]) -> tuple[Path, int]:
     """Create a temporary file or folder and lock it; retry if another process removed it as stale in between."""
     while True:
         path = part_name(target, ending)
         made = make(path)
-        if not isinstance(made, int) or (locked(made, otherwise=True) and path.exists()):
+        _UNNAMED.add(path)
+        if locked(made, otherwise=True) and path.exists():
             return path, made
         os.close(made)
+
+
+def keep_unnamed(path: Path) -> None:
+    """Take note that what stands under a temporary name is finished, and stays if this program is ended."""
+    _UNNAMED.discard(path)
+
+
+def remove_unnamed() -> None:
+    """Remove whatever this program wrote under temporary names and has not finished: the program is being ended."""
+    for path in tuple(_UNNAMED):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
 
 
 def new_file(path: Path) -> int:

@@ -1,25 +1,51 @@
-"""The upper limit of δ: below 1/n, for all rows of one person together.
+"""The upper limit of δ: below 1/n, for all rows of one person together, whether they are emptied or replaced.
 
 With δ = 1/n, publishing one row at random would satisfy the guarantee.
 """
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from workbench.params import ParameterError
+from workbench.privacy.accounting.accountant import loss_of_rows
+from workbench.privacy.accounting.compose import round_up
+from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson
+from workbench.privacy.accounting.neighbours import group
 from workbench.release.ledger.exact import EXACT
 
+_MOST_PEOPLE = 100
+"""Rows of a person up to which her replaced rows are bounded one by one."""
 
-def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) -> None:
-    """Raise :class:`ParameterError` unless ``delta`` is below 1/``rows``.
+
+def require_small_cost(cost: Cost, rows: int, *, rows_per_person: int = 1) -> None:
+    """Raise :class:`ParameterError` unless both figures of δ that a release states are below 1/``rows``.
 
     Args:
-        delta: what is charged: that of a person with all her rows.
+        cost: what is charged: that of a person with all her rows.
         rows: the public number of rows.
         rows_per_person: most rows of one person, to name in the sentence what has raised δ.
     """
-    if EXACT.multiply(delta, Decimal(rows)) < 1:
+    require_small_delta(cost.delta, rows, rows_per_person=rows_per_person)
+    delta = replaced(cost, rows)[1]
+    if not _below(Decimal(delta), rows):
+        own = "a row" if rows_per_person == 1 else f"the {rows_per_person:,} rows of a person"
+        raise ParameterError(
+            f"delta = {delta:.4g} for neighbours in which {own} may be replaced is not below 1/rows = {1 / rows:.3g}: "
+            "publishing a row picked at random would keep that promise",
+            mend=_smaller(rows, float(cost.epsilon), rows_per_person),
+            code="delta-too-large",
+            field="delta",
+        )
+
+
+def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) -> None:
+    """Raise :class:`ParameterError` unless ``delta``, that of emptied rows, is below 1/``rows``.
+
+    The rest is as for :func:`require_small_cost`, which a release has to pass as well.
+    """
+    if _below(delta, rows):
         return
     whose = "" if rows_per_person == 1 else f" for a person with {rows_per_person:,} rows"
     raise ParameterError(
@@ -31,12 +57,41 @@ def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) 
     )
 
 
+def replaced(cost: Cost, rows: int) -> tuple[float, float]:
+    """Return (ε, δ) of ``cost`` for replace-one neighbours, as cards and certificates state it.
+
+    A replaced row is an emptied and a filled one: (2ε, (1+e^ε)·δ). Where that δ is not below 1/``rows``, the accountant
+    bounds the steps of a training anew, at the δ that they have for emptied rows.
+    """
+    found = cost.replace_one()
+    event, people = (cost.event.event, cost.event.rows) if isinstance(cost.event, RowsPerPerson) else (cost.event, 1)
+    known = isinstance(event, PoissonGaussian) and event.steps and people <= _MOST_PEOPLE
+    if _below(Decimal(found[1]), rows) or not known or not _below(cost.delta, rows):
+        return found
+    assert isinstance(event, PoissonGaussian)
+    epsilon = loss_of_rows(event, float(cost.delta), 2 * people)
+    return (float(round_up(epsilon)), float(cost.delta)) if math.isfinite(epsilon) else found
+
+
 def safe_delta(rows: int) -> float:
     """Return a δ that is well below 1/``rows``, for a person with one row: a power of ten of at most 1/(10 n)."""
     return min(1e-5, float(f"1e-{len(str(10 * rows))}"))
+
+
+def _below(delta: Decimal, rows: int) -> bool:
+    return EXACT.multiply(delta, Decimal(rows)) < 1
 
 
 def _mend(rows: int, rows_per_person: int) -> str:
     if rows_per_person == 1:
         return f"give a delta such as {safe_delta(rows):g}"
     return "give a smaller delta or epsilon: k rows of one person multiply delta by k·e^((k−1)·epsilon of one row)"
+
+
+def _smaller(rows: int, epsilon: float, rows_per_person: int) -> str:
+    """Return the way out: the largest power of ten of a δ of one row that this ε allows."""
+    once = group(epsilon / rows_per_person, 1e-300, rows_per_person)[1] * 1e300
+    factor = once * (1 + math.exp(min(epsilon, 700.0)))
+    if not factor * rows < 1e299:
+        return "give a smaller epsilon"
+    return f"give a delta such as {10.0 ** (math.ceil(-math.log10(factor * rows)) - 1):.0e}, or a smaller epsilon"

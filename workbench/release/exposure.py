@@ -42,3 +42,8 @@ def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
         problem = write_error(error, target)
         problem.outcome = told
         raise problem from None
+
+
+def charged_again(target: Path) -> Notice:
+    """Return what is said once a release has replaced an output."""
+    return Notice("warning", f"{target} was replaced: this is another release, and it was charged again")

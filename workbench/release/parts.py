@@ -19,11 +19,18 @@ from types import TracebackType
 from typing import IO, Self
 
 from workbench.params import InputError
+from workbench.params.remedies import OTHER_OUTPUT, REPLACE_IT, Remedy
+from workbench.release import atomic
 from workbench.release.atomic import (
+    LOCK,
     PART,
     claimed,
+    exchanged,
+    keep_unnamed,
     locked,
     new_file,
+    open_to_lock,
+    part_name,
     parts_of,
     public_mode,
     sole_user,
@@ -36,6 +43,7 @@ PRIVATE = "private"
 """Sub-folder of a model for figures computed from private rows; not part of the release."""
 
 _ROOM = ".room"
+_OTHER = Remedy(OTHER_OUTPUT, "name a new one")
 
 
 def draw_parts(target: Path) -> list[Path]:
@@ -46,7 +54,7 @@ def draw_parts(target: Path) -> list[Path]:
 def is_blank(part: Path) -> bool:
     """Return whether a part contains only reserved space: no draw begins with a zero byte."""
     if part.is_dir():
-        return all(f.name == _ROOM for f in part.iterdir())
+        return all(f.name in (_ROOM, LOCK) for f in part.iterdir())
     with part.open("rb") as stream:
         return not stream.read(4096).strip(b"\0")
 
@@ -78,6 +86,12 @@ class _Part:
     target: Path
     path: Path
     _kept: bool
+    _replace: bool
+
+    @property
+    def replaces(self) -> bool:
+        """Whether an output that exists may be replaced."""
+        return self._replace
 
     def __enter__(self) -> Self:
         return self
@@ -86,6 +100,7 @@ class _Part:
     def kept_if_well(self) -> Iterator[None]:
         """Keep the part if the block, which records the finished draw in the ledger, succeeds."""
         self._kept = True
+        keep_unnamed(self.path)
         try:
             yield
         except BaseException:
@@ -106,16 +121,15 @@ class DrawFile(_Part):
         bytes: how many bytes were written.
     """
 
-    def __init__(self, target: Path, room: int) -> None:
-        """Create the part and reserve ``room`` bytes.
+    def __init__(self, target: Path, room: int, *, replace: bool = False) -> None:
+        """Create the part and reserve ``room`` bytes; only where it may ``replace`` an output may there be one.
 
         Raises:
-            InputError: the output is a folder, cannot be replaced or written, or the disk is too full.
+            InputError: the output exists, is a folder, cannot be replaced or written, or the disk is too full.
         """
         self.target = target
-        self._kept = False
-        if os.path.isdir(target):
-            raise InputError("the output is a folder", str(target), "name a file")
+        self._kept, self._replace = False, replace
+        require_new(target, replace=replace)
         _require_replaceable(target)
         try:
             self.path, descriptor = claimed(target, ENDING, new_file)
@@ -131,10 +145,10 @@ class DrawFile(_Part):
             raise
 
     @classmethod
-    def reopened(cls, path: Path, target: Path) -> Self | None:
+    def reopened(cls, path: Path, target: Path, *, replace: bool = False) -> Self | None:
         """Return the part that an earlier run left, or ``None`` while another process has it open."""
         made = cls.__new__(cls)
-        made.target, made.path, made._kept = target, path, True
+        made.target, made.path, made._kept, made._replace = target, path, True, replace
         made._stream = path.open("r+b")
         made._hash = hashlib.sha256()
         made.bytes = path.stat().st_size
@@ -176,8 +190,10 @@ class DrawFile(_Part):
         Raises:
             OSError: it could not be renamed; the part stands as before.
         """
+        if not self._replace and os.path.lexists(self.target):  # made by somebody while this was drawn
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self.target))
         os.chmod(self.path, public_mode())
-        if os.name == "nt":  # an open file cannot be renamed there
+        if atomic.WINDOWS:  # an open file cannot be renamed there
             self._stream.close()
         try:
             os.replace(self.path, self.target)
@@ -196,19 +212,27 @@ class DrawFolder(_Part):
         path: the temporary name.
     """
 
-    def __init__(self, target: Path, room: int, ending: str = ENDING) -> None:
-        """Create the part and reserve ``room`` bytes; its name has an ``ending``.
+    def __init__(self, target: Path, room: int, known_by: str, *, ending: str = ENDING, replace: bool = False) -> None:
+        """Create the part and reserve ``room`` bytes.
+
+        Args:
+            target: the final name.
+            room: how many bytes to reserve.
+            known_by: the file by which such a folder is recognised, so that no other one is ever replaced.
+            ending: of the temporary name.
+            replace: whether such a folder may be there already.
 
         Raises:
             InputError: ``target`` exists and is not an empty folder, cannot be written, or the disk is too full.
         """
-        self.target = target
-        self._kept = False
-        require_free(target)
+        self.target, self._known_by = target, known_by
+        self._kept, self._replace = False, replace
+        require_new(target, replace=replace, known_by=known_by)
         try:
-            self.path, self._lock = claimed(target, ending, _new_folder)
+            self.path, lock = claimed(target, ending, _new_folder)
         except OSError as error:
             raise write_error(error, target) from None
+        self._locks = [lock]
         try:
             self._reserve(_ROOM, room)
         except BaseException:
@@ -216,23 +240,25 @@ class DrawFolder(_Part):
             raise
 
     @classmethod
-    def reopened(cls, path: Path, target: Path) -> Self | None:
+    def reopened(cls, path: Path, target: Path, known_by: str, *, replace: bool = False) -> Self | None:
         """Return the part that an earlier run left, or ``None`` while another process has it open."""
         made = cls.__new__(cls)
-        made.target, made.path, made._kept = target, path, True
-        made._lock = _opened(path)
-        if made._lock is not None and not locked(made._lock, otherwise=True):
-            os.close(made._lock)
+        made.target, made.path, made._kept, made._replace = target, path, True, replace
+        made._known_by = known_by
+        made._locks = [open_to_lock(path)]
+        if not locked(made._locks[0], otherwise=True):
+            made._unlock()
             return None
         return made
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if atomic.WINDOWS:
+            self._unlock()
         if not self._kept:
             shutil.rmtree(self.path, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
+        self._unlock()
 
     def reserve(self, files: Mapping[str, bytes]) -> None:
         """Reserve the space of ``files`` before a byte of them is written.
@@ -262,19 +288,50 @@ class DrawFolder(_Part):
         Raises:
             OSError: it could not be renamed; the part stands as before.
         """
+        if atomic.WINDOWS:  # a folder with an open file cannot be renamed there
+            self._unlock()
+            (self.path / LOCK).unlink(missing_ok=True)
         files = [f for f in self.path.iterdir() if f.is_file()]
         try:
             for file in files:
                 os.chmod(file, public_mode())
             os.chmod(self.path, public_mode() | (public_mode() & 0o444) >> 2)
-            if self.target.is_dir():
-                self.target.rmdir()
-            os.replace(self.path, self.target)
+            self._rename()
         except BaseException:
             with contextlib.suppress(OSError):
                 os.chmod(self.path, 0o700)
             raise
         sync_folder(self.target.parent)
+
+    def _rename(self) -> None:
+        """Rename the folder; one that it replaces changes places with it, so that the name always has one of them.
+
+        Where the system cannot do that in one step, the former one is put aside first.
+        """
+        try:
+            replaces = require_new(self.target, replace=self._replace, known_by=self._known_by)
+        except InputError:  # made by somebody while this was drawn
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self.target)) from None
+        if not replaces:
+            if self.target.is_dir():
+                self.target.rmdir()  # fails where somebody made something in it
+            os.replace(self.path, self.target)
+        elif exchanged(self.path, self.target):
+            shutil.rmtree(self.path, ignore_errors=True)  # the former one by now
+        else:
+            aside = part_name(self.target, PART)
+            os.rename(self.target, aside)
+            try:
+                os.replace(self.path, self.target)
+            except BaseException:
+                os.rename(aside, self.target)
+                raise
+            remove_stale_folders(self.target)
+
+    def _unlock(self) -> None:
+        self._locks, opened = [], self._locks
+        for descriptor in opened:
+            os.close(descriptor)
 
     def _reserve(self, name: str, size: int) -> None:
         descriptor = new_file(self.path / name)
@@ -288,33 +345,55 @@ def remove_stale_folders(target: Path) -> None:
     """Remove temporary folders of ``target`` that a killed run left and that no charge stands for."""
     for path in parts_of(target, PART):
         if path.is_dir() and not path.is_symlink():
-            with contextlib.suppress(OSError), sole_user(path, otherwise=os.name == "nt") as free:
+            with contextlib.suppress(OSError), sole_user(path) as free:
                 if free:
                     shutil.rmtree(path)
 
 
-def require_free(target: Path) -> None:
-    """Raise :class:`InputError` unless ``target`` can become the folder of a model."""
-    if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
-        raise InputError("the output folder exists already", str(target), "name a new one", code="output-exists")
+def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
+    """Refuse the output of a release that exists, unless it is to be replaced; return whether one is.
+
+    The one rule for released files, their certificates, models and bundles: whatever writes one of them checks it
+    before anything is charged, and again when the finished draw is given its name.
+
+    Args:
+        target: the file or folder.
+        replace: whether the person asked for that.
+        known_by: for a folder, the file by which it is recognised; a folder of anything else is never replaced.
+
+    Raises:
+        InputError: it exists and is not to be replaced, or is of another kind.
+    """
+    if not os.path.lexists(target):
+        return False
+    if target.is_dir():
+        if not known_by:
+            raise InputError("the output is a folder", str(target), "name a file")
+        if not any(target.iterdir()):
+            return False
+        ours = (target / known_by).is_file() and not target.is_symlink()
+    else:
+        ours = not known_by
+    if replace and ours:
+        return True
+    ways = (REPLACE_IT, _OTHER) if ours else _OTHER
+    what = f"the output {'folder ' if known_by else ''}exists already"
+    what += f" and is no folder with a {known_by}, so it is not replaced" if replace else ""
+    raise InputError(what, str(target), ways, code="output-exists")
 
 
 def _require_replaceable(target: Path) -> None:
     """Refuse another user's file in a folder where only owners may replace files: the rename would fail."""
-    if os.name == "nt" or not os.path.lexists(target) or os.geteuid() == 0:
+    if atomic.WINDOWS or not os.path.lexists(target) or os.geteuid() == 0:
         return
     folder = target.parent.stat()
     if folder.st_mode & stat.S_ISVTX and os.geteuid() not in (folder.st_uid, target.lstat().st_uid):
         raise InputError("the output belongs to somebody else", str(target), "name another file")
 
 
-def _new_folder(path: Path) -> int | None:
+def _new_folder(path: Path) -> int:
     path.mkdir(mode=0o700)
-    return _opened(path)
-
-
-def _opened(folder: Path) -> int | None:
-    return None if os.name == "nt" else os.open(folder, os.O_RDONLY)
+    return open_to_lock(path)
 
 
 def _megabytes(size: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.render.curve_figure import epsilon_label
 from workbench.render.palette import FREE_STYLES, STYLES
-from workbench.render.values import PRIVATE_BADGE, Baseline, CurveFigure, Series
+from workbench.render.values import BAND, PRIVATE_BADGE, Baseline, CurveFigure, Series
 from workbench.studies.metrics import Metric
 
 
@@ -47,17 +47,7 @@ def comparison_figure(metric: Metric, lines: Sequence[Drawn], about: str = "") -
         lines: at least one.
         about: what they have in common, the beginning of the subtitle.
     """
-    series = tuple(
-        Series(
-            name=line.name,
-            style=line.style,
-            x=tuple(x for x, _, _ in line.points),
-            mean=tuple(mean for _, mean, _ in line.points),
-            low=tuple(mean - error for _, mean, error in line.points),
-            high=tuple(mean + error for _, mean, error in line.points),
-        )
-        for line in lines
-    )
+    series = tuple(Series.with_errors(line.name, line.style, line.points) for line in lines)
     # Other splits have another level: it is drawn only where it is one of all.
     constants = {line.constant for line in lines if line.private}
     level = constants.pop() if len(constants) == 1 else None
@@ -66,7 +56,7 @@ def comparison_figure(metric: Metric, lines: Sequence[Drawn], about: str = "") -
         title=f"{metric.title} against ε",
         subtitle=" · ".join(filter(None, (about, count))),
         x_label=epsilon_label([line.each_prediction for line in lines]),
-        y_label=f"{metric.inside} ({metric.unit}), mean ± standard error",
+        y_label=f"{metric.inside} ({metric.unit}), {BAND}",
         series=series,
         baselines=() if level is None else (Baseline(metric.level, "majority", level),),
         badge=PRIVATE_BADGE if any(line.private for line in lines) else "",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.learners import learner
 from workbench.render.palette import FREE_STYLES
-from workbench.render.values import Baseline, CurveFigure, Series
+from workbench.render.values import BAND, Baseline, CurveFigure, Series
 from workbench.studies.curve import SANITIZED, CurvePlan, CurveResult
 from workbench.studies.regimes import Regime
 from workbench.studies.results import Point
@@ -55,7 +55,7 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
     if plan.evaluate == SANITIZED:
         parts.append("sanitised regimes asked about sanitised rows")
     parts += plan.settings
-    spread = ", mean ± standard deviation" if plan.repeats > 1 else ""
+    spread = f", {BAND}" if plan.repeats > 1 else ""
     return CurveFigure(
         title=f"{drawn.title} against {against or 'ε'}",
         subtitle=" · ".join(parts),
@@ -106,14 +106,7 @@ def _series(name: str, style: str, points: list[Point]) -> Series:
 
 
 def _line(name: str, style: str, x: tuple[float, ...], points: list[Point]) -> Series:
-    return Series(
-        name=name,
-        style=style,
-        x=x,
-        mean=tuple(p.mean for p in points),
-        low=tuple(p.mean - p.sd for p in points),
-        high=tuple(p.mean + p.sd for p in points),
-    )
+    return Series.with_errors(name, style, ((at, p.mean, p.standard_error) for at, p in zip(x, points, strict=True)))
 
 
 def _styles(ways: list[Regime]) -> dict[str, str]:

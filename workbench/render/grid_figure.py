@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.params import ParameterError
 from workbench.render.palette import FREE_STYLES
-from workbench.render.values import PRIVATE_BADGE, Baseline, CurveFigure, Series
+from workbench.render.values import BAND, PRIVATE_BADGE, Baseline, CurveFigure, Series
 from workbench.studies.grid.lines import SweepLine
 
 MOST_LINES = len(FREE_STYLES)
@@ -27,14 +27,7 @@ def grid_figure(lines: Sequence[SweepLine], about: str = "") -> CurveFigure:
         raise ParameterError("the sweep holds no run", mend="run it first")
     shown = drawable[:MOST_LINES]
     series = tuple(
-        Series(
-            name=line.name,
-            style=style,
-            x=tuple(p.epsilon for p in line.points),
-            mean=tuple(p.mean for p in line.points),
-            low=tuple(p.mean - p.standard_error for p in line.points),
-            high=tuple(p.mean + p.standard_error for p in line.points),
-        )
+        Series.with_errors(line.name, style, ((p.epsilon, p.mean, p.standard_error) for p in line.points))
         for line, style in zip(shown, FREE_STYLES, strict=False)
     )
     left = len(drawable) - len(shown)
@@ -43,7 +36,7 @@ def grid_figure(lines: Sequence[SweepLine], about: str = "") -> CurveFigure:
         title="DP-SGD: accuracy against ε",
         subtitle=" · ".join(filter(None, (about, told))),
         x_label="ε of one row",
-        y_label="accuracy on held-out rows, mean ± standard error",
+        y_label=f"accuracy on held-out rows, {BAND}",
         series=series,
         baselines=(Baseline("always the majority", "majority", shown[0].majority),),
         badge=PRIVATE_BADGE,

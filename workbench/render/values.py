@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -35,6 +35,10 @@ class Figure(Protocol):
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """Make the figure from what :meth:`to_plain` returned."""
         ...
+
+
+BAND = "mean ± standard error"
+"""What every band of repeated figures shows: the mean of the repeats, and one standard error of it to either side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,14 @@ class Series:
             raise ParameterError(f"the series {self.name!r} holds a value that is not a finite number")
         if any(b <= a for a, b in zip(self.x, self.x[1:], strict=False)):
             raise ParameterError(f"the positions of the series {self.name!r} do not ascend")
+
+    @classmethod
+    def with_errors(cls, name: str, style: str, points: Iterable[tuple[float, float, float]]) -> Self:
+        """Make the series of points (position, mean, standard error), whose band is :data:`BAND`."""
+        x, mean, error = zip(*points, strict=True)
+        low = tuple(m - e for m, e in zip(mean, error, strict=True))
+        high = tuple(m + e for m, e in zip(mean, error, strict=True))
+        return cls(name, style, x, mean, low, high)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:

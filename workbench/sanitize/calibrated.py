@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -19,10 +19,11 @@ from workbench.params.remedies import PROTECT, Remedy
 from workbench.privacy.accounting.event import floor_double
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import WHOLE, Cells
-from workbench.privacy.local.error_profile import ErrorProfile, error_profile
+from workbench.privacy.local.error_profile import ErrorFacts, error_profile
 from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
+from workbench.sanitize.kept_facts import keep_facts, kept_facts
 from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
 
 USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
@@ -40,19 +41,22 @@ class ProtectedColumn:
         grid: its public cells.
         share: its share of ε.
         mechanism: the mechanism used (the advisor's choice if the plan says auto).
-        randomiser: the calibrated table.
     """
 
     column: Column
     grid: Grid
     share: Decimal
     mechanism: Mechanism
-    randomiser: Randomiser
+
+    @cached_property
+    def randomiser(self) -> Randomiser:
+        """The calibrated table, built in this process when it is first needed: its ε is checked there."""
+        return _randomiser(self.mechanism.name, self.grid.cells, floor_double(self.share))
 
     @property
-    def facts(self) -> ErrorProfile:
+    def facts(self) -> ErrorFacts:
         """The error of the mechanism."""
-        return _facts(self.mechanism.name, _Key(self.grid.cells), floor_double(self.share))
+        return _facts(self.mechanism, self.grid.cells, floor_double(self.share))
 
     @property
     def note(self) -> str:
@@ -107,7 +111,7 @@ def protected_column(plan: Plan, name: str) -> ProtectedColumn:
     return _protected(plan.column(name), plan.shares()[name])
 
 
-def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
+def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple[tuple[Mechanism, ErrorFacts], ...]:
     """Return every mechanism that fits ``cells`` at this share, the best for ``purpose`` first.
 
     Args:
@@ -116,13 +120,13 @@ def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple
         purpose: ``values``: the least expected error of one value; ``statistics``: the least variance of the unbiased
             mean or frequency, of nearly equal ones the least error of one value; mechanisms without one come last.
     """
-    key, epsilon = _Key(cells), floor_double(share)
-    fitting = [(m, _facts(m.name, key, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
+    epsilon = floor_double(share)
+    fitting = [(m, _facts(m, cells, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
 
     variances = [f.statistic_variance for _, f in fitting if f.statistic_variance is not None]
     nearly = NEARLY * min(variances, default=0.0)
 
-    def rank(option: tuple[Mechanism, ErrorProfile]) -> tuple[float, float]:
+    def rank(option: tuple[Mechanism, ErrorFacts]) -> tuple[float, float]:
         error, variance = option[1].expected_absolute_error, option[1].statistic_variance
         if purpose == VALUES:
             return error, 0.0
@@ -134,8 +138,8 @@ def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple
 
 
 def offered(
-    options: tuple[tuple[Mechanism, ErrorProfile], ...], purpose: str, chosen: str = AUTO
-) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
+    options: tuple[tuple[Mechanism, ErrorFacts], ...], purpose: str, chosen: str = AUTO
+) -> tuple[tuple[Mechanism, ErrorFacts], ...]:
     """Return the candidates that a person can choose from: for statistics none without an unbiased estimator.
 
     Args:
@@ -171,12 +175,12 @@ class TableOnDemand:
 
     def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Return the (inputs, outputs) transition probabilities, or those of some inputs."""
-        return _randomiser(self.mechanism, _Key(self.cells), floor_double(self.share)).probabilities(rows)
+        return _randomiser(self.mechanism, self.cells, floor_double(self.share)).probabilities(rows)
 
 
 def becoming(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.float64]:
     """Return the chance, (k,), of each answer of the mechanism ``name`` if the true value lies in ``cell``."""
-    made = _randomiser(name, _Key(cells), floor_double(share))
+    made = _randomiser(name, cells, floor_double(share))
     chances: NDArray[np.float64] = made.channel().rows(np.array([cell]))[0]
     return chances
 
@@ -186,20 +190,36 @@ def _protected(column: Column, share: Decimal) -> ProtectedColumn:
     wanted = (
         candidates(made.cells, share, column.purpose)[0][0] if column.mechanism == AUTO else mechanism(column.mechanism)
     )
+    protected = ProtectedColumn(column, made, share, wanted)
     try:
-        randomiser = _randomiser(wanted.name, _Key(made.cells), floor_double(share))
+        _ = protected.facts  # a share or cells that the mechanism does not fit are refused here
     except ParameterError as error:
         raise error.at(f"column {column.name}") from None
-    return ProtectedColumn(column, made, share, wanted, randomiser)
+    return protected
 
 
 class _Key:
-    """Cells as a cache key: equal if the mechanisms built on them are."""
+    """Cells as a cache key: equal if the mechanisms built on them are.
 
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
+    Attributes:
+        cells: what the mechanism ``name`` is built on: cells that are equally spaced count 0, 1, 2, …
+        unit: the distance of two cells of the column in that of those.
+    """
+
+    def __init__(self, name: str, cells: Cells) -> None:
+        self.cells, self.unit = cells.counted(), 1.0
+        if mechanism(name).solved and not np.array_equal(cells.distances(), self.cells.distances()):
+            self.cells = cells  # of a solver's table the last bit of a distance can change every entry
+        elif self.cells is not cells:
+            assert cells.values is not None
+            self.unit = float(cells.values[-1] - cells.values[0]) / (cells.size - 1)
+        cells = self.cells
         values = b"" if cells.values is None else np.ascontiguousarray(cells.values).tobytes()
         self._key = (cells.size, cells.missing, cells.numeric, values)
+
+    def plain(self) -> str:
+        """Return what tells the key from all others, as text."""
+        return repr(self._key)
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -244,10 +264,21 @@ def _entries(cells: Cells) -> int:
 _KEPT = _Kept(most_entries=2 * MOST_CELLS**2, most=64)
 
 
-def _randomiser(name: str, key: _Key, epsilon: float) -> Randomiser:
-    return _KEPT.get(name, key, epsilon)
+def _randomiser(name: str, cells: Cells, epsilon: float) -> Randomiser:
+    return _KEPT.get(name, _Key(name, cells), epsilon)
+
+
+def _facts(chosen: Mechanism, cells: Cells, epsilon: float) -> ErrorFacts:
+    key = _Key(chosen.name, cells)
+    return _counted_facts(chosen, key, epsilon).scaled(key.unit)
 
 
 @lru_cache(maxsize=4096)
-def _facts(name: str, key: _Key, epsilon: float) -> ErrorProfile:
-    return error_profile(_randomiser(name, key, epsilon), key.cells)
+def _counted_facts(chosen: Mechanism, key: _Key, epsilon: float) -> ErrorFacts:
+    """Return the facts of ``chosen`` on the key's cells: those on disk, or new ones, which are kept there."""
+    told = f"{key.plain()} {epsilon!r}"
+    found = kept_facts(chosen, told, most=epsilon)
+    if found is None:
+        found = error_profile(_KEPT.get(chosen.name, key, epsilon), key.cells).facts
+        keep_facts(chosen, told, found)
+    return found

@@ -1,11 +1,12 @@
 r"""A data dictionary: what is publicly known about the columns of a table, as a CSV that a person can keep.
 
-The header is ``name,role,kind,lower,upper,values``; ``name`` is needed, the others may be absent or in another order.
-An empty cell declares nothing. Dates are written ``1990-12-31``. The values of a list are separated by ``|``; blanks
-around a value do not count; a bar, a blank or a backslash that belongs to a value has a backslash before it: ``\|``,
-``\ ``, ``\\``. Bounds and values need a kind in the same row, because 0 may be a number or a name.
+The header is ``name,role,kind,lower,upper,values,missing``; ``name`` is needed, the others may be absent or in
+another order. An empty cell declares nothing. Dates are written ``1990-12-31``. The values of a list are separated by
+``|``; blanks around a value do not count; a bar, a blank or a backslash that belongs to a value has a backslash
+before it: ``\|``, ``\ ``, ``\\``. Bounds and values need a kind in the same row, because 0 may be a number or a name.
 
-A role or kind that ends in ``?`` is a guess that nobody has confirmed: an export marks it so, and an import leaves it a
+``missing`` says what becomes of a missing value: ``refuse`` or ``own-value``. A role, kind or ``missing`` that ends in
+``?`` is a guess that nobody has confirmed: an export marks it so, and an import leaves it a
 guess. Facts that were read off the rows are left out of an export, and the export says which.
 """
 
@@ -20,13 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.data.schema import GUESS, KINDS, ROLES
+from workbench.data.schema import GUESS, KINDS, OWN_VALUE, ROLES
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import read_text, read_toml, require_table
 from workbench.params.field import RealField, did_you_mean
 from workbench.sanitize.plan import UNFILLED, Column
 
-HEADER = ("name", "role", "kind", "lower", "upper", "values")
+HEADER = ("name", "role", "kind", "lower", "upper", "values", "missing")
 SEPARATOR = "|"
 DOUBT = "?"
 IDENTIFIER = "identifier"
@@ -50,7 +51,8 @@ class Entry:
         lower: public lower bound; of dates the day number.
         upper: public upper bound.
         domain: public list of the values.
-        guessed: which of ``role`` and ``kind`` are marked as guesses.
+        missing: what becomes of a missing value.
+        guessed: which of ``role``, ``kind`` and ``missing`` are marked as guesses.
     """
 
     name: str
@@ -60,12 +62,13 @@ class Entry:
     lower: float | None = None
     upper: float | None = None
     domain: tuple[str, ...] | None = None
+    missing: str | None = None
     guessed: tuple[str, ...] = ()
 
     @property
     def declares(self) -> bool:
         """Whether it says anything."""
-        return any(fact is not None for fact in (self.role, self.kind, self.lower, self.upper, self.domain))
+        return any(fact is not None for fact in (self.role, self.kind, self.missing, *self.facts.values()))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -126,10 +129,12 @@ def write_dictionary(columns: Iterable[Mapping[str, Any]]) -> tuple[str, tuple[s
         stated = {k: v for k, v in table.items() if v not in (UNFILLED, [UNFILLED]) and k != "guessed"}
         # A column that is dropped needs no facts, so that one with open facts is checked as such.
         column = Column.from_plain({**stated, "action": "drop"}, where=f"column {table.get('name', UNFILLED)}")
-        guessed = table.get("guessed", ("action", "kind")) if column.origin == GUESS else ()
+        guessed = table.get("guessed", ("action", "kind", "missing")) if column.origin == GUESS else ()
         role_guessed = "action" in guessed and column.role == IDENTIFIER
         role = _marked(column.role, guessed=role_guessed)
         kind = _marked(column.kind, guessed="kind" in guessed)
+        decided = table.get("missing") != UNFILLED and table.get("action") != "drop" and column.kind is not None
+        missing = _marked(column.missing if decided else None, guessed="missing" in guessed)
         plain = column.to_plain()
         facts = {fact: plain[fact] for fact in ("lower", "upper", "domain") if fact in plain}
         if facts and column.bounds_origin == "data":
@@ -139,7 +144,7 @@ def write_dictionary(columns: Iterable[Mapping[str, Any]]) -> tuple[str, tuple[s
             facts = {}  # bounds without a kind say nothing
         values = SEPARATOR.join(map(_escaped, facts.get("domain", ())))
         bounds = ("" if fact not in facts else _bound(facts[fact]) for fact in ("lower", "upper"))
-        writer.writerow((column.name, role, kind, *bounds, values))
+        writer.writerow((column.name, role, kind, *bounds, values, missing))
     return out.getvalue(), tuple(left_out)
 
 
@@ -199,6 +204,8 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
     said = {title: cells.get(title, "").strip() for title in HEADER[1:]}
     role, role_guessed = _choice(said["role"], ROLES, f"{place}, role")
     kind, kind_guessed = _choice(said["kind"], KINDS, f"{place}, kind")
+    missing, missing_guessed = _choice(said["missing"], ("refuse", OWN_VALUE), f"{place}, missing")
+    marks = {"role": role_guessed, "kind": kind_guessed, "missing": missing_guessed}
     given = [title for title in ("lower", "upper", "values") if said[title]]
     if given and kind is None:
         raise ParameterError(f"{place}, kind: it is empty, and {given[0]} is given", mend="write the kind as well")
@@ -215,7 +222,8 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
         lower=lower,
         upper=upper,
         domain=_values(cells["values"], f"{place}, values") if said["values"] else None,
-        guessed=(*(["role"] if role_guessed else []), *(["kind"] if kind_guessed else [])),
+        missing=missing,
+        guessed=tuple(fact for fact, is_guess in marks.items() if is_guess),
     )
     _check_together(entry, place)
     return entry

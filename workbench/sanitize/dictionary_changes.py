@@ -68,6 +68,8 @@ def changes(entry: Entry, present: Present, *, drop_guessed: bool = False) -> di
             out |= {"mechanism": "auto", "cells": None, "domain": None, "other": None, "date_order": None}
             if entry.kind not in NUMERIC or "date" in (entry.kind, present.kind):
                 out |= {"lower": None, "upper": None}
+    if entry.missing is not None:
+        out["missing"] = entry.missing
     if entry.facts:
         if present.bounds_origin == "data":
             out |= {"lower": None, "upper": None, "domain": None}
@@ -91,5 +93,9 @@ def with_guesses(entry: Entry, former: Sequence[str]) -> tuple[str, ...]:
         settled.add("kind")
     if (entry.role is not None and "role" not in entry.guessed) or entry.kind is not None:
         settled.add("action")
-    marked = [fact for fact, of in (("action", "role"), ("kind", "kind")) if of in entry.guessed]
+    if entry.missing is not None and "missing" not in entry.guessed:
+        settled.add("missing")
+    marked = [
+        fact for fact, of in (("action", "role"), ("kind", "kind"), ("missing", "missing")) if of in entry.guessed
+    ]
     return tuple(dict.fromkeys((*marked, *(fact for fact in former if fact not in settled))))

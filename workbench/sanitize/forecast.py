@@ -39,6 +39,14 @@ class ColumnForecast:
     statistic_candidates: dict[str, float | None]
     note: str
 
+    def mean_error(self, rows: int) -> float:
+        """Return the standard error of a mean (for names: of a share) of ``rows`` rows, its bias included.
+
+        Without an unbiased estimator the bias is the same however many rows there are.
+        """
+        own = self.statistic_sd
+        return float(self.sd / rows**0.5 + self.bias_max if own is None else own / rows**0.5)
+
     def to_plain(self) -> dict[str, Any]:
         """Return the column as JSON holds it."""
         plain = {k: getattr(self, k) for k in self.__dataclass_fields__ if k != "numeric"}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from workbench.data.schema import DECLARED, GUESS, Attribute
 from workbench.params import InputError
 from workbench.params.codec import parse_toml
-from workbench.params.remedies import CONFIRM_GUESSES, Mend, Remedy
+from workbench.params.remedies import CONFIRM_GUESSES, Mend, run
 from workbench.sanitize.plan import UNFILLED, Column, Plan
 
 GUESSABLE = ("action", "kind", "missing", "date_order")
@@ -70,9 +69,13 @@ def raw_guesses(raw: Mapping[str, Any]) -> tuple[Guess, ...]:
     found = [_guess(c) for c in columns if isinstance(c, Mapping) and c.get("origin") == GUESS]
     reading = raw.get("reading")
     if isinstance(reading, Mapping) and reading.get("origin") == GUESS:
-        told = {key: str(value) for key, value in reading.items() if key != "origin"}
+        told = {key: _said(value) for key, value in reading.items() if key != "origin"}
         found.append(Guess(FILE, tuple(told), tuple(told.values())))
     return tuple(found)
+
+
+def _said(value: Any) -> str:
+    return ("|".join(str(each) for each in value) or "none") if isinstance(value, list) else str(value)
 
 
 def _guess(column: Mapping[str, Any]) -> Guess:
@@ -122,8 +125,8 @@ def refusal(
         words: the names of facts, as for :func:`listed`.
     """
     what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
-    command = f"`workbench plan --confirm {shlex.quote(where) if where else 'PLAN'}`"
-    confirm = Remedy(CONFIRM_GUESSES, f"if they are right and public knowledge, run {command}")
+    told = "if they are right and public knowledge, run"
+    confirm = run(told, "plan", "--confirm", where or "PLAN", kind=CONFIRM_GUESSES)
     return InputError(what, where, mend or confirm, code="unconfirmed")
 
 

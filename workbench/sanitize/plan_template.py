@@ -153,7 +153,9 @@ def _column(
             table |= {"lower": UNFILLED, "upper": UNFILLED}
         elif kind == "category":
             table["domain"] = UNFILLED
-        if column.missing:
+        if entry is not None and entry.missing is not None:
+            table["missing"] = entry.missing
+        elif column.missing:
             table["missing"] = UNFILLED
             note = f'{name} has missing values: fill in missing = "own-value" (one more value) or "refuse"'
         if column.year_last:
@@ -216,13 +218,16 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
     if entry.kind != "boolean":
         table |= {fact: UNFILLED for fact in needed if fact not in table}
     asked = []
-    if column.missing:
+    if entry.missing is not None:
+        table["missing"] = entry.missing
+    elif column.missing:
         asked.append('missing = "own-value", because rows have missing values')
     if entry.kind == "date" and column.year_last:
         asked.append('date_order = "day-first" or "month-first", because its dates have the year last')
     if guessed:
-        table |= {"missing": UNFILLED} if column.missing else {}
+        table |= {"missing": UNFILLED} if column.missing and entry.missing is None else {}
         table |= {"date_order": UNFILLED} if entry.kind == "date" and column.year_last else {}
+    if guessed or "missing" in entry.guessed:
         table["origin"] = GUESS
     return table, f"{name} may need {' and '.join(asked)}" if asked else ""
 

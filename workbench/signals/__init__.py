@@ -1,6 +1,7 @@
 """The events of a running job: one frozen union, and exactly one terminal event per job."""
 
 from workbench.signals.events import (
+    AtStake,
     Budget,
     Cancelled,
     Event,
@@ -14,6 +15,7 @@ from workbench.signals.events import (
 )
 
 __all__ = [
+    "AtStake",
     "Budget",
     "Cancelled",
     "Event",

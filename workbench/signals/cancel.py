@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from workbench.params import CancelledError
+
+WHOLE = threading.RLock()
+"""Held while files are given their names, or a checkpoint is written: a program that is ended waits for it."""
 
 
 class CancelToken:
@@ -36,6 +40,33 @@ class CancelToken:
             raise CancelledError
 
 
+class PutOffCancel(CancelToken):
+    """A request to stop that counts only once the work is ready for it."""
+
+    def __init__(self, cancel: CancelToken, ready: Callable[[], bool]) -> None:
+        """Make it of ``cancel``, which is what somebody sets; ``ready`` says whether it counts by now."""
+        super().__init__()
+        self._cancel, self._ready = cancel, ready
+
+    def cancel(self) -> None:
+        """Request a stop."""
+        self._cancel.cancel()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a stop was requested that counts."""
+        return self._cancel.cancelled and self._ready()
+
+    def rest(self, seconds: float) -> None:
+        """Wait, and raise :class:`CancelledError` as soon as a stop counts."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.check()
+            time.sleep(min(left, _LOOK))
+        self.check()
+
+
+_LOOK = 0.05
 _INTERRUPTED_BY: ContextVar[CancelToken | None] = ContextVar("interrupted_by", default=None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 
@@ -53,6 +54,13 @@ class Budget:
     cap: float | None
     step: int = 0
     steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AtStake:
+    """What a stop would lose now: the ε that stays charged although nothing is released; 0 where there is none."""
+
+    epsilon: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +141,7 @@ class Failed:
 
 
 Terminal = Finished | Cancelled | Failed
-Event = Progress | Metric | Spread | Budget | Memory | Notice | Terminal
+Event = Progress | Metric | Spread | Budget | AtStake | Memory | Notice | Terminal
 Emit = Callable[[Event], None]
 
 

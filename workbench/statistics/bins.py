@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ GROUPING = 10
 
 FINE = 256
 """Most bins from which quantiles are read."""
+
+_LAST_BITS = 8
 
 NOBODY = -1
 """Code of a row that counts in no bin or group: a value is missing."""
@@ -80,6 +83,25 @@ class Bins:
     def last(self, index: int) -> int:
         """Return the last cell of a bin."""
         return min((index + 1) * self.width, self.grid.cells.size) - 1
+
+    def least(self, cell: int) -> float:
+        """Return the least value that is rounded to a cell of numbers."""
+        lower, upper = self.column.bounds()
+        border = lower + (cell - 0.5) * self.grid.step
+        if self.column.kind == "real":
+            # What is rounded to a cell is decided by a quotient, whose last bits are not those of the border.
+            border -= _LAST_BITS * math.ulp(max(abs(lower), abs(upper)))
+        return max(border if self.column.kind == "real" else math.ceil(border), lower)
+
+    def most(self, cell: int) -> float:
+        """Return the largest value that is rounded to a cell of numbers."""
+        lower, upper = self.column.bounds()
+        if cell == self.grid.cells.size - 1:
+            return upper
+        if self.column.kind == "real":
+            border = lower + (cell + 0.5) * self.grid.step
+            return min(border + _LAST_BITS * math.ulp(max(abs(lower), abs(upper))), upper)
+        return self.least(cell + 1) - 1
 
     def labels(self) -> list[str]:
         """Return the name of each bin: a value, or the first and last one."""

@@ -6,6 +6,7 @@ An interval covers the statistic of these very rows: the noise is all that it ha
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
+from workbench.privacy.central.quantile_choice import simple
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM
-from workbench.statistics.queries import CENTRED, CHOICE, PAIR, Query
-from workbench.statistics.widths import ratio_interval
+from workbench.statistics.queries import CENTRED, CHOICE, DRAWN, PAIR, Query
+from workbench.statistics.widths import Widths, ratio_interval
 
-SHARE, CUMULATIVE, MISSING = "share", "cumulative share", "missing"
+SHARE, CUMULATIVE, MISSING = "share of all rows", "cumulative share of all rows", "missing"
+"""A share within a group is still a share of all rows."""
+
+_OF_ALL = " of all rows"
 _POINTS = 33
 
 
@@ -27,8 +32,8 @@ class Figure:
     """One figure.
 
     Attributes:
-        statistic: ``count``, ``histogram``, ``share``, ``cumulative share``, ``mean``, ``sum``, ``quantile``,
-            ``mode`` or ``missing`` (rows that have no value, or are in no group).
+        statistic: ``count``, ``histogram``, ``share of all rows``, ``cumulative share of all rows``, ``mean``, ``sum``,
+            ``quantile``, ``mode`` or ``missing`` (rows that have no value, or are in no group).
         column: of which column; empty of a count of groups.
         group: of which rows; empty for all.
         value: the bin, which quantile, or the most frequent value; else empty.
@@ -88,6 +93,8 @@ def _read(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         yield from _pairs(query, answer.reshape(2, -1))
     elif query.form == CHOICE:
         yield from _modes(query, answer)
+    elif query.form == DRAWN:
+        yield from _drawn(query, answer.reshape(query.groups.count, -1))
     else:
         yield from _histograms(query, answer.reshape(query.groups.count, -1))
 
@@ -188,7 +195,7 @@ def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
                 yield _figure(query, HISTOGRAM, group, label, float(value), width, (0, n), sparse=sparse)
             for label, value in zip(labels, counts, strict=True):
                 at = float(value) / max(n, 1), width / max(n, 1)
-                yield _figure(query, SHARE, group, label, *at, (0, 1), sparse=value <= width)
+                yield _figure(query, _share(query, SHARE), group, label, *at, (0, 1), sparse=value <= width)
             if query.bins.column.numeric:
                 yield from _cumulative(query, group, counts)
         if QUANTILES in wanted:
@@ -214,42 +221,81 @@ def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterat
             part = (j + 1) / k
             value, weights = value + part * (n - float(below[-1])), ((1 - part, j + 1), (part, k - j - 1))  # type: ignore[assignment]
         width = query.widths.sum(weights)
-        yield _figure(query, CUMULATIVE, group, labels[j], value / n, width / n, (0, 1), sparse=value <= width)
+        yield _figure(
+            query, _share(query, CUMULATIVE), group, labels[j], value / n, width / n, (0, 1), sparse=value <= width
+        )
 
 
 def _quantiles(
     query: Query, group: str, counts: NDArray[np.float64], at: Sequence[float], *, sparse: bool
 ) -> Iterator[Figure]:
-    """Yield quantiles: the q-quantile is the least value that at least the part q of the rows does not pass.
-
-    For each bin j let G(j) = (1−q)·(rows up to j) − q·(rows above). The quantile lies in the first bin with G ≥ 0. A
-    bin is kept unless noise as large as that of one G, which stays within its width in 95 %, cannot explain its place:
-    the true bin J has G(J) ≥ 0 > G(J−1), so that it is missed above or below with 2.5 % each.
-    """
+    """Yield the quantiles of a histogram."""
     assert query.bins is not None
-    k, bins = len(counts), query.bins
+    bins = query.bins
+    for q in at:
+        low, middle, high = _plausible(query, query.widths, counts, q)
+        cell = (bins.first(middle) + bins.last(middle)) // 2
+        ends = bins.least(bins.first(low)), bins.most(bins.last(high))
+        if query.former:
+            ends = float(bins.numbers[bins.first(low)]), float(bins.numbers[bins.last(high)])
+        yield _quantile(query, group, q, float(bins.numbers[cell]), ends, sparse=sparse)
+
+
+def _drawn(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
+    """Yield drawn quantiles, each moved into its interval where it is outside."""
+    assert query.drawn is not None
+    lattice = query.drawn.lattice
+    for group, numbers in zip(query.groups.labels(), answer, strict=True):
+        drawn, borders, counts = query.drawn.read(numbers.tolist())
+        few = float(counts.sum()) <= query.drawn.widths.sum(((1.0, len(counts)),))
+        cell_of = dict(zip(query.drawn.shares, drawn, strict=True))
+        for q in query.asks[0].quantiles:
+            low, middle, high = _plausible(query, query.drawn.widths, counts, q)
+            first, last = borders[low], [*borders[1:], lattice.cells][high] - 1
+            # Where a single cell seems to hold the quantile, many rows have its value.
+            cell = borders[middle] if borders[middle] in drawn else min(max(cell_of[simple(q)], first), last)
+            value = lattice.value(cell)
+            yield _quantile(query, group, q, value, lattice.ends(first, last), sparse=few)
+
+
+def _share(query: Query, name: str) -> str:
+    return name.removesuffix(_OF_ALL) if query.former else name
+
+
+def _quantile(query: Query, group: str, q: float, value: float, ends: tuple[float, float], *, sparse: bool) -> Figure:
+    assert query.bins is not None
+    column = query.bins.column
+    told: tuple[float | str, ...] = (value, *ends)
+    if column.kind == "date":
+        told = tuple(datetime.date.fromordinal(int(day)).isoformat() for day in (value, *ends))
+    estimate, low, high = told
+    return Figure("quantile", column.name, group, f"{q:g}", estimate, low, high, sparse, query.label)
+
+
+def _plausible(query: Query, widths: Widths, counts: NDArray[np.float64], q: float) -> tuple[int, int, int]:
+    """Return the first bin that may hold a quantile, one in the middle of where it seems to be, and the last.
+
+    The q-quantile is the least value that at least the part q of the rows does not pass. For each bin j let G(j) =
+    (1−q)·(rows up to j) − q·(rows above). The quantile lies in the first bin with G ≥ 0. A bin is kept unless noise as
+    large as that of one G, which stays within its width in 95 %, cannot explain its place: the true bin J has
+    G(J) ≥ 0 > G(J−1), so that it is missed above or below with 2.5 % each.
+    """
+    k = len(counts)
     below, total = np.cumsum(counts), float(counts.sum())
     up = range(1, k + 1)
-    for q in at:
-        if _known_total(query):
-            gain = below + np.array(up) / k * (query.rows - total) - q * query.rows
-            widths = [query.widths.sum(((1 - j / k, j), (j / k, k - j))) for j in up]
-        else:
-            gain = below - q * total
-            widths = [query.widths.sum(((1 - q, j), (q, k - j))) for j in up]
-        reach = np.array(widths)
-        gain += 1e-9 * max(query.rows, 1)  # a product such as 0.7·10 is not to miss a whole number by its last bit
-        # In the last bin G cannot be below 0, whatever the noise.
-        gain[-1], reach[-1] = max(float(gain[-1]), 0.0), 0.0
-        low = int(np.argmax(gain + reach >= 0))
-        high = _after_last(gain - reach < 0)
-        middle = (int(np.argmax(gain >= 0)) + _after_last(gain < 0)) // 2
-        middle = min(max(middle, low), high)
-        ends = bins.first(low), bins.last(high)
-        cell = (bins.first(middle) + bins.last(middle)) // 2
-        told = [bins.grid.labels[c] for c in (cell, *ends)]
-        mid, least, most = told if bins.column.kind == "date" else [float(t) for t in told]
-        yield Figure("quantile", bins.column.name, group, f"{q:g}", mid, least, most, sparse, query.label)
+    if _known_total(query):
+        gain = below + np.array(up) / k * (query.rows - total) - q * query.rows
+        reach = np.array([widths.sum(((1 - j / k, j), (j / k, k - j))) for j in up])
+    else:
+        gain = below - q * total
+        reach = np.array([widths.sum(((1 - q, j), (q, k - j))) for j in up])
+    gain += 1e-9 * max(query.rows, 1)  # a product such as 0.7·10 is not to miss a whole number by its last bit
+    # In the last bin G cannot be below 0, whatever the noise.
+    gain[-1], reach[-1] = max(float(gain[-1]), 0.0), 0.0
+    low = int(np.argmax(gain + reach >= 0))
+    high = _after_last(gain - reach < 0)
+    middle = (int(np.argmax(gain >= 0)) + _after_last(gain < 0)) // 2
+    return low, min(max(middle, low), high), high
 
 
 def _after_last(negative: NDArray[np.bool_]) -> int:

@@ -10,6 +10,28 @@ from typing import Any
 from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, SUM, Ask
 from workbench.statistics.queries import CENTRED, PAIR, Query
 
+GROUP_PARTS = (0.01, 0.1)
+"""Parts of the rows that a group may have, for which half-widths are stated besides that for groups of equal size."""
+
+_EVEN = "values spread evenly between the bounds"
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """What to expect of a figure of a group of a stated size.
+
+    Attributes:
+        part: of all rows.
+        rows: how many these are.
+        half_width: as of :class:`FigureForecast`.
+        equal: whether it is the size that groups have if they are of equal size.
+    """
+
+    part: float
+    rows: float
+    half_width: float
+    equal: bool
+
 
 @dataclass(frozen=True)
 class FigureForecast:
@@ -26,6 +48,8 @@ class FigureForecast:
         assumes: what it rests on besides the number of rows; empty if on nothing.
         source: the query that it is read from.
         epsilon: the query's share of ε, or of ρ where there is a δ.
+        by_group_size: the same for groups of stated sizes, smallest first, the equal one among them; empty where there
+            are no groups or their size does not matter.
     """
 
     statistic: str
@@ -37,10 +61,12 @@ class FigureForecast:
     assumes: str
     source: str
     epsilon: Decimal
+    by_group_size: tuple[GroupSize, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
-        return asdict(self) | {"by": list(self.by), "epsilon": float(self.epsilon)}
+        sizes = [asdict(size) for size in self.by_group_size]
+        return asdict(self) | {"by": list(self.by), "epsilon": float(self.epsilon), "by_group_size": sizes}
 
 
 def forecast(queries: Sequence[Query]) -> list[FigureForecast]:
@@ -50,19 +76,26 @@ def forecast(queries: Sequence[Query]) -> list[FigureForecast]:
 
 def _of(query: Query) -> Iterator[FigureForecast]:
     for ask in query.asks:
-        width, unit, assumes = _width(query, ask)
+        equal = 1 / query.groups.count
+        width, unit, assumes = _width(query, ask, equal)
+        sizes: tuple[GroupSize, ...] = ()
+        if query.groups.by and ask.statistic in (MEAN, QUANTILES):
+            parts = sorted({*GROUP_PARTS, equal})
+            sizes = tuple(GroupSize(p, p * query.rows, _width(query, ask, p)[0], p == equal) for p in parts)
         many = query.length if query.form not in (CENTRED, PAIR) else query.groups.count
         if ask.statistic in (MEAN, QUANTILES):
             many = query.groups.count * (len(ask.quantiles) if ask.statistic == QUANTILES else 1)
         column = ask.column or ""
-        yield FigureForecast(ask.statistic, column, ask.by or (), many, width, unit, assumes, query.label, query.share)
+        yield FigureForecast(
+            ask.statistic, column, ask.by or (), many, width, unit, assumes, query.label, query.share, sizes
+        )
 
 
-def _width(query: Query, ask: Ask) -> tuple[float, str, str]:
-    """Return (half-width, its unit, what it assumes)."""
+def _width(query: Query, ask: Ask, part: float) -> tuple[float, str, str]:
+    """Return (half-width, its unit, what it assumes) of a group with ``part`` of all rows."""
     if ask.statistic == MODE:
         return float(query.lead), "rows", ""
-    rows = max(query.rows / query.groups.count, 1.0)
+    rows = max(query.rows * part, 1.0)
     equal = "" if query.complete and not query.groups.by else "every row has a value"
     if query.groups.by:
         equal = "groups of equal size"
@@ -74,9 +107,11 @@ def _width(query: Query, ask: Ask) -> tuple[float, str, str]:
     lower, upper = query.bins.column.bounds()
     unit = f"units of {query.bins.column.name}" if query.bins.column.kind != "date" else "days"
     if ask.statistic == QUANTILES:
+        if query.drawn is not None:
+            return query.drawn.expected(rows) * (upper - lower), unit, _even(query)
         k = query.bins.count
-        width = query.widths.sum(((0.5, k),)) / rows + 0.5 / k
-        return min(width, 1.0) * (upper - lower), unit, "values spread evenly between the bounds"
+        width = query.widths.sum(((0.5, k),)) / rows + (0.5 if query.bins.exact else 1.0) / k
+        return min(width, 1.0) * (upper - lower), unit, _even(query)
     half = upper / 2 - lower / 2
     if query.form == CENTRED:
         width = half * query.widths.smooth(((1.0, 1),))
@@ -90,3 +125,7 @@ def _width(query: Query, ask: Ask) -> tuple[float, str, str]:
         values = tuple((abs(float(v) - centre), 1) for v in query.bins.numbers)
         width = query.widths.sum(values) / rows
     return min(width, half), unit, equal or ""
+
+
+def _even(query: Query) -> str:
+    return f"groups of equal size, {_EVEN}" if query.groups.by else _EVEN

@@ -10,6 +10,8 @@ bin of one group:
   every row has a value: their number is public, and the mean is c + h·Σi/(n·K).
 * ``choice``: of each group the place of the value that most rows have, or nearly so, by report-noisy-max over the
   counts; no count is released. One row is in one group, so that all groups together cost what one does.
+* ``quantiles``: of each group a drawn cell of a lattice for each quantile, and rows in bins around them
+  (:mod:`workbench.statistics.drawn_quantiles`).
 * ``pair``: (Σa, Σb) of each group with a + b = K, a = K/2 + round(K/2·(x−c)/h): one row adds K. Two numbers for the
   price of one: (Σa + Σb)/K is how many rows there are, and Σa/(Σa + Σb) where their mean lies between the bounds.
 """
@@ -19,7 +21,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -37,10 +39,25 @@ from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM, Ask, Request, protected
 from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, require_countable
+from workbench.statistics.drawn_quantiles import DrawnQuantiles, drawn_error
 from workbench.statistics.widths import Widths, laplace_width
 
-CENTRED, PAIR, CHOICE = "centred", "pair", "choice"
+CENTRED, PAIR, CHOICE, DRAWN = "centred", "pair", "choice", "quantiles"
 _NO_DELTA = Decimal(0)
+
+RULES, FORMER_RULES = 2, 1
+"""How quantiles are answered and shares are named; a certificate that states no rules is of the former ones, by which
+all quantiles were those of rounded values, read from histograms."""
+
+_TOGETHER = "together"
+_CROWDED = 4
+"""Values are taken to fill one part in so many of their bounds, where the rounding of bins is weighed."""
+
+_CLEARLY = 0.75
+"""Part of the forecast error of a histogram below which quantiles are drawn: where values are tied, draws lose more."""
+
+_MOST_DRAWN = 1000
+"""Cells that are drawn by one query at most; more quantiles of groups are read from histograms."""
 
 MOST_FIGURES = 50_000
 """Numbers of all queries together."""
@@ -52,13 +69,15 @@ class Query:
 
     Attributes:
         label: its name in events and certificates.
-        form: ``histogram``, ``count``, ``centred``, ``pair`` or ``choice``.
+        form: ``histogram``, ``count``, ``centred``, ``pair``, ``choice`` or ``quantiles``.
         bins: of its column; ``None`` of a count of groups alone.
         groups: the groups.
         asks: the statistics that are read from it.
         paid: its share of the budget.
         size: K of a moment query, else 1: its sensitivity, L1 and L2.
         rows: n, which is public.
+        drawn: how quantiles are drawn, of a ``quantiles`` query.
+        former: whether its figures are made by :data:`FORMER_RULES`.
     """
 
     label: str
@@ -69,6 +88,8 @@ class Query:
     paid: Share
     size: int
     rows: int
+    drawn: DrawnQuantiles | None = None
+    former: bool = False
 
     @property
     def event(self) -> QueryEvent:
@@ -88,7 +109,8 @@ class Query:
     @property
     def length(self) -> int:
         """How many whole numbers it releases."""
-        return self.groups.count if self.form == CHOICE else _length(self.form, self.bins, self.groups)
+        each = {CHOICE: 1, DRAWN: 0 if self.drawn is None else self.drawn.length}.get(self.form)
+        return _length(self.form, self.bins, self.groups) if each is None else each * self.groups.count
 
     @property
     def lead(self) -> int:
@@ -104,6 +126,8 @@ class Query:
     def answer(self, rows: Table) -> list[int]:
         """Return the exact whole numbers; of a ``choice`` the counts, (groups, values).
 
+        Of ``quantiles`` they are how many values each group has, and the sorted cells of each.
+
         Raises:
             InputError: a value does not fit what is declared; its row is named.
         """
@@ -113,6 +137,8 @@ class Query:
         assert self.bins is not None
         x = numbers(rows, self.bins.column)
         here = (groups != NOBODY) & ~np.isnan(x)
+        if self.drawn is not None:
+            return self.drawn.exact(x[here], groups[here], self.groups.count)
         lower, upper = self.bins.column.bounds()
         if self.form == CENTRED:
             return [int(on_grid(x[here], lower, upper, self.size).sum())]
@@ -133,7 +159,9 @@ class Query:
         return [int(v) for v in np.bincount(cells[here], minlength=_length(self.form, self.bins, self.groups))]
 
     def noisy(self, noise: CentralNoise, exact: Sequence[int]) -> list[int]:
-        """Return what may be released of the exact whole numbers: with noise, or the place that is chosen."""
+        """Return what may be released of the exact whole numbers: with noise, or what is drawn."""
+        if self.drawn is not None:
+            return self.drawn.noisy(noise, exact, self.groups.count)
         if self.form != CHOICE:
             return self.paid.noisy(noise, exact, self.size)
         assert self.bins is not None
@@ -167,7 +195,13 @@ class _Open:
 
 
 def queries_of(
-    request: Request, plan: Plan, epsilon: float | Decimal, rows: int, delta: Decimal = _NO_DELTA
+    request: Request,
+    plan: Plan,
+    epsilon: float | Decimal,
+    rows: int,
+    delta: Decimal = _NO_DELTA,
+    *,
+    rules: int = RULES,
 ) -> tuple[Query, ...]:
     """Return the queries of a checked request; reads no row.
 
@@ -177,26 +211,28 @@ def queries_of(
         epsilon: of one row, for all queries together.
         rows: the public number of rows.
         delta: δ of one row; where it is above 0, noise is discrete Gaussian.
+        rules: :data:`FORMER_RULES` for a release of an earlier version, which is verified.
 
     Raises:
         ParameterError: there are too many figures, or ε is too small for so many queries.
     """
     found: list[_Open] = []
-    # What a row says at a weight of 1: how many times the noise the rows are.
     budget = Budget(exact(epsilon), delta)
-    strength = rows * budget.share(1 / math.fsum(a.weight for a in request.figures)).strength
+    unit = budget.share(1 / math.fsum(a.weight for a in request.figures))
     for by in dict.fromkeys(a.by for a in request.figures):
         groups = Groups.of([protected(plan, name) for name in by or ()])
         for column in dict.fromkeys(a.column for a in request.figures if a.by == by):
             asks = [a for a in request.figures if (a.by, a.column) == (by, column)]
-            found += _of_column(asks, None if column is None else plan.column(column), groups, strength)
+            source = _source_of_quantiles if rules == RULES else _former_source
+            found += _of_column(asks, None if column is None else plan.column(column), groups, rows, unit, source)
     cells = 0
     for query in found:
         cells += _length(query.form, query.bins, query.groups)  # of a choice one draw for each
         require_countable(cells, MOST_FIGURES, query.name)
     found = _distinct(found)
     split = _split(budget, found)
-    return tuple(_query(q, split[q.name], rows) for q in found)
+    queries = (_query(q, split[q.name], rows) for q in found)
+    return tuple(dataclasses.replace(q, former=rules == FORMER_RULES) for q in queries)
 
 
 def _split(budget: Budget, found: Sequence[_Open]) -> dict[str, Share]:
@@ -221,10 +257,16 @@ def _distinct(found: Sequence[_Open]) -> list[_Open]:
 
 def _query(query: _Open, share: Share, rows: int) -> Query:
     size = max(2, grid_size(rows, share.strength)) if query.form in (CENTRED, PAIR) else 1
-    return Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows)
+    drawn = None
+    if query.form == DRAWN:
+        assert query.bins is not None
+        drawn = DrawnQuantiles.of(query.bins.column, query.asks[0].quantiles, share, rows / query.groups.count)
+    return Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows, drawn)
 
 
-def _of_column(asks: Sequence[Ask], column: Column | None, groups: Groups, strength: float) -> list[_Open]:
+def _of_column(
+    asks: Sequence[Ask], column: Column | None, groups: Groups, rows: int, unit: Share, source_of: Callable[..., str]
+) -> list[_Open]:
     """Return the queries for all that is asked of one column by the same groups."""
     by = f" by {' and '.join(b.column.name for b in groups.by)}" if groups.by else ""
     if column is None:
@@ -243,12 +285,15 @@ def _of_column(asks: Sequence[Ask], column: Column | None, groups: Groups, stren
         out.append(_Open(f"count of {column.name}{by}", COUNT, usual, groups, (named[COUNT],)))
     counted = [named[HISTOGRAM]] if HISTOGRAM in named else []
     bins = Bins.of(column, counted[0].bins) if counted else usual
-    fine = Bins.of(column, FINE) if QUANTILES in named else bins
-    if QUANTILES in named and (not counted or _serves_quantiles(bins, fine, counted[0], named[QUANTILES], strength)):
-        counted.append(named[QUANTILES])
-        bins = bins if HISTOGRAM in named else fine
-    elif QUANTILES in named:
-        out.append(_Open(f"quantiles of {column.name}{by}", HISTOGRAM, fine, groups, (named[QUANTILES],)))
+    if QUANTILES in named:
+        fine = Bins.of(column, FINE)
+        source = source_of(bins if counted else None, fine, named, rows, groups.count, unit)
+        if source == _TOGETHER:
+            counted.append(named[QUANTILES])
+        elif source == HISTOGRAM and not counted:
+            counted, bins = [named[QUANTILES]], fine
+        else:
+            out.append(_Open(f"quantiles of {column.name}{by}", source, fine, groups, (named[QUANTILES],)))
     if (
         counted
         and [a.statistic for a in moments] == [MEAN]
@@ -263,17 +308,52 @@ def _of_column(asks: Sequence[Ask], column: Column | None, groups: Groups, stren
     return out
 
 
-def _serves_quantiles(bins: Bins, fine: Bins, histogram: Ask, quantiles: Ask, strength: float) -> bool:
-    """Return whether the histogram that is asked for anyway is the better source of the quantiles.
+def _source_of_quantiles(
+    bins: Bins | None, fine: Bins, named: Mapping[str, Ask], rows: int, groups: int, unit: Share
+) -> str:
+    """Return where quantiles come from: a histogram asked for anyway, fine bins of their own, or draws. No row is read.
 
-    Compared is the forecast error of the share of rows below a value: the noise at the middle, and half of a bin. The
-    histogram has both weights; bins of their own would have but one.
+    Compared is the forecast error of the share of rows below the figure: the noise at the middle and half of a bin, and
+    the error of a draw. Values are taken to be spread evenly over one part in :data:`_CROWDED` of the bounds. A
+    histogram that is asked for anyway has both weights.
+
+    Args:
+        bins: of the histogram that is asked for; ``None`` where none is.
+        fine: bins of their own.
+        named: what is asked of the column.
+        rows: n.
+        groups: how many groups there are, taken to be of equal size.
+        unit: the share of a weight of 1.
     """
+    wanted = named[QUANTILES]
+
+    def paid(weight: float) -> Share:
+        return Share(unit.amount * Decimal(weight), unit.gaussian)
 
     def error(source: Bins, weight: float) -> float:
-        return laplace_width(((0.5, source.count),)) / max(weight * strength, 1e-300) + 0.5 / source.count
+        noise = laplace_width(((0.5, source.count),)) / max(paid(weight).strength * rows / groups, 1e-300)
+        return noise + (0.0 if source.exact else _CROWDED * 0.5 / source.count)
 
-    return error(bins, histogram.weight + quantiles.weight) <= error(fine, quantiles.weight)
+    found = {HISTOGRAM: error(fine, wanted.weight)}
+    if len(wanted.quantiles) * groups <= _MOST_DRAWN:
+        found[DRAWN] = drawn_error(paid(wanted.weight), len(wanted.quantiles), max(rows, 1) / groups) / _CLEARLY
+    if bins is not None:
+        found[_TOGETHER] = error(bins, named[HISTOGRAM].weight + wanted.weight)
+    return min(found, key=lambda source: (found[source], source != _TOGETHER))
+
+
+def _former_source(bins: Bins | None, fine: Bins, named: Mapping[str, Ask], rows: int, groups: int, unit: Share) -> str:
+    """Return where quantiles came from by :data:`FORMER_RULES`: always from a histogram, whatever its groups."""
+
+    def error(source: Bins, weight: float) -> float:
+        return laplace_width(((0.5, source.count),)) / max(weight * rows * unit.strength, 1e-300) + 0.5 / source.count
+
+    wanted = named[QUANTILES].weight
+    return (
+        _TOGETHER
+        if bins is not None and error(bins, named[HISTOGRAM].weight + wanted) <= error(fine, wanted)
+        else HISTOGRAM
+    )
 
 
 def _serves_mean(bins: Bins, counted: Sequence[Ask], mean: Ask, pair: bool) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.missing import missing_numbers, refuse_first, refuse_missing
+from workbench.data.columns.missing import marked, missing_cells, refuse_first, refuse_missing
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params.remedies import REPLACE_VALUES, declare
@@ -34,13 +34,13 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     Raises:
         InputError: a cell is not a date, or has its year last and no order is declared.
     """
-    cells = table.column(attribute.name)
+    cells = marked(table, attribute.name)
     missing = cells.is_null()
     if cells.str.contains(_ISO).all():  # of those that are not null
         days = _days(cells)
         refuse_missing(table, attribute, missing)
     else:
-        missing = missing_numbers(cells)
+        missing = missing_cells(table, cells)
         refuse_missing(table, attribute, missing)
         last = year_last(cells)
         last_form = _MONTH_FIRST if attribute.date_order == "month-first" else _DAY_FIRST

@@ -10,15 +10,41 @@ from workbench.params import InputError
 from workbench.params.remedies import REPLACE_VALUES, Mend, declare
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
-"""Words that mean a missing value in a column of numbers or dates, whatever their case; names may be spelt so."""
+"""Words that mean a missing value, whatever their case, where nobody stated the marks of the file (``--missing``)."""
 
 
-def missing_numbers(cells: pl.Series) -> pl.Series:
-    """Return which cells of a column of numbers or dates are empty, blank or one of the missing words, shape (n,)."""
+def marked(table: Table, name: str) -> pl.Series:
+    """Return the cells of a column, shape (n,); those that hold a stated mark of a missing value are null."""
+    cells = table.column(name)
+    if table.missing_marks is None:
+        return cells
+    return cells.set(cells.str.strip_chars().is_in(list(table.missing_marks)).fill_null(value=False), None)
+
+
+def missing_cells(table: Table, cells: pl.Series) -> pl.Series:
+    """Return which of some cells of a table are missing, shape (n,): one rule for all kinds of columns.
+
+    An empty or blank cell is, and one with a stated mark; where no marks were stated, one of :data:`MISSING_WORDS`. A
+    word that a declared list of values holds is a value: who asks leaves such cells out.
+    """
+    words = () if table.missing_marks is not None else MISSING_WORDS
     # Most columns have none of them, and only short cells can be one.
     short = cells.str.len_bytes().fill_null(0) <= 8
-    words = cells.set(~short, "x").str.strip_chars().str.to_lowercase()
-    return cells.is_null() | words.is_in(["", *MISSING_WORDS]).fill_null(value=True)
+    shown = cells.set(~short, "x").str.strip_chars().str.to_lowercase()
+    missing = cells.is_null() | shown.is_in(["", *words]).fill_null(value=True)
+    if table.missing_marks:
+        missing |= cells.str.strip_chars().is_in(list(table.missing_marks)).fill_null(value=True)
+    return missing
+
+
+def marks_in(table: Table) -> tuple[str, ...]:
+    """Return which of :data:`MISSING_WORDS` occur in a table, as they are written there. Private."""
+    found: set[str] = set()
+    for name in table.names:
+        cells = table.column(name)
+        short = cells.filter(cells.str.len_bytes().fill_null(9) <= 8).unique().str.strip_chars()
+        found.update(short.filter(short.str.to_lowercase().is_in(list(MISSING_WORDS))).to_list())
+    return tuple(sorted(found))
 
 
 def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> None:

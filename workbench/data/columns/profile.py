@@ -6,6 +6,7 @@ attribute made from it is marked ``bounds_origin = "data"``: ε does not cover i
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import itertools
 import math
@@ -20,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.dates import year_last
-from workbench.data.columns.missing import MISSING_WORDS
+from workbench.data.columns.missing import marked, missing_cells
 from workbench.data.columns.numerals import doubles
 from workbench.data.columns.values import numbers
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
@@ -133,39 +134,41 @@ class ColumnProfile:
 def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> tuple[ColumnProfile, ...]:
     """Return the profile of each column. Private: it is computed from the rows, without noise."""
     cancel = cancel or CancelToken()
-    out = []
-    for position, name in enumerate(table.names):
+    out, columns = [], table.frame.get_columns()
+    for position, cells in enumerate(columns):
         cancel.check()
-        emit(Progress(position, len(table.names), "columns"))
-        out.append(profile_column(table, name))
-    emit(Progress(len(table.names), len(table.names), "columns"))
+        emit(Progress(position, len(columns), "columns"))
+        # Of a table of one column each step takes as long as that column, however many others there are.
+        out.append(profile_column(dataclasses.replace(table, frame=cells.to_frame()), cells.name))
+    emit(Progress(len(columns), len(columns), "columns"))
     return tuple(out)
 
 
 def profile_column(table: Table, name: str) -> ColumnProfile:
     """Return the profile of one column. Private: it is computed from the rows, without noise."""
-    cells = table.column(name)
+    cells = marked(table, name)
     counts = cells.drop_nulls().value_counts(name="rows of a value")
     values, rows = counts.get_column(name), counts.get_column("rows of a value")
-    empty = values.str.strip_chars().str.to_lowercase().is_in(["", *MISSING_WORDS])
-    kind, reading, trouble = _kind(table, name, values.filter(~empty))
+    empty = missing_cells(table, values)
+    words, said = int(rows.filter(empty).sum()), values.filter(empty)
+    missing = cells.null_count() + words
+    values, rows = values.filter(~empty), rows.filter(~empty)
+    kind, reading, trouble = _kind(table, name, values)
+    if words:
+        listed = ", ".join(map(repr, sorted(said)[:4]))
+        told = f"1 cell says {listed} and counts" if words == 1 else f"{words} cells say {listed} and count"
+        value = "" if reading is not None else "; if that is a value, list it with the others"
+        trouble.append(Suspicion("missing", f"{told} as missing{value}"))
     if reading is None:
         return ColumnProfile(
             name=name,
             kind=kind,
-            missing=cells.null_count(),
+            missing=missing,
             distinct=len(values),
             values=tuple(sorted(values)) if len(values) <= MOST_CELLS else (),
-            suspicions=_once([*trouble, *_suspicions(name, kind, values, cells.null_count(), table.rows)]),
+            suspicions=_once([*trouble, *_suspicions(name, kind, values, missing, table.rows)]),
             histogram=_commonest(values, rows),
         )
-    words = int(rows.filter(empty).sum())
-    missing = cells.null_count() + words
-    if words:
-        listed = ", ".join(map(repr, sorted(values.filter(empty))[:4]))
-        told = f"1 cell says {listed} and counts" if words == 1 else f"{words} cells say {listed} and count"
-        trouble.append(Suspicion("missing", f"{told} as missing"))
-    values = values.filter(~empty)
     return ColumnProfile(
         name=name,
         kind=kind,

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.dates import day_numbers
-from workbench.data.columns.missing import missing_numbers, refuse_first, refuse_missing, shown
+from workbench.data.columns.missing import marked, missing_cells, refuse_first, refuse_missing, shown
 from workbench.data.columns.numerals import doubles, refuse_unread
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
@@ -44,11 +44,11 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         )
     if attribute.kind == "date":
         return day_numbers(table, attribute)
-    cells = table.column(attribute.name)
+    cells = marked(table, attribute.name)
     values = doubles(cells, table.decimal)
     finite = values.is_finite().fill_null(value=False)
     if not finite.all():
-        missing = missing_numbers(cells)
+        missing = missing_cells(table, cells)
         refuse_missing(table, attribute, missing)
         bad = ~finite & ~missing
         refuse_unread(table, attribute, bad & values.is_null())
@@ -76,17 +76,19 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
     """
     domain = attribute.values()
     cells = table.column(attribute.name)
-    refuse_missing(table, attribute, cells.is_null())
     if attribute.kind == "boolean" and attribute.domain is None:
-        cells = cells.str.strip_chars().str.to_lowercase()
-        index = cells.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
+        words = cells.str.strip_chars().str.to_lowercase()
+        index = words.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
         mend: tuple[str | Remedy, ...] = ("write true or false", list_values())
     else:
         index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
         mend = ("correct it", add_value(), declare("other", "…"))
-        if attribute.other is not None:
-            index = index.set(index.is_null() & cells.is_not_null(), domain.index(attribute.other))
-    outside = (index.is_null() & cells.is_not_null()).arg_true()
+    unknown = index.is_null()
+    missing = unknown & missing_cells(table, cells) if unknown.any() else unknown
+    refuse_missing(table, attribute, missing)
+    if attribute.other is not None:
+        index = index.set(unknown & ~missing, domain.index(attribute.other))
+    outside = (index.is_null() & ~missing).arg_true()
     if len(outside) and not table.replaces_invalid:
         row = int(outside[0])
         value = table.column(attribute.name)[row]

@@ -18,6 +18,7 @@ from workbench.data.columns.numerals import doubles
 from workbench.data.csv.dialect import DOUBLED, Dialect
 from workbench.data.csv.dialect_guess import DELIMITERS, is_clean
 from workbench.data.csv.encoding import EncodingGuess
+from workbench.data.csv.header_guess import different_names
 from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE
 from workbench.data.csv.strict_reader import MalformedError, escapes, records
 from workbench.data.table import Candidate, Doubt
@@ -61,7 +62,7 @@ def doubts_about(
     """
     if "encoding" not in certain:
         yield _doubt("encoding", f"the encoding was guessed as {dialect.encoding}", _encodings(dialect, sample.guess))
-    named = names is not None and len(names) > 0 and set(names) <= set(first)
+    named = names is not None and len(names) > 0 and set(names) <= set(different_names(first))
     if "delimiter" not in certain and dialect.delimiter and not named:
         mark = _WORDS.get(dialect.delimiter, dialect.delimiter)
         if not all(is_clean(cell, dialect.delimiter) for cell in first):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.data.csv.dialect import BARE, Dialect
-from workbench.data.csv.header_guess import DATE, NUMBER, has_header
+from workbench.data.csv.header_guess import DATE, NUMBER, different_names, has_header
 from workbench.data.csv.inference import SHOWS
 from workbench.data.csv.strict_reader import MalformedError, Record, escapes, records
 
@@ -146,7 +146,7 @@ def _holds_names(reading: _Reading, names: Sequence[str] | None) -> bool:
     if not names:
         return False
     first = reading.found[0].cells
-    return set(names) <= set(first) and (bool(reading.dialect.delimiter) or len(first) == len(names))
+    return set(names) <= set(different_names(first)) and (bool(reading.dialect.delimiter) or len(first) == len(names))
 
 
 def _plausibility(reading: _Reading) -> float:

@@ -26,18 +26,6 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_OTHER_FORMATS = (
-    (b"PAR1", "a Parquet file", "give it a name that ends in .parquet"),
-    (b"ARROW1", "a Feather file", "give it a name that ends in .feather"),
-    (b"\x1f\x8b", "compressed with gzip", "unpack it first"),
-    (b"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save the sheet as CSV"),
-    (b"SQLite format 3\x00", "an SQLite database", "export the table as CSV"),
-    (b"%PDF", "a PDF document", "give a table as CSV or Parquet"),
-    (b"\x89PNG", "a picture", "give a table as CSV or Parquet"),
-    (b"\xff\xd8\xff", "a picture", "give a table as CSV or Parquet"),
-    (b"\x7fELF", "a program", "give a table as CSV or Parquet"),
-)
 # A NUL is legitimate only as a whole cell: some databases write their NULL so.
 _NUL_CELL = re.compile(rb"(?:(?<=[,;\t|\"'\r\n])|\A)\x00+(?=[,;\t|\"'\r\n]|\Z)")
 _LINES_LOOKED_AT = 400
@@ -52,14 +40,6 @@ def chunks(view: Bytes, cancel: CancelToken) -> Iterator[Bytes]:
     for start in range(0, len(view), CHUNK):
         cancel.check()
         yield np.asarray(view[start : start + CHUNK])
-
-
-def refuse_other_formats(view: Bytes, source: str) -> None:
-    """Raise :class:`InputError` where the first bytes are those of a well-known format that is not text."""
-    head = view[:16].tobytes()
-    for mark, what, mend in _OTHER_FORMATS:
-        if head.startswith(mark):
-            raise InputError(f"the file is {what}, not a text table", source, mend, code="wrong-file-type")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from workbench.data.csv.ambiguities import Sample, doubts_about
 from workbench.data.csv.dialect import BARE, DOUBLED, Dialect
 from workbench.data.csv.dialect_guess import sniff, ways
-from workbench.data.csv.encoding import Bytes, EncodingGuess, decode, guess_encoding, is_utf8, refuse_other_formats
+from workbench.data.csv.encoding import Bytes, EncodingGuess, decode, guess_encoding, is_utf8
+from workbench.data.csv.header_guess import different_names
 from workbench.data.csv.normal_form import normal_form
 from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, ReadOptions
 from workbench.data.csv.precheck import regular_shape
@@ -68,7 +69,7 @@ class DelimitedFile:
         self._replace_invalid = replace_invalid
         self._notices: list[str] = []
         self._found: list[Record] = []
-        refuse_other_formats(view, source)
+        self._renamed: tuple[str, ...] = ()
         stated = options.encoding
         self._guess = EncodingGuess(stated) if stated is not None else guess_encoding(view, source, cancel)
         encoding = self._guess.name
@@ -121,7 +122,7 @@ class DelimitedFile:
         assert table.dialect is not None
         certain = [*self._fixed(), "encoding"] if self._guess.certain else self._fixed()
         doubts = doubts_about(table.dialect, certain, first.cells, names, self._sample)
-        return dataclasses.replace(table, doubts=tuple(doubts))
+        return dataclasses.replace(table, doubts=tuple(doubts), renamed=self._renamed)
 
     def _names_of(self, first: Record, dialect: Dialect, planned: Sequence[str] | None) -> list[str]:
         """Return the names of the columns: the stated ones, those of the header, or ``column1`` and so on."""
@@ -199,14 +200,15 @@ class DelimitedFile:
                     name += "_"
                 taken.add(name)
                 self._notices.append(f"the header names no column {position}; it is called {name}")
-            if name in out:
-                raise InputError(
-                    f"the header names the column {name!r} twice",
-                    self._source,
-                    ("rename one of them", state_option("header", "no", condition="the first row is data")),
-                ).on_line(first.line)
             out.append(name)
-        return out
+        named = different_names(out)
+        self._renamed = tuple(new for new, old in zip(named, out, strict=True) if new != old)
+        if self._renamed:
+            self._notices.append(
+                f"the header has the same name more than once; the repeated columns are called "
+                f"{', '.join(self._renamed)}; say --header no if the first row is data"
+            )
+        return named
 
     def _read_fast(self, dialect: Dialect, columns: list[str]) -> Table | None:
         """Read a file that is provably regular with polars; ``None`` where it is not."""

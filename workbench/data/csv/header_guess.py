@@ -25,13 +25,32 @@ def has_header(found: Sequence[Record], names: Sequence[str] | None) -> bool:
     if not found:
         return False
     first, rest = found[0].cells, [record.cells for record in found[1:]]
-    if names and set(names) & set(first):
+    if names and set(names) & set(different_names(first)):
         return True
     columns = [[row[k] for row in rest if k < len(row) and row[k]] for k in range(len(first))]
     over_numbers = [is_typed(cell) for cell, below in zip(first, columns, strict=True) if cell and mostly_typed(below)]
     if any(is_typed(cell) for cell in first):
         return _are_years(first, columns) or over_numbers.count(False) > over_numbers.count(True)
     return bool(over_numbers) or _are_unlike_values(first, columns)
+
+
+def different_names(cells: Sequence[str]) -> list[str]:
+    """Return the names of a header with those that occur again numbered, as pandas does: ``a``, ``a.1``, ``a.2``.
+
+    A number that would make a name of the header itself is passed over. Blank cells stay as they are.
+    """
+    taken, used, out = set(cells), dict.fromkeys(cells, 0), []
+    for cell in cells:
+        name = cell
+        if cell.strip() and used[cell]:
+            while name in taken:
+                name = f"{cell}.{used[cell]}"
+                used[cell] += 1
+            taken.add(name)
+        else:
+            used[cell] += 1
+        out.append(name)
+    return out
 
 
 def is_typed(cell: str) -> bool:

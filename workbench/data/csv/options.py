@@ -22,7 +22,7 @@ class ReadOptions(Parameters):
     The others are never guessed. Lines are skipped first; then a line that begins with the comment mark is not
     part of the table, unless it is inside a quoted cell; then cells are separated; then they are trimmed. Trimming
     removes spaces and tabs around a cell and around its quote marks, but not inside quote marks: ``a , " b "`` is
-    read as ``a`` and `` b ``.
+    read as ``a`` and `` b ``. A mark of a missing value means the same in a column of any kind.
     """
 
     encoding: str | None = text(default=None, longest=40, help="character encoding, such as utf-8 or cp1252")
@@ -53,6 +53,14 @@ class ReadOptions(Parameters):
         optional=True,
         help="names of all columns, for a file without a header or, with --header yes, instead of its header",
     )
+    missing: tuple[str, ...] | None = texts(
+        default=None,
+        optional=True,
+        most=64,
+        help="the marks that mean a missing value in every column, beside an empty cell, such as NA,n/a or, written "
+        "--missing=-99, numbers; empty for none (default: NA, N/A, NaN, null and none in any case, unless a declared "
+        "list of values holds the word)",
+    )
 
     def __post_init__(self) -> None:
         """Check the values one by one and against each other; words such as ``tab`` become what they mean."""
@@ -70,6 +78,9 @@ class ReadOptions(Parameters):
             if first is not None and second not in (None, NO_QUOTE) and second in first:
                 told = f"{one} and {other} are both" if first == second else f"{one} = {first!r} holds the {other}"
                 raise ParameterError(f"{told} {second!r}", mend="give different characters")
+        if self.missing is not None:  # an empty cell is missing in any case
+            marks = dict.fromkeys(mark.strip() for mark in self.missing)
+            object.__setattr__(self, "missing", tuple(mark for mark in marks if mark))
         if self.names is not None:
             if not all(name.strip() for name in self.names):
                 raise ParameterError("names holds an empty name", mend="name every column", field="names")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import ImageSet
+from workbench.data.images.packed import Packed, unpacked
 from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
 from workbench.data.images.room import BYTES_PER_IMAGE, open_archive, require_room
 from workbench.params import InputError
@@ -23,9 +23,6 @@ ENDINGS = (".npz",)
 TRAIN, TEST = "train", "test"
 PAIRS = (("x", "y"), ("X", "y"), ("images", "labels"), ("data", "labels"))
 _HEADER = 10_000
-_LONGEST_HEADER = 1 << 17
-"""Bytes in which the header of an array lies: it is read with no more of the array than that."""
-_AT_ONCE = 1 << 20
 _COPIES, _OF_LABELS = 2, 6
 """What reading takes of the pixels, which other orders of the axes copy; and of labels, whose codes are larger."""
 
@@ -43,20 +40,30 @@ def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = 
     source = str(file)
     try:
         with open_archive(file, source) as archive:
-            there = {name.removesuffix(".npy") for name in archive.namelist()}
-            wanted = [(f"{x}_{part}", f"{y}_{part}") for x, y in PAIRS] + [
-                (f"{part}_{x}", f"{part}_{y}") for x, y in PAIRS
-            ]
-            pair = next((p for p in (*wanted, *PAIRS) if there.issuperset(p)), None)
-            if pair is None:
-                raise InputError("the archive has no arrays x and y", source, "name them x and y, or images and labels")
-            of_images, of_labels = (_header(archive, f"{name}.npy", source) for name in pair)
-            _require_fit(of_images, of_labels, source)
-            images, labels = _array(archive, of_images, source), _array(archive, of_labels, source)
-    except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+            members = {info.filename: info for info in archive.infolist()}
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
         raise InputError(
             "the archive is damaged or cannot be read", source, "write it again with numpy.savez"
         ) from None
+    there = {name.removesuffix(".npy") for name in members}
+    wanted = [(f"{x}_{part}", f"{y}_{part}") for x, y in PAIRS] + [(f"{part}_{x}", f"{part}_{y}") for x, y in PAIRS]
+    pair = next((p for p in (*wanted, *PAIRS) if there.issuperset(p)), None)
+    if pair is None:
+        raise InputError("the archive has no arrays x and y", source, "name them x and y, or images and labels")
+    infos = [members[f"{name}.npy"] for name in pair]
+    for info in infos:
+        if info.file_size > MOST_BYTES:
+            what = f"the array {info.filename} is larger than {MOST_BYTES / 2**30:.3g} GiB"
+            raise InputError(what, source, "give it in parts")
+    found: list[_Header] = []
+
+    def judge(heads: Sequence[bytes]) -> list[tuple[int, int]]:
+        found.extend(_header(info, head, source) for info, head in zip(infos, heads, strict=True))
+        _require_fit(found[0], found[1], source)
+        return [(one.begin, one.bytes) for one in found]
+
+    numbers = unpacked([Packed(file, info.filename) for info in infos], judge)
+    images, labels = (_array(told, data, source) for told, data in zip(found, numbers, strict=True))
     planes = _planes(images, source)
     names = classes or DIGITS
     return ImageSet.of(planes, _codes(labels.reshape(-1), names, source), names, source)
@@ -78,13 +85,9 @@ class _Header:
         return math.prod(self.shape) * self.kind.itemsize
 
 
-def _header(archive: zipfile.ZipFile, name: str, source: str) -> _Header:
-    """Return what one array says of itself, checked against its length; none of its numbers are read."""
-    info = archive.getinfo(name)
-    if info.file_size > MOST_BYTES:
-        raise InputError(f"the array {name} is larger than {MOST_BYTES / 2**30:.3g} GiB", source, "give it in parts")
-    with archive.open(info) as packed:
-        stream = io.BytesIO(packed.read(_LONGEST_HEADER))
+def _header(info: zipfile.ZipInfo, head: bytes, source: str) -> _Header:
+    """Return what one array says of itself in its first bytes, checked against its length."""
+    name, stream = info.filename, io.BytesIO(head)
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -110,30 +113,14 @@ def _require_fit(images: _Header, labels: _Header, source: str) -> None:
     require_room(needed, f"the {count:,} images of the archive", source)
 
 
-def _array(archive: zipfile.ZipFile, told: _Header, source: str) -> NDArray[np.generic]:
-    """Return one array, its bytes unpacked to where they stay."""
-    found = np.empty(told.bytes, np.uint8)
-    with archive.open(told.name) as stream:
-        stream.read(told.begin)
-        if not _filled(stream, found.data) or stream.read(1):
-            raise _damaged(told.name, source)
+def _array(told: _Header, data: NDArray[np.uint8], source: str) -> NDArray[np.generic]:
+    """Return the array of these bytes."""
     order = told.shape[::-1] if told.columns_first else told.shape
     try:
-        values: NDArray[np.generic] = found.view(told.kind).reshape(order)
+        values: NDArray[np.generic] = data.view(told.kind).reshape(order)
     except (ValueError, TypeError):  # a type of several numbers
         raise _damaged(told.name, source) from None
     return values.T if told.columns_first else values
-
-
-def _filled(stream: IO[bytes], room: memoryview) -> bool:
-    """Read until ``room`` is full; return whether there was as much."""
-    while room:
-        part = stream.read(min(len(room), _AT_ONCE))
-        if not part:
-            return False
-        room[: len(part)] = part
-        room = room[len(part) :]
-    return True
 
 
 def _damaged(name: str, source: str) -> InputError:

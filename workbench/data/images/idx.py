@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.data.images.image_set import ImageSet
-from workbench.data.images.packed import GZIP, content
+from workbench.data.images.packed import GZIP, contents, require_possible
 from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
+from workbench.data.images.room import BYTES_PER_IMAGE, require_room
 from workbench.params import InputError
 
 ENDINGS = ("-ubyte", "-ubyte.gz")
@@ -26,13 +29,24 @@ def read_idx(file: Path, classes: tuple[str, ...] | None = None) -> ImageSet:
     """
     source = str(file)
     labels = _labels_beside(file)
-    images = _array(content(file), _IMAGES, 3, source, "images")
-    codes = _array(content(labels), _LABELS, 1, str(labels), "labels")
-    if len(images) != len(codes):
-        raise InputError(
-            f"there are {len(images)} images and {len(codes)} labels", f"{source}, {labels.name}", "give matching files"
-        )
-    return ImageSet.of(images[:, None], codes.astype(np.int64), classes or DIGITS, source)
+    told = (_Told(file, _IMAGES, 3, "images"), _Told(labels, _LABELS, 1, "labels"))
+
+    def judge(heads: Sequence[bytes]) -> list[tuple[int, int]]:
+        shapes = [one.shape(head) for one, head in zip(told, heads, strict=True)]
+        if shapes[0][0] != shapes[1][0]:
+            raise InputError(
+                f"there are {shapes[0][0]} images and {shapes[1][0]} labels",
+                f"{source}, {labels.name}",
+                "give matching files",
+            )
+        pixels = math.prod(shapes[0])
+        require_room(pixels + BYTES_PER_IMAGE * shapes[0][0], f"the {shapes[0][0]:,} images of the file", source)
+        found.extend(shapes)
+        return [(one.begin, math.prod(shape)) for one, shape in zip(told, shapes, strict=True)]
+
+    found: list[tuple[int, ...]] = []
+    images, codes = contents([file, labels], judge)
+    return ImageSet.of(images.reshape(found[0])[:, None], codes.astype(np.int64), classes or DIGITS, source)
 
 
 def _labels_beside(file: Path) -> Path:
@@ -49,22 +63,30 @@ def _labels_beside(file: Path) -> Path:
     raise InputError("the name does not tell where the labels are", str(file), "name it …images-idx3-ubyte")
 
 
-def _array(data: bytearray, magic: int, dimensions: int, source: str, what: str) -> NDArray[np.uint8]:
-    start = 4 + 4 * dimensions
-    if len(data) < start or int.from_bytes(data[:4], "big") != magic:
-        raise InputError(f"this is no IDX file of {what}", source, "give MNIST's files, or another format")
-    shape = tuple(int.from_bytes(data[k : k + 4], "big") for k in range(4, start, 4))
-    size = 1
-    for side in shape:
-        size *= side
-    if size > MOST_BYTES or any(side > MOST_SIDE for side in shape[1:]):
-        raise InputError("the header promises more than can be read", source, "fetch the file again")
-    if size == 0:
-        raise InputError(f"the file holds no {what}", source, "give a file with rows")
-    if len(data) - start != size:
-        raise InputError(
-            f"the header promises {size:,} bytes of {what} and {len(data) - start:,} follow",
-            source,
-            "the file was cut short or changed: fetch it again",
-        )
-    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+@dataclass(frozen=True)
+class _Told:
+    """One of the two files, and what its header has to be."""
+
+    file: Path
+    magic: int
+    dimensions: int
+    what: str
+
+    @property
+    def begin(self) -> int:
+        """Where the numbers begin."""
+        return 4 + 4 * self.dimensions
+
+    def shape(self, head: bytes) -> tuple[int, ...]:
+        """Return the shape that a header promises, after comparing it with what the file can hold."""
+        source = str(self.file)
+        if len(head) < self.begin or int.from_bytes(head[:4], "big") != self.magic:
+            raise InputError(f"this is no IDX file of {self.what}", source, "give MNIST's files, or another format")
+        shape = tuple(int.from_bytes(head[k : k + 4], "big") for k in range(4, self.begin, 4))
+        size = math.prod(shape)
+        if size > MOST_BYTES or any(side > MOST_SIDE for side in shape[1:]):
+            raise InputError("the header promises more than can be read", source, "fetch the file again")
+        if size == 0:
+            raise InputError(f"the file holds no {self.what}", source, "give a file with rows")
+        require_possible(size, self.file, source)
+        return shape

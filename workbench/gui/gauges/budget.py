@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.account_view import AccountView
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import ReleasedStep, Session
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
@@ -52,16 +53,16 @@ class BudgetGauge(Card):
         if session.open_data is None:
             self._show_nothing()
             return
-        released = session.has_used(session.plan)
+        released = released_words([step for step in session.released if step.plan == session.plan])
         # What is released is in what was spent: it is not to be paid again.
         cost = None if released else session.plan.cost()
-        told = "released" if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
+        told = released if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
         self._facts.show_line("plan", "this plan", told, "accent", tip=in_full(cost))
         if session.images is not None:  # what a network costs is told where it is planned
             self._facts.hide_line("plan")
         self._explain.setText(f"What does ε = {at_most(of_plan(session).epsilon)} mean?")
         if account.problem:
-            self._show_problem(account.problem)
+            self._show_problem(account)
         elif account.cap is None:
             self._show_first(cost)
         else:
@@ -77,13 +78,13 @@ class BudgetGauge(Card):
         for key in ("cap", "spent", "reserved", "left", "plan", "delta"):
             self._facts.hide_line(key)
 
-    def _show_problem(self, problem: str) -> None:
+    def _show_problem(self, account: AccountView) -> None:
         self._show_figure("?")
-        self._meaning.setText("ledger not read")
+        self._meaning.setText("not certain who pays" if account.in_doubt else "ledger not read")
         self._bar.show_parts(())
         for key in ("cap", "spent", "reserved", "left"):
             self._facts.hide_line(key)
-        self._warn(problem)
+        self._warn("This may be a known table: see the Release page." if account.in_doubt else account.problem)
 
     def _show_first(self, cost: Decimal | None) -> None:
         """Show a dataset that nothing was released of: its first release sets the cap."""
@@ -156,6 +157,18 @@ class BudgetGauge(Card):
 
 
 _EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to believe after the release"
+
+
+def released_words(steps: Sequence[ReleasedStep]) -> str:
+    """Return what was released by one plan: the table, a model, synthetic rows or figures; empty where nothing was."""
+    told = ["a model" if s.model else _CENTRAL.get(s.central, s.central) if s.central else "" for s in steps]
+    if "" in told:
+        return "released"
+    kinds = list(dict.fromkeys(told))
+    return f"{', '.join(kinds)} released" if kinds else ""
+
+
+_CENTRAL = {"synthetic": "synthetic rows", "statistics": "statistics", "rappor": "RAPPOR reports"}
 
 
 def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0)) -> str:

@@ -88,7 +88,7 @@ class PageFrame(QWidget):
         self.header: QHBoxLayout = row(title, None)
         self.body = QVBoxLayout()
         self.body.setSpacing(GAP)
-        self._note = Elided("", "muted")
+        self._note = Elided("", "muted", least=80)
         self._note.setObjectName(f"note_{page.name}")
         self.foot: QHBoxLayout = row(self._note)
         self.foot.setStretch(0, 1)

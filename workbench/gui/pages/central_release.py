@@ -25,6 +25,7 @@ from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.dialogs import choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.gui.widgets.output_name import remember_folder, written_words
+from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError
 from workbench.signals.cancel import CancelToken
@@ -143,7 +144,7 @@ class CentralFlow(QObject):
         """Cancel the release that is going on; return whether there was one."""
         if self._handle is None or self._handle.stopping:
             return False
-        self._handle.cancel()
+        ask_to_stop(self._page, self._handle)
         self.changed.emit()
         return True
 
@@ -220,22 +221,25 @@ def _looked(
     from workbench.release.central.central_work import prepared_central
     from workbench.release.central.certificate import outside
     from workbench.release.central.release_central import central_verdict, check_central_values
+    from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.table.before_release import FORMATS, destination
 
     plan = draft.plan()
-    to = destination(target, None if opened.is_sample else opened.source, formats=formats or FORMATS)
+    source = None if opened.is_sample else opened.source
+    to = destination(target, source, formats=formats or FORMATS, replace=True)  # the question says so
     work = make_work(plan, opened.rows_under(draft), to.format)
     prepared = prepared_central(plan, opened.table, to, work)
     check_central_values(prepared, cancel)
     with Ledger.open() as book:
         verdict = central_verdict(prepared, book)
+        seen = seen_before(book.figures(verdict.account))
     return CentralOutlook(
         opened,
         draft,
         prepared,
         verdict,
-        tuple(outside(plan, work.columns)),
+        (*outside(plan, work.columns), *filter(None, [seen])),
         target.exists(),
         changed_since(opened.source, opened.stamp),
         title,

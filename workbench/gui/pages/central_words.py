@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from workbench.gui.pages.run_page import GUESSED, unconfirmed
+from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import at_least, at_most, listed
 from workbench.params import WorkbenchError
@@ -14,7 +14,7 @@ from workbench.privacy.accounting.neighbours import replace_one
 
 PAID = "Release spends privacy budget and cannot be undone."
 RUNNING = "Until the file stands, cancelling costs nothing."
-TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →"}
+TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →", "release": "Release →"}
 """Where something is mended, and what the button that leads there says."""
 
 
@@ -25,6 +25,9 @@ def release_hindrance(session: Session) -> tuple[str, str]:
     guessed = unconfirmed(session)
     if guessed:
         return guessed, "data"
+    doubt = who_pays(session)
+    if doubt:
+        return doubt, "release"
     account = session.account.problem
     return (account, "ledger") if account else ("", "")
 
@@ -61,6 +64,8 @@ def left_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> 
     """Return what remains of the budget after the release, and the style of that text."""
     account = session.account
     remaining = account.remaining
+    if account.problem:
+        return "not certain who pays" if account.in_doubt else "not known", "danger"
     if remaining is None:
         return "this release sets the cap", "muted"
     if cost > remaining or (delta and account.delta_remaining is not None and delta > account.delta_remaining):

@@ -14,10 +14,13 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, look
+from workbench.gui.widgets.stopping import ask_to_stop
 
 TO_DATA = "Data →"
 GUESSED = "⚠ How the file is written was guessed: confirm it on the Data page."
 """Of a table that only a release must not be made of: one row could turn a guess, and with it all other rows."""
+
+IN_DOUBT = "⚠ It is not certain which account pays: decide it on the Release page."
 
 
 class RunPage(PageFrame):
@@ -136,7 +139,7 @@ class RunPage(PageFrame):
         """Stop a job that runs."""
         if self._handle is None or self._handle.stopping:
             return False
-        self._handle.cancel()
+        ask_to_stop(self, self._handle)
         return True
 
     def _press(self) -> None:
@@ -175,6 +178,11 @@ def unconfirmed(session: Session) -> str:
     """Return the sentence with which a release by guesses is refused; empty where all of them are confirmed."""
     refused = unconfirmed_refusal(session)
     return "" if refused is None else sentence(refused)
+
+
+def who_pays(session: Session) -> str:
+    """Return that it is not certain which account pays for a release; empty where it is."""
+    return IN_DOUBT if session.account.in_doubt else ""
 
 
 def has_run(session: Session, *kinds: str) -> bool:

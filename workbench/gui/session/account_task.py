@@ -36,22 +36,32 @@ def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) 
         problem = sentence(error) if isinstance(error, WorkbenchError) else "The ledger could not be read."
         apply(AccountView(problem=problem, error=error if isinstance(error, WorkbenchError) else None))
 
-    job = Job("Reading the ledger", lambda emit, cancel: account_of(opened.table, ledger))
+    name = session.plan.account
+    job = Job("Reading the ledger", lambda emit, cancel: account_of(opened.table, ledger, name))
     jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)
 
 
-def account_of(table: Table, ledger: Path | None = None) -> AccountView:
-    """Return the account of ``table``; its marks are recorded, so that a later version of it is known."""
+def account_of(table: Table, ledger: Path | None = None, name: str = "") -> AccountView:
+    """Return the account of ``table``; its marks are recorded, so that a later version of it is known.
+
+    Args:
+        table: the table that is open.
+        ledger: the ledger's file; ``None`` for the user's own.
+        name: the account that the plan states; it decides a doubt, which its first release records.
+    """
+    from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED
 
     with Ledger.open(ledger) as book:
         identity = book.identify(table)
-        dataset = book.enter(identity)
+        named = book.accounts().named(name) if name else ""
+        dataset = named if named in book.find(identity).doubts else book.enter(identity)
         account = book.account(dataset)
         counted = [r for r in book.releases(dataset) if r.status in COUNTED]
         version = book.taken_as_version(identity) == dataset
         name = book.accounts().name_of(dataset)
+        seen = seen_before(book.figures(dataset))
     return AccountView(
         dataset=dataset,
         cap=None if account.standing_cap is None else account.standing_cap[0],
@@ -64,6 +74,7 @@ def account_of(table: Table, ledger: Path | None = None) -> AccountView:
         delta_spent=account.spent[1],
         delta_reserved=account.reserved[1],
         version_of=counted[-1].time if version and counted else "",
+        seen=seen,
         past=tuple(p for r in counted if r.status != "reserved" and (p := _past(r)) is not None),
     )
 

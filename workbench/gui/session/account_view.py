@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from workbench.params import BudgetRefusedError, WorkbenchError
+from workbench.params.remedies import WHO_PAYS
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class AccountView:
         delta_reserved: δ of work that is going on.
         error: the same problem as data.
         past: the finished releases, oldest first.
+        seen: which private figures of its tables were shown, and that the next release says so; empty where none were.
     """
 
     dataset: str = ""
@@ -70,6 +72,12 @@ class AccountView:
     delta_reserved: Decimal = Decimal(0)
     error: WorkbenchError | None = field(default=None, compare=False)
     past: tuple[PastRelease, ...] = ()
+    seen: str = ""
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the table may be one that is known, so that a person must say which account pays."""
+        return self.error is not None and self.error.code == WHO_PAYS
 
     @property
     def remaining(self) -> Decimal | None:

@@ -54,9 +54,16 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.REPLACE_INVALID: lambda about: _INVALID[about["of"]],
     way.STATE_ACCOUNT: lambda about: f"enter “{about['name']}” under “Account’s public name”",
     way.NAME_ACCOUNT: lambda about: "press “Name the account…”",
+    way.CHARGE_ACCOUNT: lambda about: (
+        f"enter “{about['name']}” under “Account’s public name” to charge that account"
+        if about["name"]
+        else "open that table and name its account, then enter the name here under “Account’s public name” to charge it"
+    ),
+    way.OTHER_TABLE: lambda about: "press “It is another table…” on the Release page",
     way.CONFIRM_GUESSES: lambda about: "confirm them on the Data page",
     way.PROTECT: lambda about: "protect a column on the Protect page",
     way.RAISE_CAP: lambda about: f"raise the cap of {_letters(about['quantity'])} on the Ledger page",
+    way.REPLACE_OUTPUT: lambda about: "remove it first",
     way.SPEND_LESS: lambda about: "use what remains" if about.get("remains") else "spend less",
 }
 """What to click or type for each kind of way out; plain text reads the same everywhere."""

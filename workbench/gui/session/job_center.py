@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -12,6 +13,7 @@ from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
 from workbench.jobs.memory import MemorySampler
 from workbench.signals.events import (
+    AtStake,
     Budget,
     Cancelled,
     Event,
@@ -47,7 +49,7 @@ class JobHandle(QObject):
         end: the terminal event once it has come, else ``None``.
         paused: whether the stop that was asked for is a pause.
         on_pause: says that the stop which follows is a pause; ``None`` of a job that cannot go on after one.
-        exposed: whether private figures of it were shown, so that what it was charged is spent however it ends.
+        at_stake: ε that a stop would lose now, by what the job has said of itself; 0 where it loses none.
 
     Signals:
         progress, metric, spread, budget, memory, notice: the event of that name.
@@ -74,7 +76,8 @@ class JobHandle(QObject):
         self.begun = time.monotonic()
         self.latest: Progress | None = None
         self.end: Finished | Cancelled | Failed | None = None
-        self.exposed = self.paused = False
+        self.at_stake = Decimal(0)
+        self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self._asked = False
         self._run = run
@@ -123,11 +126,11 @@ class JobHandle(QObject):
                 self.latest = event
                 self.progress.emit(event)
             case Metric():
-                self.exposed = self.exposed or not event.public
                 self.metric.emit(event)
             case Spread():
-                self.exposed = True
                 self.spread.emit(event)
+            case AtStake(epsilon):
+                self.at_stake = epsilon
             case Budget():
                 self.budget.emit(event)
             case Memory():

@@ -143,6 +143,7 @@ class Session(QObject):
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
+        figures_agreed: the table or images of which the person agreed to see private figures.
         network: the training that is planned for the images that are open.
 
     Signals:
@@ -187,6 +188,7 @@ class Session(QObject):
         self.undo_stack = QUndoStack(self)
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.recent: RecentFiles | None = None
+        self.figures_agreed: OpenTable | OpenImages | None = None
         self.network = NetworkDraft(self)
         self._opened: OpenTable | None = None
         self._images: OpenImages | None = None
@@ -349,10 +351,6 @@ class Session(QObject):
     def has_released(self, plan: DraftPlan) -> bool:
         """Whether a table of noisy rows was released by exactly this plan in this session."""
         return any(step.plan == plan and not step.model and not step.central for step in self._released)
-
-    def has_used(self, plan: DraftPlan) -> bool:
-        """Whether something was released by exactly this plan in this session, in whichever way."""
-        return any(step.plan == plan for step in self._released)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QV
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.basic import Elided, button, look, row, stack
 from workbench.gui.widgets.formatting import time_left
+from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.signals.events import Cancelled, Failed, Progress
 
 SHOW_AFTER = 0.3
@@ -51,7 +52,7 @@ class JobLine(QFrame):
         self.cancel_button = button(
             "Cancel", "job_cancel", "link", tip="Stop this at its next step; nothing is half-written"
         )
-        self.cancel_button.clicked.connect(handle.cancel)
+        self.cancel_button.clicked.connect(lambda: ask_to_stop(self.window(), handle))
         foot = row(spacing=4)
         foot.addWidget(self._left, 1)
         foot.addWidget(self.cancel_button)

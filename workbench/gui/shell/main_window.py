@@ -32,8 +32,8 @@ from workbench.gui.shell.rail import Rail
 from workbench.gui.shell.status_line import StatusLine
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
-from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import ExplainPanel
+from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
 
 SIZE = (1280, 800)
 GAUGES_WIDTH = 256
@@ -74,6 +74,7 @@ class MainWindow(QMainWindow):
         self._made: dict[str, PageFrame] = {}
         self._last: dict[str, str] = {}
         self._closing = self._left_behind = False
+        self._agreed = Stop.NO
         self.rail = Rail(pages, self.session)
         self.rail.chosen.connect(self._show_line)
         self._stack = QStackedWidget()
@@ -222,7 +223,7 @@ class MainWindow(QMainWindow):
         elif self._banner.isVisible():
             self.messages.drop()
         elif self.jobs.running:
-            self.jobs.running[-1].cancel()
+            ask_to_stop(self, self.jobs.running[-1])
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
         """Say what a drop would do, wherever the file is held; what cannot be opened is accepted nowhere."""
@@ -249,7 +250,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
         """Close at once where nothing runs and all is saved; else ask, and stop the jobs without blocking."""
-        if not self._closing and not (self.session.may_leave(self.close) and self._may_stop()):
+        if not self._closing and not self._may_close():
             event.ignore()
             return
         self.autosave.finish()
@@ -268,28 +269,22 @@ class MainWindow(QMainWindow):
         self.messages.stop()
         event.accept()
 
-    def _may_stop(self) -> bool:
-        """Ask before stopping work that has spent privacy budget; return whether to go on."""
-        at_stake = [h for h in self.jobs.running if h.exposed or (h.on_pause is not None and not h.stopping)]
-        if not at_stake:
-            return True
-        names = ", ".join(handle.title for handle in at_stake)
-        pausable = all(handle.on_pause is not None for handle in at_stake)
-        text = f"{names} is running. "
-        if any(handle.exposed for handle in at_stake):
-            text = (
-                f"{names} is running and its ε is already spent: private figures were shown. "
-                f"If you {'cancel it' if pausable else 'quit now'}, it stays charged and nothing is released."
-            )
-        verbs = {"quit": "Quit anyway"}
-        if pausable:
-            text += " If you pause it, it goes on later at no further cost."
-            verbs = {"pause": "Pause and quit", "quit": "Cancel it and quit"}
-        answer = choose(self, "Quit while a training is running?", text, verbs, no="Keep training")
-        if answer == "pause":
-            for handle in at_stake:
+    def _may_close(self) -> bool:
+        """Ask first about work that a stop costs something, then about the plan; return whether to close at once."""
+        agreed, self._agreed = self._agreed, Stop.NO
+        if agreed is Stop.NO:
+            agreed = ask_to_stop_all(self, self.jobs.running)
+
+        def close_after_saving() -> None:
+            self._agreed = agreed
+            self.close()
+
+        if agreed is Stop.NO or not self.session.may_leave(close_after_saving):
+            return False
+        if agreed is Stop.PAUSE:
+            for handle in self.jobs.running:
                 handle.pause()
-        return bool(answer)
+        return True
 
     def _stop_jobs(self) -> None:
         """Ask every job to stop, say what is waited for, and close when the last has ended."""

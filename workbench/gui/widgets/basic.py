@@ -253,10 +253,12 @@ class Elided(QLabel):
         elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
         *,
         name: str = "",
+        least: int = 0,
     ) -> None:
+        """Make it; where less than ``least`` pixels are left for a longer text, only its tooltip tells it."""
         super().__init__()
         self.setObjectName(name)
-        self._elide = elide
+        self._elide, self._least = elide, least
         self._whole = self._told = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -286,6 +288,8 @@ class Elided(QLabel):
     def _fit(self) -> None:
         room = max(self.width(), 40)
         shown = self._whole if self.wordWrap() else self.fontMetrics().elidedText(self._whole, self._elide, room)
+        if shown != self._whole and self.width() < self._least:
+            shown = ""
         if shown != self.text():
             self.setText(shown)
         self.setToolTip(self._told or (self._whole if shown != self._whole else ""))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QGridLayout, QLabel, QMessageBox, QPushButton, QWidget
 
@@ -93,16 +95,39 @@ MARGINS = (3, 20, 24, 16)
 """Left, top, right and bottom of a question: Qt itself adds 21 on the left, which makes both sides equal."""
 
 
+ANEW_MS = 100
+"""How often a question looks whether what it says has changed."""
+
+
 class Question(QMessageBox):
     """A question with an edge of its own where the window system draws none around it."""
 
     def arrange(self) -> None:
-        """Give the words the same room on every side: Qt leaves a place for an icon that is not there."""
-        layout = self.layout()
-        assert layout is not None
-        layout.setContentsMargins(*MARGINS)
+        """Give the words the same room on every side: Qt leaves a place for an icon that is not there.
+
+        They are as wide as the buttons at least, which would else begin to the left of them.
+        """
+        grid, line = self.layout(), self.findChild(QDialogButtonBox)
+        assert isinstance(grid, QGridLayout)
+        assert line is not None
+        grid.setContentsMargins(*MARGINS)
+        grid.setColumnMinimumWidth(self._left(grid), line.sizeHint().width())
         for words in self.findChildren(QLabel):
             words.setIndent(0)
+
+    def say(self, buttons: Mapping[str, QPushButton], text: str, verbs: Mapping[str, str]) -> None:
+        """Say another text, and other verbs on the same buttons."""
+        if self.informativeText() == unbroken(text) and all(verbs[key] == made.text() for key, made in buttons.items()):
+            return
+        for key, made in buttons.items():
+            made.setText(verbs[key])
+        self.setInformativeText(unbroken(text))
+        self.arrange()  # Qt has laid it out anew
+        grid = self.layout()
+        assert grid is not None
+        grid.activate()
+        width = max(self.width(), grid.totalMinimumSize().width())
+        self.setFixedSize(width, grid.totalHeightForWidth(width))
 
     def add_entry(self, entry: Entry, verbs: tuple[QPushButton, ...]) -> None:
         """Put ``entry`` below the text; ``verbs`` can be pressed while nothing in it is refused."""
@@ -110,9 +135,7 @@ class Question(QMessageBox):
         assert isinstance(grid, QGridLayout)
         assert line is not None
         grid.removeWidget(line)
-        words = self.findChild(QLabel, "qt_msgbox_label")
-        assert words is not None
-        left = grid.getItemPosition(grid.indexOf(words))[1]  # type: ignore[index]
+        left = self._left(grid)
         grid.addWidget(entry, grid.rowCount(), left, 1, grid.columnCount() - left)
         grid.addWidget(line, grid.rowCount(), 0, 1, grid.columnCount())
 
@@ -121,6 +144,12 @@ class Question(QMessageBox):
                 verb.setEnabled(not entry.problem())
 
         entry.changed.connect(follow)
+
+    def _left(self, grid: QGridLayout) -> int:
+        """Return the column of the words."""
+        words = self.findChild(QLabel, "qt_msgbox_label")
+        assert words is not None
+        return int(grid.getItemPosition(grid.indexOf(words))[1])  # type: ignore[index]
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the edge."""
@@ -137,17 +166,29 @@ def confirm(parent: QWidget, title: str, text: str, verb: str) -> bool:
 
 
 def choose(
-    parent: QWidget, title: str, text: str, verbs: dict[str, str], *, no: str = "Cancel", entry: Entry | None = None
+    parent: QWidget,
+    title: str,
+    text: str,
+    verbs: dict[str, str],
+    *,
+    no: str = "Cancel",
+    entry: Entry | None = None,
+    moot: SignalInstance | None = None,
+    anew: Callable[[], tuple[str, dict[str, str]]] | None = None,
 ) -> str:
-    """Ask which of several things to do; Esc and Return choose none of them.
+    """Ask which of several things to do; Esc chooses none of them, and so does Return unless ``verbs`` say otherwise.
 
     Args:
         parent: the widget it is about.
         title: the question in a few words.
         text: what each choice does.
-        verbs: what stands on the button of each choice; its object name is ``confirm_KEY``.
-        no: what stands on the button that chooses none.
+        verbs: what stands on the button of each choice; its object name is ``confirm_KEY``. Where one of them has the
+            empty key, that is the button that chooses none; then they stand in this order, and Return presses the
+            first.
+        no: what stands on the button that chooses none, where ``verbs`` have it not.
         entry: what can be filled in below the text; while it is refused nothing can be chosen.
+        moot: takes the question away, with none of them chosen: there is nothing to decide any more.
+        anew: returns text and verbs as they are now, where they can change while the question stands.
 
     Returns:
         The key of the choice, empty for none of them.
@@ -158,15 +199,25 @@ def choose(
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setInformativeText(unbroken(text))
     buttons = {key: box.addButton(verb, QMessageBox.ButtonRole.AcceptRole) for key, verb in verbs.items()}
+    first, each = next(iter(buttons.values())), dict(buttons)
+    ordered = "" in buttons
+    none = buttons.pop("", None) or box.addButton(no, QMessageBox.ButtonRole.RejectRole)
     for key, made in buttons.items():
         made.setObjectName(f"confirm_{key}")
-    none = box.addButton(no, QMessageBox.ButtonRole.RejectRole)
     none.setObjectName("confirm_no")
-    box.setDefaultButton(none)
+    box.setDefaultButton(first if ordered else none)
     box.setEscapeButton(none)
+    if ordered:  # all of one role, which some systems would put in the opposite order
+        box.setStyleSheet(f"QDialogButtonBox {{ button-layout: {QDialogButtonBox.ButtonLayout.WinLayout.value} }}")
+    if moot is not None:
+        moot.connect(box.reject)
     if entry is not None:
         box.add_entry(entry, tuple(buttons.values()))
     box.arrange()
+    if anew is not None:
+        clock = QTimer(box, interval=ANEW_MS)
+        clock.timeout.connect(lambda: box.say(each, *anew()))
+        clock.start()
     box.exec()
     clicked = box.clickedButton()
     box.deleteLater()

@@ -37,9 +37,15 @@ def plain(value: Decimal | float | None) -> str:
     if number.adjusted() < -4:
         return entered(number.quantize(Decimal(1).scaleb(number.adjusted() - 2), rounding=ROUND_HALF_EVEN))
     places = _DIGITS - 1 - number.adjusted()
-    rounded = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
-    text = f"{rounded:f}"
+    short = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
+    text = f"{short:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def rounded(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, and a separator between thousands."""
+    short = float(f"{value:.{digits}g}")
+    return f"{short:,.0f}" if short >= 1000 else plain(short)
 
 
 def at_most(epsilon: Decimal | float) -> str:

@@ -19,7 +19,7 @@ from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField, TextField
 
 GIVEN_LATER = "guessed"
-SELDOM = "SELDOM CHANGED"
+SELDOM = "RARELY CHANGED"
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 ASKED = {"table": ask_for_table, "weights": ask_for_weights}
 """How a person chooses a file of each kind."""

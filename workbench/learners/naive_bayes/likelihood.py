@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.data.schema import Attribute
-from workbench.learners.denoise import Doubles, cell_probabilities, class_means, positive_mean
+from workbench.learners.denoise import Doubles, cell_probabilities, class_means, near_mean, positive_mean
 from workbench.learners.sums import scaled
 
 LEAST_VARIANCE = 1e-9
 """In squared half-ranges; a class whose values are all one cell has a narrow density, not an infinite one."""
+
+_OWN_SPREAD = 0.5
+"""How far a class's variance usually lies from the common one, as a part of it; chosen like the other defaults."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,9 @@ def gaussian_moments(
     """Return means and variances of the classes (k,), (k,), in half-ranges, from released moment sums.
 
     The variance is E[z²] − mean², with Σz² = n − 2Σt. With noise, it is a positive posterior mean drawn towards
-    ``typical_variance`` (pooled over the classes) and from there to each class's own, where its sum was asked for; to
-    it is added what the mean's variance still is, so that an attribute with little information has little weight.
+    ``typical_variance`` (pooled over the classes) and from there to each class's own, where its sum was asked for, as
+    far as that is clearer than its noise; to it is added what the mean's variance still is, so that an attribute with
+    little information has little weight.
 
     Args:
         noisy: Σi of each class, then Σt of each class or of all rows, on a grid of ``size``.
@@ -118,7 +122,7 @@ def gaussian_moments(
     if per_class:
         own = 1 - 2 * complements / sizes - means**2
         own_deviation = np.sqrt((4 + 4 * means**2) * variance + (1 - own) ** 2 * classes.variance) / sizes
-        variances = positive_mean(own, own_deviation, np.maximum(variances, LEAST_VARIANCE))
+        variances = near_mean(own, own_deviation, np.maximum(variances, LEAST_VARIANCE), _OWN_SPREAD)
     return means, np.maximum(variances + left, LEAST_VARIANCE)
 
 

@@ -82,7 +82,7 @@ class NaiveBayesParameters(Parameters):
         seldom=True,
     )
     separate_below: float = real(
-        default=0.02,
+        default=0.005,
         above=0,
         upto=1e6,
         title="own variance below",

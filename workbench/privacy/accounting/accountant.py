@@ -71,6 +71,10 @@ class Loss:
     discretisation: float | None = None
 
 
+_MOST_EPSILON = 1e12
+"""What is not below it says nothing, and its powers leave the range of a double."""
+
+
 def steps_of(rows: int, batch: int, epochs: int) -> int:
     """Return the number of steps, epochs·⌈rows/batch⌉."""
     return epochs * -(-rows // batch)
@@ -125,6 +129,24 @@ def loss(
     if accountant == "rdp":
         return _improved(*renyi(event), delta)
     return _pld(replace(event, label=""), delta, resolution, cell, cells)
+
+
+def loss_of_rows(event: PoissonGaussian, delta: float, rows: int) -> float:
+    """Return a bound on ε of ``event`` at ``delta`` for tables of which ``rows`` rows are emptied or filled, in turn.
+
+    What is (ε₁, δ₁)-private for the first and (ε₂, δ₂)-private for the second is (ε₁+ε₂, δ₁+e^ε₁·δ₂)-private for both,
+    and so on. Each summand of δ here is the same, and the ε of each row is the Rényi bound (Canonne, Kamath & Steinke
+    2020, Proposition 12) at what is left for its δ. It may be infinite.
+    """
+    orders, divergence = renyi(event)
+    spent = 0.0
+    for _ in range(rows):
+        log_delta = math.log(delta / rows) - spent
+        bounds = divergence + np.log1p(-1 / orders) - (log_delta + np.log(orders)) / (orders - 1)
+        spent += max(0.0, float(bounds.min()))
+        if not spent < _MOST_EPSILON:
+            return math.inf
+    return spent
 
 
 def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: str = "pld") -> float:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from workbench.params import ParameterError
+from workbench.params.remedies import DATA, LEDGER, run
 from workbench.privacy.accounting.accountant import INTEGER_ORDERS, renyi_of_integers
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.concentrated import converted, renyi_at
@@ -52,7 +53,9 @@ class Filter:
         slack = delta * PART
         if not 0 < slack < 1:
             raise ParameterError(
-                "this count needs a cap of delta above 0", "--delta", "set one, such as 1e-6, with `ledger cap` first"
+                "this count needs a cap of delta above 0",
+                "--delta",
+                run("set one first, such as", "ledger", "cap", DATA, "--delta", "1e-6", LEDGER),
             )
         # Many small releases have divergences about proportional to α: the more of them fit, the better.
         rooms = (float(epsilon) - converted(INTEGER_ORDERS, 0 * INTEGER_ORDERS, float(slack))) / INTEGER_ORDERS

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 
 from workbench.params import ParameterError
@@ -116,6 +116,12 @@ class Share:
     def scale(self) -> float:
         """The noise's scale at sensitivity 1: 1/ε, or σ = 1/√(2ρ)."""
         return 1 / math.sqrt(2 * self.loss) if self.gaussian else 1 / self.loss
+
+    def part(self, times: int, of: int) -> Share:
+        """Return ``times`` of ``of`` equal parts, rounded down: parts of a whole are never above this share."""
+        with localcontext() as context:
+            context.rounding = ROUND_FLOOR
+            return Share(self.amount * times / of, self.gaussian)
 
     def event(self, label: str) -> QueryEvent:
         """Return the cost of a query called ``label``."""

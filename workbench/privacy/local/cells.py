@@ -13,6 +13,9 @@ from workbench.privacy.local.limits import MOST_CELLS
 CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 WHOLE = slice(None)
 
+_EVEN = 1e-9
+"""Parts of the range by which equally spaced cells may be off: rounding of decimal numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -57,6 +60,19 @@ class Cells:
         if not 2 <= size <= MOST_CELLS:
             raise ParameterError(f"cells = {size} is not from 2 to {MOST_CELLS}")
         return cls(size=size, values=np.linspace(lower, upper, size), missing=missing)
+
+    def counted(self) -> Cells:
+        """Return the cells 0, 1, 2, … in place of equally spaced ones, and these cells where they are not.
+
+        What a mechanism does to one depends on its place between the bounds alone, so that all columns with as many
+        equally spaced cells share one table.
+        """
+        if self.values is None or self.size < 2:
+            return self
+        values = np.arange(self.size, dtype=np.float64)
+        places = (self.values - self.values[0]) / (self.values[-1] - self.values[0])
+        even = np.abs(places - values / (self.size - 1)).max() <= _EVEN
+        return Cells(size=self.size, values=values, missing=self.missing) if even else self
 
     def distances(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Return the (t, t) distances, or some rows of them, in units of the whole range.

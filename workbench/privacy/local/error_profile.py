@@ -30,6 +30,42 @@ _SKEWED = (0.05, 0.1, 0.2)
 _NO_NOISE = 1e-300
 
 
+@dataclass(frozen=True)
+class ErrorFacts:
+    """The figures of an :class:`ErrorProfile`, which says what each is; light enough to be kept on disk."""
+
+    exact_epsilon: float
+    bias_max: float
+    sd_mean: float
+    expected_absolute_error: float
+    constant_error: float
+    statistic_variance: float | None
+    relations_kept: float
+
+    def scaled(self, unit: float) -> ErrorFacts:
+        """Return the figures of the same mechanism where the distance of two cells is ``unit`` times as large."""
+        variance = self.statistic_variance
+        return ErrorFacts(
+            exact_epsilon=self.exact_epsilon,
+            bias_max=self.bias_max * unit,
+            sd_mean=self.sd_mean * unit,
+            expected_absolute_error=self.expected_absolute_error * unit,
+            constant_error=self.constant_error * unit,
+            statistic_variance=None if variance is None else variance * unit**2,
+            relations_kept=self.relations_kept,
+        )
+
+    @property
+    def statistic_sd(self) -> float | None:
+        """Standard deviation of the unbiased estimate of a mean or a frequency from one record."""
+        return None if self.statistic_variance is None else math.sqrt(self.statistic_variance)
+
+    @property
+    def useless(self) -> bool:
+        """Whether a constant answer, which has no privacy cost, is at least as close."""
+        return not self.expected_absolute_error < self.constant_error
+
+
 @dataclass(frozen=True, eq=False)
 class ErrorProfile:
     """Error of one mechanism on one attribute.
@@ -68,9 +104,17 @@ class ErrorProfile:
     relations_kept: float
 
     @property
-    def statistic_sd(self) -> float | None:
-        """Standard deviation of the unbiased estimate of a mean or a frequency from one record."""
-        return None if self.statistic_variance is None else float(np.sqrt(self.statistic_variance))
+    def facts(self) -> ErrorFacts:
+        """The figures without the errors of each cell."""
+        return ErrorFacts(
+            exact_epsilon=self.exact_epsilon,
+            bias_max=self.bias_max,
+            sd_mean=float(np.sqrt(self.variance.mean())),
+            expected_absolute_error=self.expected_absolute_error,
+            constant_error=self.constant_error,
+            statistic_variance=self.statistic_variance,
+            relations_kept=self.relations_kept,
+        )
 
     @property
     def variance_max(self) -> float:
@@ -83,19 +127,9 @@ class ErrorProfile:
         return float(self.variance.mean())
 
     @property
-    def sd_mean(self) -> float:
-        """Root of the mean variance over the cells."""
-        return float(np.sqrt(self.variance.mean()))
-
-    @property
     def bias_max(self) -> float:
         """Largest absolute bias over the cells."""
         return float(np.abs(self.bias).max())
-
-    @property
-    def useless(self) -> bool:
-        """Whether a constant answer, which has no privacy cost, is at least as close."""
-        return not self.expected_absolute_error < self.constant_error
 
 
 def duchi_sd(epsilon: float) -> float:

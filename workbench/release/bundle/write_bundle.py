@@ -20,8 +20,9 @@ from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import MADE_FROM, ledger_facts
-from workbench.release.parts import DrawFolder, remove_stale_folders, require_free
+from workbench.release.model.card import ledger_facts
+from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.parts import DrawFolder, remove_stale_folders, require_new
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes
 
@@ -31,14 +32,14 @@ HTML, PDF = "certificate.html", "certificate.pdf"
 _ROOM = 1 << 20
 
 
-def check_bundle_place(target: Path) -> None:
-    """Raise :class:`InputError` unless ``target`` can become the folder of a bundle."""
-    require_free(target)
+def check_bundle_place(target: Path, *, replace: bool = False) -> None:
+    """Raise :class:`InputError` unless ``target`` can become the folder of a bundle, or may replace one."""
+    require_new(target, replace=replace, known_by=MANIFEST)
     if not os.path.isdir(target.absolute().parent):
         raise InputError("the folder of the bundle cannot be made there", str(target), "name a place that exists")
 
 
-def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = False) -> None:
+def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = False, replace: bool = False) -> None:
     """Write the bundle of a release as the folder ``target``.
 
     Args:
@@ -46,19 +47,21 @@ def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = Fal
         target: a new folder.
         ledger: holds its entry; only what the certificate says too is copied.
         signed: whether to sign certificate and manifest with this user's key.
+        replace: whether the folder of a bundle may be replaced.
 
     Raises:
         InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
         CheckFailedError: the ledger's entry is not that of the certificate, or a file changed meanwhile.
         WorkbenchError: Qt cannot print here.
     """
-    check_bundle_place(target)
+    check_bundle_place(target, replace=replace)
     remove_stale_folders(target)
     released = f"{RELEASE}/{told.release.absolute().name}"
     entry = ledger_entry(told, ledger)
     made = _made_files(told, entry)
     copied = _copied_files(told, released)
-    with DrawFolder(target, _ROOM + sum(p.stat().st_size for p in copied.values()), ending=PART) as part:
+    room = _ROOM + sum(p.stat().st_size for p in copied.values())
+    with DrawFolder(target, room, MANIFEST, ending=PART, replace=replace) as part:
         try:
             part.write(made)
             sums = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}

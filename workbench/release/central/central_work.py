@@ -16,7 +16,7 @@ from workbench.privacy.central.laplace import CentralNoise
 from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.kinds import kind
-from workbench.release.delta_limit import require_small_delta
+from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.recover import request_of
 from workbench.release.table.before_release import Destination
 from workbench.sanitize.engine import check_columns
@@ -127,7 +127,7 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
     require_epsilon(budget)
     cost, rows = cost_of(work.events, plan.rows_per_person, budget), plan.rows_of(table)
     if budget.gaussian:
-        require_small_delta(cost.delta, rows.rows, rows_per_person=plan.rows_per_person)
+        require_small_cost(cost, rows.rows, rows_per_person=plan.rows_per_person)
     return PreparedCentral(plan, table, rows, to, work, cost)
 
 

@@ -45,6 +45,7 @@ def central_certificate(
     release: Release,
     account: Account,
     output: Output,
+    outside: list[str],
     budget: Budget | None = None,
 ) -> dict[str, Any]:
     """Return the certificate of a central release as JSON holds it.
@@ -60,6 +61,7 @@ def central_certificate(
         release: the reservation in the ledger.
         account: the budget with this release counted; told only of an account that the plan names.
         output: the file.
+        outside: sentences on what the ε does not cover.
         budget: (ε, δ) of one row, where the queries have a ρ.
     """
     published = plan.published()
@@ -76,7 +78,7 @@ def central_certificate(
         "columns": list(columns),
         "request": dict(asked),
         "method": dict(method),
-        "outside_guarantee": outside(published, columns),
+        "outside_guarantee": outside,
         "output": {"file": output.file, "format": output.format, "sha256": output.sha256, "bytes": output.bytes},
         "plan": published.to_toml(),
     }

@@ -11,9 +11,10 @@ from typing import Any
 from workbench.params import BudgetRefusedError
 from workbench.privacy.central.laplace import ReleasedNoise
 from workbench.release.central.central_work import PreparedCentral
-from workbench.release.central.certificate import central_certificate, encode_central
-from workbench.release.exposure import standing_charge, void_unless_charged
-from workbench.release.finished_file import publish_earlier, waiting_for
+from workbench.release.central.certificate import central_certificate, encode_central, outside
+from workbench.release.choosing import with_choice
+from workbench.release.exposure import charged_again, standing_charge, void_unless_charged
+from workbench.release.finished_file import publish_earlier, require_new_pair, waiting_for
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import CHARGED_FIRST, clear_leftovers, place_of, publish_table, recover
 from workbench.release.parts import DrawFile
@@ -127,12 +128,13 @@ def release_central(
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(prepared.table, plan.account)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
-    published = publish_earlier(ledger, target, prepared.request, dataset, emit)
+    published = publish_earlier(ledger, target, prepared.request, dataset, emit, replace=prepared.to.replace)
     if published is not None:
         return _released(published, ledger, target, started, published_earlier=True)
+    replaces = require_new_pair(target, replace=prepared.to.replace)
     cancel = cancel or CancelToken()
     check_central_values(prepared, cancel)
-    with DrawFile(target, work.room + _ROOM_OF_A_CERTIFICATE) as part:
+    with DrawFile(target, work.room + _ROOM_OF_A_CERTIFICATE, replace=prepared.to.replace) as part:
         details = {"output": place_of(target), "part": part.path.name, CHARGED_FIRST: True}
         release_id = ledger.reserve(dataset, prepared.cost, work=work.kind, details=details)
         try:
@@ -159,6 +161,7 @@ def release_central(
                 release,
                 ledger.account(dataset),
                 output,
+                with_choice(outside(plan.published(), work.columns), ledger, dataset, release_id),
                 work.budget,
             )
             data = encode_central(document)
@@ -166,6 +169,8 @@ def release_central(
                 ledger.certify(release_id, document["checksum"], prepared.request, data.decode())
         emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
         publish_table(ledger, part, release_id, data)
+    if replaces:
+        emit(charged_again(target))
     return _released(document, ledger, target, started)
 
 

@@ -17,7 +17,8 @@ from workbench.release.central.central_work import (
 )
 from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central, stated_budget
 from workbench.release.central.kinds import kind
-from workbench.release.delta_limit import require_small_delta
+from workbench.release.choosing import without_choice
+from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.table.certificate import account_problems, checksum
 from workbench.release.table.open_release import located, plan_of
@@ -78,12 +79,12 @@ def _claims(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     if told.keys() != given.keys():
         yield "the certificate's guarantee says more than its queries and plan give"
     if budget.gaussian:
-        delta = cost_of(events, plan.rows_per_person, stated).delta
-        require_small_delta(delta, document["rows"], rows_per_person=plan.rows_per_person)
+        cost = cost_of(events, plan.rows_per_person, stated)
+        require_small_cost(cost, document["rows"], rows_per_person=plan.rows_per_person)
     needed = require_unpublished if kind(document["kind"]).any_text else require_protected
     for name in document["columns"]:
         needed(plan, name)
-    if document["outside_guarantee"] != outside(plan, document["columns"]):
+    if without_choice(document["outside_guarantee"]) != outside(plan, document["columns"]):
         yield "the certificate does not name what its plan leaves outside the guarantee"
     if document.get("account", {}).get("name") != plan.account:
         yield "the certificate and its plan name different accounts"

@@ -18,12 +18,16 @@ from workbench.release.documents.common_sections import (
     queries_note,
 )
 from workbench.render.document import Block, Document, FactList, Grid, Paragraph, Section
+from workbench.statistics.queries import DRAWN
 from workbench.synth.base import CHOICE
 
 _ERRORS = (
     "Expected error: the mean absolute noise of each number, counted in rows that contribute as much as a row may. "
-    "The noise is discrete Laplace: 1 / sinh(ε/Δ) for a query of sensitivity Δ."
 )
+_LAPLACE = "The noise is discrete Laplace: 1 / sinh(ε/Δ) for a query of sensitivity Δ."
+_GAUSSIAN = "The noise is discrete Gaussian: σ² = Δ²/(2ρ) for a query of sensitivity Δ."
+_FAR = 50.0
+"""From this σ on, the mean absolute noise is that of the continuous normal distribution in all digits shown."""
 
 
 def central_document(told: dict[str, Any]) -> Document:
@@ -57,22 +61,28 @@ def central_document(told: dict[str, Any]) -> Document:
 
 
 def _queries(told: dict[str, Any]) -> Section:
-    method = told["method"]
+    method, people = told["method"], told["guarantee"]["rows_per_person"]
     about = method.get("queries") or method.get("measured") or [{}] * len(told["queries"])
+    gaussian = "rho" in told["queries"][0]
+    key, unit, noise = ("rho", "ρ", "Gaussian") if gaussian else ("epsilon", "ε", "Laplace")
     rows = []
     for query, more in zip(told["queries"], about, strict=True):
-        epsilon = float(query["epsilon"])
         if more.get("form") == CHOICE:
-            rows.append((query["label"], "a choice by the exponential mechanism", query["epsilon"], "–"))
+            rows.append((query["label"], "a choice by the exponential mechanism", query[key], "–"))
             continue
-        size = more.get("sensitivity", 1)
+        if more.get("form") == DRAWN:
+            what = f"cells drawn by the exponential mechanism, and counts around them with discrete {noise} noise"
+            rows.append((query["label"], what, query[key], "–"))
+            continue
+        size, share = more.get("sensitivity", 1), float(query[key])
         numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
-        what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete Laplace noise"
-        rows.append((query["label"], what, query["epsilon"], figure(expected_error(epsilon, size) / size)))
-    people = told["guarantee"]["rows_per_person"]
+        what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete {noise} noise"
+        error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size
+        rows.append((query["label"], what, query[key], figure(error)))
+    note = f"{queries_note(people, unit)} {_ERRORS}{_GAUSSIAN if gaussian else _LAPLACE}"
     blocks: list[Block] = [
-        Grid(("asked of the rows", "answered by", "ε", "expected error"), tuple(rows), (2, 3)),
-        Paragraph(f"{queries_note(people)} {_ERRORS}", "muted"),
+        Grid(("asked of the rows", "answered by", unit, "expected error"), tuple(rows), (2, 3)),
+        Paragraph(note, "muted"),
     ]
     blocks += [Paragraph(method[key], "muted") for key in ("intervals",) if isinstance(method.get(key), str)]
     if isinstance(method.get("values"), str):
@@ -85,3 +95,12 @@ def expected_error(epsilon: float, sensitivity: int) -> float:
     """Return the mean absolute discrete Laplace noise: with b = e^(−ε/Δ) it is 2b/(1 − b²) = 1/sinh(ε/Δ)."""
     ratio = epsilon / sensitivity
     return 1 / math.sinh(ratio) if ratio < 700 else 0.0
+
+
+def expected_gaussian_error(rho: float, sensitivity: int) -> float:
+    """Return the mean absolute discrete Gaussian noise, P(k) ∝ e^(−k²/(2σ²)) with σ = Δ/√(2ρ)."""
+    sigma = sensitivity / math.sqrt(2 * rho)
+    if sigma > _FAR:
+        return sigma * math.sqrt(2 / math.pi)
+    weights = [math.exp(-(k * k) / (2 * sigma * sigma)) for k in range(1, int(12 * sigma) + 3)]
+    return 2 * math.fsum(k * w for k, w in enumerate(weights, 1)) / (1 + 2 * math.fsum(weights))

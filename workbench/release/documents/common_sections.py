@@ -177,11 +177,14 @@ def share(value: float) -> str:
     return "under 0.01 %" if value < 0.0001 else f"{100 * value:.3g} %"
 
 
-def queries_note(people: int) -> str:
-    """Return how the ε of queries make the ε of the release."""
-    return "The ε of the queries add up to that of one row" + (
-        "." if people == 1 else f", which is charged {people} times, once for each row of a person."
-    )
+def queries_note(people: int, unit: str = "ε") -> str:
+    """Return how the ε (or ρ) of the queries add up to the ε of the release."""
+    whole = f"The {unit} of the queries add up to that of one row"
+    if unit == "ρ":
+        return f"{whole}, from which its ε at the δ above follows." + (
+            "" if people == 1 else f" A person has {people} rows, and is charged for all of them together."
+        )
+    return whole + ("." if people == 1 else f", which is charged {people} times, once for each row of a person.")
 
 
 def _factor(epsilon: Decimal) -> str:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from workbench.release.ledger.column_marks import ColumnMarks
 from workbench.release.ledger.hash_chain import Entry
 from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.resemblance import in_doubt
 from workbench.release.ledger.sketch import SHARED, Sketches
 
 KINDS = ("mark", "version", "separate", "name")
@@ -29,11 +31,13 @@ class Match:
         dataset: the dataset with the same bytes or content; empty where there is none.
         accounts: the accounts that the table belongs to, the one that stays first; several become one when it is used.
         share: for a version found by its rows, the share of its unique rows that are known; else 0.
+        doubts: other accounts, from whose tables its columns seem to come; a person decides.
     """
 
     dataset: str = ""
     accounts: tuple[str, ...] = ()
     share: float = 0.0
+    doubts: tuple[str, ...] = ()
 
     @property
     def account(self) -> str:
@@ -49,6 +53,7 @@ class Accounts:
     origins: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     sketches: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
     _parents: dict[str, str] = field(default_factory=dict)
     _exact: dict[str, str] = field(default_factory=dict)
     _separate: list[tuple[str, str]] = field(default_factory=list)
@@ -76,6 +81,8 @@ class Accounts:
                     self._exact[mark] = dataset
             if isinstance(body.get("sketch"), str) and body["sketch"]:
                 self.sketches[body["sketch"]] = dataset
+            if isinstance(body.get("columns"), str) and body["columns"]:
+                self.columns[body["columns"]] = dataset
         elif entry.kind == "version" and isinstance(body.get("of"), str):
             self._parents[dataset] = body["of"]
             self.origins[dataset] = str(body.get("origin", STEWARD))
@@ -122,8 +129,10 @@ class Accounts:
         return any({self.of(a), self.of(b)} == {one, other} and one != other for a, b in self._separate)
 
     def knows(self, identity: Identity) -> bool:
-        """Return whether every mark of a table is recorded."""
-        return all(mark in self._exact for mark in identity.exact)
+        """Return whether every mark of a table is recorded; those of an earlier version are none of its columns."""
+        if not all(mark in self._exact for mark in identity.exact):
+            return False
+        return identity.columns.empty or any(self._exact[m] in self.columns.values() for m in identity.exact)
 
     def match(self, identity: Identity, sketches: Iterable[tuple[str, Sketches]]) -> Match:
         """Return the accounts of a table; in doubt, a known account.
@@ -152,3 +161,40 @@ class Accounts:
         # A named account stays, then the oldest.
         accounts = sorted(kept, key=lambda account: (not self.name_of(account), order.get(account, 0)))
         return Match(same[0] if same else "", tuple(accounts), best)
+
+    def doubts(
+        self, identity: Identity, match: Match, columns: Iterable[tuple[str, ColumnMarks]], paying: set[str]
+    ) -> tuple[str, ...]:
+        """Return the paying accounts from whose tables the columns of a table seem to come, the oldest first.
+
+        A table that pays nothing yet (it was studied, or refused) leads to the accounts of which it has columns: two
+        projections without a column in common meet in the whole.
+
+        Args:
+            identity: its marks.
+            match: where it was found.
+            columns: the datasets that have marks of columns, with them.
+            paying: the accounts that may be in doubt.
+        """
+        told, known = (identity, *identity.others), list(columns)
+
+        def apart(account: str, *others: str) -> bool:
+            return any(self.apart(account, other) for other in others)
+
+        near = [
+            (account, marks)
+            for dataset, marks in known
+            if (account := self.of(dataset)) not in match.accounts
+            and not apart(account, *match.accounts)
+            and any(in_doubt(own.columns, marks) for own in told)
+        ]
+        found = {account for account, _ in near} & paying
+        between = [(account, marks) for account, marks in near if account not in paying]
+        for dataset, theirs in known if between else ():
+            account = self.of(dataset)
+            if account not in paying - found - {*match.accounts}:
+                continue
+            if any(in_doubt(marks, theirs) and not apart(account, own, *match.accounts) for own, marks in between):
+                found.add(account)
+        order = {dataset: position for position, dataset in enumerate(self.datasets)}
+        return tuple(sorted(found, key=lambda account: order.get(account, 0)))

@@ -17,6 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from workbench.params import CheckFailedError, InputError
+from workbench.params.remedies import LEDGER, run
 from workbench.release.atomic import sync_folder
 from workbench.release.ledger.entries import LedgerBook
 from workbench.release.ledger.file import FAULTS, key_path, unusable
@@ -90,8 +91,18 @@ class LedgerCustody(LedgerBook):
             raise CheckFailedError(
                 problem,
                 str(self.path),
-                "put back the newest copy, or record with `workbench ledger accept` that this one is to go on",
+                ("put back the newest copy", run("record that this one is to go on with", "ledger", "accept", LEDGER)),
                 code="ledger-older",
+            )
+
+    def require_whole(self) -> None:
+        """Raise :class:`CheckFailedError` where an entry was altered or removed."""
+        problems = self._chain_problems()
+        if problems:  # entries that are gone could have been charges
+            raise CheckFailedError(
+                f"the ledger is not as it was written: {problems[0]}",
+                str(self.path),
+                run("put back a copy that is found whole by", "ledger", "verify", LEDGER),
             )
 
     def accept(self) -> HeadMark:
@@ -169,6 +180,8 @@ class LedgerCustody(LedgerBook):
                 before and is where it was moved to.
         """
         target = target.absolute()
+        _ = self.keys  # before anything is written: those of another ledger refuse the move
+        self.require_whole()
         former = self.moved_to()
         if former is not None and former.exists():
             raise InputError("this ledger was moved already", str(self.path), f"use --ledger {former}")

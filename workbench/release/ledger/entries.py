@@ -9,15 +9,26 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.release.ledger import file
+from workbench.release.ledger.entry_form import META, fault_of
 from workbench.release.ledger.exact import Amount
-from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_keys, unusable
+from workbench.release.ledger.file import (
+    FAULTS,
+    KEY_BYTES,
+    key_path,
+    located,
+    open_to_read,
+    open_to_write,
+    read_keys,
+    unusable,
+)
 from workbench.release.ledger.hash_chain import Entry, entry_hash, start_of
 from workbench.release.ledger.verified_entries import VerifiedEntries, file_of, plain
 
@@ -85,8 +96,8 @@ class LedgerBook:
             InputError: one of them is not beside the ledger.
         """
         start = self._meta("start")
-        if start is None and (former := self._rows("SELECT value FROM meta WHERE key = 'key'")):
-            return (bytes(former[0][0]) if isinstance(former[0][0], bytes) else b"",)
+        if start is None and (former := self._former_key()):
+            return (former,)
         keys = read_keys(self.path)
         if start is not None and start_of(keys[0]) != start:
             raise unusable(key_path(self.path), "this is the key of another ledger")
@@ -122,15 +133,29 @@ class LedgerBook:
 
     def _meta(self, name: str) -> str | None:
         found = self._rows("SELECT value FROM meta WHERE key = ?", (name,))
-        return plain(found[0][0]) if found else None
+        if not found:
+            return None
+        value = plain(found[0][0])
+        if not META[name](value):
+            raise unusable(self.path, f"malformed {name} of the chain")
+        return value
 
     def _start(self) -> str:
         """Return the hash in the first entry; it depends on the key, which may be missing."""
         start = self._meta("start")
         if start is not None:
             return start
-        former = self._rows("SELECT value FROM meta WHERE key = 'key'")
-        return start_of(former[0][0]) if former and isinstance(former[0][0], bytes) else ""
+        former = self._former_key()
+        return start_of(former) if former else ""
+
+    def _former_key(self) -> bytes:
+        """Return the key that a ledger of the first format holds itself; empty where there is none."""
+        found = self._rows("SELECT value FROM meta WHERE key = 'key'")
+        if not found:
+            return b""
+        if not isinstance(found[0][0], bytes) or len(found[0][0]) != KEY_BYTES:
+            raise unusable(self.path, "malformed key")
+        return found[0][0]
 
     def _head(self) -> str:
         """Return the hash of the last entry, as stored beside the chain."""
@@ -138,13 +163,7 @@ class LedgerBook:
 
     def _cost(self, entry: Entry) -> Amount:
         """Return the (ε, δ) of an entry; a cap's δ may be empty, which reads as 0."""
-        try:
-            cost = Decimal(entry.epsilon), Decimal(entry.delta or 0)
-        except InvalidOperation:
-            cost = Decimal("NaN"), Decimal(0)
-        if not all(amount.is_finite() and abs(amount.adjusted()) < 400 for amount in cost):
-            raise unusable(self.path, f"malformed entry {entry.seq}")
-        return cost
+        return Decimal(entry.epsilon), Decimal(entry.delta or 0)
 
     def _append(
         self, kind: str, release_id: str, dataset: str, cost: tuple[Decimal, Decimal | None], body: dict[str, Any]
@@ -158,10 +177,13 @@ class LedgerBook:
         known = self._chain.current()
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
         epsilon, delta = texts(cost)
-        own = entry_hash(Entry(seq, time, kind, release_id, dataset, epsilon, delta, body, prev, ""))
+        entry = Entry(seq, time, kind, release_id, dataset, epsilon, delta, body, prev, "")
+        own, told = entry_hash(entry), json.dumps(body)
+        if fault := fault_of(replace(entry, body=json.loads(told), hash=own)):  # written, it would damage the ledger
+            raise InputError(f"the ledger cannot record this: malformed {fault}", str(self.path))
         self._db.execute(
             "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (seq, time, kind, release_id, dataset, epsilon, delta, json.dumps(body), prev, own),
+            (seq, time, kind, release_id, dataset, epsilon, delta, told, prev, own),
         )
         self._db.execute("UPDATE meta SET value = ? WHERE key = 'head'", (own,))
         self._chain.appended(seq, known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
-EXACT = Context(prec=1000, traps=[Inexact, InvalidOperation])
+EXACT = Context(prec=2000, traps=[Inexact, InvalidOperation])
 """Holds sums of any doubles as written; the usual 28 digits would lose a delta of 1e-40 beside one of 1e-5."""
 
 Amount = tuple[Decimal, Decimal]

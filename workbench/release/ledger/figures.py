@@ -1,7 +1,8 @@
 """What a person was shown of a table beside its releases: figures of studies that read its rows and released nothing.
 
 Settings that are chosen by such figures tell of the rows, and no ε covers that. A study costs nothing and is no
-release; the ledger notes that there was one, without a figure, so that the card of a later model can say so.
+release; the ledger notes that there was one, without a figure, so that the certificate or card of a later release can
+say so.
 """
 
 from __future__ import annotations
@@ -63,13 +64,13 @@ class ShownFigures:
 class LedgerFigures(LedgerAccounts, LedgerCustody):
     """The part of the ledger that knows of which tables private figures were shown."""
 
-    def note_figures(self, identity: Identity, study: str) -> bool:
+    def note_figures(self, identity: Identity | str, study: str) -> bool:
         """Note durably that private figures of a table are going to be shown; once for each dataset and kind of study.
 
         A table that is not in the ledger is entered, and no accounts are joined: that is left to its first release.
 
         Args:
-            identity: the marks of the table.
+            identity: the marks of the table, or an account.
             study: the kind of study, one of :data:`STUDIES`.
 
         Returns:
@@ -82,8 +83,12 @@ class LedgerFigures(LedgerAccounts, LedgerCustody):
             raise ValueError(f"{study!r} is no kind of study")
         with self._transaction():
             self.require_here()
-            match = self.find(identity)
-            found = (match.dataset,) if match.dataset else match.accounts or (self._marked(identity, NEW),)
+            if isinstance(identity, str):
+                found: tuple[str, ...] = (self.account_of(identity),)
+            else:
+                match = self.find(identity)
+                found = (match.dataset,) if match.dataset else match.accounts or (self._marked(identity, NEW),)
+                found += match.doubts  # a doubt counts against the known account
             told = {noted(e) for e in self.entries(FIGURES)}
             new = [dataset for dataset in found if (dataset, study) not in told]
             for dataset in new:

@@ -27,6 +27,7 @@ APPLICATION = 0x50574C31
 """What SQLite calls an application id: ``PWL1``."""
 FORMAT = 2
 KEY_BYTES = 32
+_MOST_KEYS = 10_000
 
 PATIENCE = 20.0
 """Seconds to wait for another process that holds the ledger."""
@@ -57,7 +58,7 @@ def located(path: Path | None) -> Path:
 
 
 def _is_keys(size: int) -> bool:
-    return size > 0 and size % KEY_BYTES == 0
+    return 0 < size <= _MOST_KEYS * KEY_BYTES and size % KEY_BYTES == 0
 
 
 def _is_own_file(path: Path) -> bool:
@@ -144,7 +145,8 @@ def read_keys(path: Path) -> tuple[bytes, ...]:
     """
     beside = key_path(path)
     try:
-        key = beside.read_bytes()
+        with beside.open("rb") as stream:
+            key = stream.read(_MOST_KEYS * KEY_BYTES + 1)
     except FileNotFoundError:
         raise InputError(
             "the key of this ledger is missing, so no table can be found in it",

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.params import InputError
-from workbench.params.codec import parse_json
+from workbench.params.codec import read_json
 from workbench.paths import user_state
+from workbench.release.ledger.entry_form import is_digest, is_path, is_whole
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,12 @@ class HeadMark:
 def last_seen(start: str) -> HeadMark | None:
     """Return the mark of the ledger whose chain begins with ``start``; ``None`` where there is none that is whole."""
     try:
-        told = parse_json(_place(start).read_text("utf-8"), "mark of a ledger")
+        told = read_json(_place(start), "mark of a ledger")
         mark = HeadMark(told["seq"], told["hash"], told["time"], told["path"])
-    except (OSError, UnicodeError, InputError, KeyError, TypeError):
+    except (InputError, KeyError, TypeError):
         return None
-    texts = (mark.hash, mark.time, mark.path)
-    return mark if type(mark.seq) is int and mark.seq > 0 and all(isinstance(t, str) for t in texts) else None
+    known = is_whole(mark.seq) and mark.seq > 0 and is_digest(mark.hash) and isinstance(mark.time, str)
+    return mark if known and is_path(mark.path) else None
 
 
 def remember(start: str, mark: HeadMark) -> None:
@@ -65,4 +66,6 @@ def remember(start: str, mark: HeadMark) -> None:
 
 
 def _place(start: str) -> Path:
+    if not is_digest(start):  # it comes from a ledger's file, and a name of a file is made of it
+        raise ValueError("the start of a ledger is 64 hexadecimal digits")
     return user_state() / "ledger-heads" / f"{start[:32]}.json"

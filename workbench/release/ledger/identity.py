@@ -1,9 +1,10 @@
-"""The marks that identify a table: of its file's bytes, of its content however it was read, and of its rows.
+"""The marks that identify a table: of its file's bytes, of its content however it was read, of its rows and columns.
 
 All are keyed and stay in the ledger. None depends on the name of the file or of a column, on the order of rows or
 columns, or on how a number is written; the mark of the bytes does not depend on how they are read. The same bytes or
 the same content are the same table; most rows in common make it a version of that table
-(:mod:`workbench.release.ledger.sketch`).
+(:mod:`workbench.release.ledger.sketch`); columns in common raise a doubt that a person decides
+(:mod:`workbench.release.ledger.resemblance`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.table import Table
+from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks
 from workbench.release.ledger.sketch import NO_SKETCHES, Sketches, sketches
 
 _EVERY_ROW = 1 << 20
@@ -32,6 +34,7 @@ class Identity:
         content: of its cells, 64 hexadecimal digits.
         file: of the bytes of its file; empty for a table that was not read from one.
         sketches: of its rows.
+        columns: of its columns.
         former: the fingerprint that earlier versions knew it by; empty where the ledger has none of those.
         others: the same marks under the keys of ledgers that were merged into this one.
     """
@@ -39,6 +42,7 @@ class Identity:
     content: str
     file: str = ""
     sketches: Sketches = NO_SKETCHES
+    columns: ColumnMarks = NO_COLUMNS
     former: str = ""
     others: tuple[Identity, ...] = ()
 
@@ -67,16 +71,22 @@ def identify(table: Table, key: bytes, *, former: bool = False) -> Identity:
 
 
 def _identify(table: Table, key: bytes, former: bool) -> Identity:
-    found, rows = sketches(table.frame, key)
-    if table.rows <= _EVERY_ROW or not found.parts:
-        if rows is None:
-            hashing = CellHash(key)
-            rows = np.zeros(table.rows, np.uint64)
-            for cells in table.frame.iter_columns():
-                rows += hashing.hashes(cells)
-        told = _sums(rows)
-    else:
-        told = found.encode()
+    hashing, marker = CellHash(key), ColumnMarker(table.frame)
+    every = table.rows <= _EVERY_ROW
+    rows = np.zeros(table.rows if every else 0, np.uint64)
+    for cells in table.frame.iter_columns():
+        if every:
+            hashes = hashing.hashes(cells)
+            rows += hashes
+            marker.take(hashes)
+        else:
+            marker.take_cells(cells, hashing)
+    found = sketches(table.frame, key, marker.listed)
+    if not every and not found.parts:
+        rows = np.zeros(table.rows, np.uint64)
+        for cells in table.frame.iter_columns():
+            rows += hashing.hashes(cells)
+    told = found.encode() if not every and found.parts else _sums(rows)
     content = _mark(key, b"content", table.rows.to_bytes(8, "big") + told)
     of_file = _mark(key, b"file", table.digest) if table.digest else ""
     old = ""
@@ -84,7 +94,7 @@ def _identify(table: Table, key: bytes, former: bool) -> Identity:
         from workbench.release.ledger.fingerprint import fingerprint
 
         old = fingerprint(table, key)
-    return Identity(content, of_file, found, old)
+    return Identity(content, of_file, found, marker.made(), old)
 
 
 def _sums(rows: Words) -> bytes:

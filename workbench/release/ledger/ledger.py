@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError, ParameterError
+from workbench.params.remedies import DATA, LEDGER, run
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
@@ -205,7 +206,11 @@ class Ledger(LedgerMerge, LedgerSteps):
             if method == FILTER:
                 cap = account.standing_cap
                 if cap is None:
-                    raise ParameterError("this account has no cap yet", "ledger count", "set one with `ledger cap`")
+                    raise ParameterError(
+                        "this account has no cap yet",
+                        "ledger count",
+                        run("set one with", "ledger", "cap", DATA, "--epsilon", "TOTAL", "--delta", "TOTAL", LEDGER),
+                    )
                 # The first order stays: an order that follows from what was released would prove nothing.
                 former = [found for e in self.entries("count") if e.dataset == dataset and (found := filter_of(e.body))]
                 chosen = former[0] if former else Filter.for_cap(cap[0], cap[1] or Decimal(0))

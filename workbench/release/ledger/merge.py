@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from workbench.params import CheckFailedError, InputError
+from workbench.params import InputError
 from workbench.release.ledger.account_finder import MERGED, NAMED, Accounts
 from workbench.release.ledger.counting import SUM, filter_of
 from workbench.release.ledger.custody import MERGE, MOVED
@@ -84,11 +84,7 @@ class LedgerMerge(LedgerFigures):
 
     def _require_whole(self, other: LedgerMerge) -> None:
         """Raise an error unless the chain is whole, and what was seen of it is here or in the other file."""
-        problems = self._chain_problems()
-        if problems:
-            raise CheckFailedError(
-                f"the ledger is not as it was written: {problems[0]}", str(self.path), "put back a whole copy"
-            )
+        self.require_whole()
         mark = self.missing()
         if mark is None or not other.holds(mark):
             self.require_newest()
@@ -255,9 +251,8 @@ class LedgerMerge(LedgerFigures):
             self._append(MERGE, "", "", _ZERO, {**body, "former": other._former(), **seen})
 
 
-def _marks(entry: Entry) -> tuple[str, str, str]:
-    content, of_file, sketch = (str(entry.body.get(key) or "") for key in ("content", "file", "sketch"))
-    return content, of_file, sketch
+def _marks(entry: Entry) -> tuple[str, ...]:
+    return tuple(str(entry.body.get(key) or "") for key in ("content", "file", "sketch", "columns"))
 
 
 def _origin(entry: Entry, source: str) -> dict[str, Any]:

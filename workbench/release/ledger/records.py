@@ -133,7 +133,7 @@ def refusal(wanted: Amount, cap: Cap | None, used: Amount, after: Amount | None 
     return BudgetRefusedError(
         f"this release {' and '.join(needs)}",
         "; ".join(where),
-        (less, raise_cap(quantity, epsilon=decimal_text(cap[0]))),
+        (less, raise_cap(quantity, epsilon=max(cap[0], after[0]), delta=after[1])),
         code="over-cap",
         field=quantity,
     )

@@ -7,25 +7,31 @@ alone, and only those of this ledger: what a ledger says of other places is neve
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import sole_user, write_whole
+from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
-from workbench.release.model.card import read_card, verify_model
+from workbench.release.model.card import CARD, read_card, verify_model
 from workbench.release.model.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank
-from workbench.release.table.certificate import certificate_path
+from workbench.release.table.certificate import certificate_path, checksum
+from workbench.signals.cancel import WHOLE
 
 T = TypeVar("T")
 
@@ -68,11 +74,16 @@ class FinishedDraw:
     @property
     def half_named(self) -> bool:
         """Whether a run was killed after it renamed the certificate and before it renamed the table."""
-        try:
-            standing = read_json(certificate_path(self.target), "certificate")
-            return isinstance(standing, dict) and standing.get("release_id") == self.release.release_id
-        except WorkbenchError:
-            return False
+        return _certifies(certificate_path(self.target), self.release.release_id)
+
+
+def _certifies(path: Path, release_id: str) -> bool:
+    """Return whether a file is the certificate of this release."""
+    try:
+        standing = read_json(path, "certificate")
+    except WorkbenchError:
+        return False
+    return isinstance(standing, dict) and standing.get("release_id") == release_id
 
 
 def request_of(work: str, **asked: Any) -> str:
@@ -103,6 +114,23 @@ def recover(ledger: Ledger, *, resumed: str = "") -> list[str]:
                 if after is None or after.status == "reserved":
                     raise
     return sentences
+
+
+def settle_own(path: Path | None) -> str:
+    """Settle the reservations of this process, which is being ended, and return what stays charged without a release.
+
+    What cannot be settled is left to the next run.
+    """
+    lost = Decimal(0)
+    with contextlib.suppress(WorkbenchError), Ledger.open(path) as ledger:
+        for release in ledger.releases():
+            if "part" not in release.body or release.body.get("process") != this_process():
+                continue
+            if release.status == "reserved":
+                _settle(ledger, release)
+            elif release.status in ("charged", "settled") and "certificate" not in release.body:
+                lost += release.epsilon
+    return f"epsilon = {decimal_text(lost)} stays charged, as drawn values were being written" if lost else ""
 
 
 def _settle(ledger: Ledger, release: Release) -> str:
@@ -153,7 +181,7 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
         if waits is not None and part == waits.part:
             continue
         try:
-            with sole_user(part, otherwise=os.name == "nt") as free:
+            with sole_user(part) as free:
                 if free and (part.name in known or is_blank(part)):
                     _remove(part)
                     if part.name in known and known[part.name].status in ("charged", "settled"):
@@ -193,6 +221,8 @@ def publish_table(ledger: Ledger, part: DrawFile, release_id: str, certificate: 
     beside = certificate_path(part.target)
     with _naming(ledger, release_id, part.target):
         earlier = beside.read_bytes() if beside.is_file() else None
+        if not part.replaces and os.path.lexists(beside) and not _certifies(beside, release_id):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(beside))
         try:
             write_whole(beside, certificate)
             part.publish()
@@ -219,27 +249,29 @@ def publish_model(ledger: Ledger, part: DrawFolder, release_id: str) -> None:
 def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
     mend = "clear the way and run the same command again: the finished draw is kept and costs nothing more"
     try:
-        with ledger.publishing(release_id):
+        with WHOLE, ledger.publishing(release_id):
             yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"the finished draw could not be given its name: {reason}", str(target), mend) from None
 
 
-def reopened_table(found: FinishedDraw) -> tuple[DrawFile, dict[str, Any]] | None:
+def reopened_table(found: FinishedDraw, *, replace: bool = False) -> tuple[DrawFile, dict[str, Any]] | None:
     """Return the finished table of an earlier run and its certificate, or ``None`` where it is not as certified."""
     document = parse_json(found.document, "certificate")
-    part = _reopened(DrawFile.reopened, found)
-    if part.sha256 != document["output"]["sha256"]:
+    part = _reopened(partial(DrawFile.reopened, replace=replace), found)
+    known = isinstance(document, dict) and checksum(document) == found.release.body.get("certificate")
+    told = document.get("output") if known else None
+    if not isinstance(told, dict) or part.sha256 != told.get("sha256"):
         part.discard()
         part.__exit__(None, None, None)
         return None
     return part, document
 
 
-def reopened_model(found: FinishedDraw) -> tuple[DrawFolder, dict[str, Any]] | None:
+def reopened_model(found: FinishedDraw, *, replace: bool = False) -> tuple[DrawFolder, dict[str, Any]] | None:
     """Return the finished model of an earlier run and its card, or ``None`` where it is not as certified."""
-    part = _reopened(DrawFolder.reopened, found)
+    part = _reopened(partial(DrawFolder.reopened, known_by=CARD, replace=replace), found)
     try:
         card = read_card(found.part)
         whole = card["checksum"] == found.release.body.get("certificate") and not verify_model(found.part)

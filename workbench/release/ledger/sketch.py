@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -147,21 +147,24 @@ def _by_chance(common: int, of: int, tries: int) -> bool:
     return -of * divergence > math.log(_FALSE_ALARM / tries)
 
 
-def sketches(frame: pl.DataFrame, key: bytes) -> tuple[Sketches, Words | None]:
-    """Return the sketches of a table's rows under ``key``, and the hashes of all rows if they were computed.
+def sketches(frame: pl.DataFrame, key: bytes, listed: Collection[int] = ()) -> Sketches:
+    """Return the sketches of a table's rows under ``key``; they depend on what the rows hold alone.
 
-    The hashes depend on what the rows hold, in whatever order, under whatever names of columns.
+    Args:
+        frame: cells of text.
+        key: 32 bytes.
+        listed: the positions of columns that are alike in many unrelated tables.
     """
     if frame.height == 0:  # blank lines alone
-        return NO_SKETCHES, None
+        return NO_SKETCHES
     hashing = CellHash(key)
-    look = _Look(frame, hashing)
+    look = _Look(frame, hashing, listed)
     singles: list[tuple[int, ...]] = [(k,) for k in range(frame.width)] if 1 < frame.width <= _WIDEST else []
     without = [(), *singles, *([look.keys] if 1 < len(look.keys) < frame.width else [])]
     most = [_ROWS] + [max(_FEWEST_WITHOUT, min(_ROWS_WITHOUT, _TOGETHER // frame.width))] * (len(without) - 1)
     telling = [k for k, columns in enumerate(without) if look.telling(columns)]
     if not telling:
-        return Sketches(), None
+        return NO_SKETCHES
     wanted = [2 * most[k] for k in telling]
     choices = choose_rows(frame, key, [without[k] for k in telling], wanted)
     chosen = {}
@@ -177,7 +180,7 @@ def sketches(frame: pl.DataFrame, key: bytes) -> tuple[Sketches, Words | None]:
 
 def _made(
     frame: pl.DataFrame, hashing: CellHash, wanted: dict[int, tuple[Sequence[int], int, Chosen]], key: bytes
-) -> tuple[Sketches, Words | None]:
+) -> Sketches:
     """Return a sketch of each choice of rows: the columns that it leaves out, the most rows it has, the choice."""
     union = np.unique(np.concatenate([choice.index for _, _, choice in wanted.values()] or [np.empty(0, np.int64)]))
     whole = len(union) == frame.height
@@ -192,7 +195,7 @@ def _made(
             if column in without:
                 less[k] += hashes[at[k]]
     made = [_once(rows[at[k]] - less[k], choice, most, key) for k, (_, most, choice) in wanted.items()]
-    return Sketches(tuple(s for s in made if len(s.rows))), rows if whole else None
+    return Sketches(tuple(s for s in made if len(s.rows)))
 
 
 def _once(rows: Words, choice: Chosen, most: int, key: bytes) -> Sketch:
@@ -227,13 +230,14 @@ class _Look:
         keys: the positions of columns whose cells nearly all differ.
     """
 
-    def __init__(self, frame: pl.DataFrame, hashing: CellHash) -> None:
+    def __init__(self, frame: pl.DataFrame, hashing: CellHash, listed: Collection[int]) -> None:
         some = np.unique(np.linspace(0, frame.height - 1, min(frame.height, _LOOK)).astype(np.int64))
         sample = frame[some]
         self._cells = [hashing.hashes(cells) for cells in sample.iter_columns()]
         different = [len(np.unique(hashes)) for hashes in self._cells]
         self.keys = tuple(k for k, count in enumerate(different) if count >= max(2, _KEY_LIKE * len(some)))
         self._running = {k for k in self.keys if different[k] == len(some) and _runs(sample.to_series(k), frame.height)}
+        self._running |= set(listed)
 
     def telling(self, without: Sequence[int]) -> bool:
         """Return whether a sketch of some columns distinguishes unrelated tables.

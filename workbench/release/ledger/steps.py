@@ -11,7 +11,7 @@ import secrets
 from decimal import Decimal
 from typing import Any
 
-from workbench.params import CheckFailedError, InputError
+from workbench.params import InputError
 from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
@@ -59,13 +59,7 @@ class LedgerSteps(LedgerCustody):
             InputError: it was moved.
             CheckFailedError: it was altered, or is an older copy.
         """
-        problems = self._chain_problems()
-        if problems:  # entries that are gone could have been charges
-            raise CheckFailedError(
-                f"the ledger is not as it was written: {problems[0]}",
-                str(self.path),
-                "put back a copy that `workbench ledger verify` finds whole",
-            )
+        self.require_whole()
         self.require_here()
         self.require_newest()
 

@@ -9,14 +9,22 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.signals import Notice
 from workbench.signals.events import Emit, ignore
 
+BEFORE = (
+    "This shows private figures of these rows. It costs no ε, but the ledger notes it, and the certificate or card of "
+    "every later release of these rows says that its settings may have been chosen by private figures."
+)
+"""What a person is told before the first ones of a table are shown."""
+
 NOTED = (
-    "the ledger notes, at no cost, that private figures of these rows are shown: the card of a model that is trained "
-    "on them later will say so"
+    "the ledger notes, at no cost, that private figures of these rows are shown: the certificates and cards of "
+    "later releases of them will say so"
 )
 """What a person is told of it."""
 
 
-def note_study(table: Table, study: str, ledger: Path | None = None, emit: Emit = ignore) -> None:
+def note_study(
+    table: Table, study: str, ledger: Path | None = None, emit: Emit = ignore, *, account: str | None = None
+) -> None:
     """Note in the ledger that figures of ``table`` are going to be shown; call it before they are made.
 
     Args:
@@ -24,11 +32,16 @@ def note_study(table: Table, study: str, ledger: Path | None = None, emit: Emit 
         study: the kind of study (:data:`workbench.release.ledger.figures.STUDIES`).
         ledger: its file; ``None`` for the user's own.
         emit: receives a notice where they are the first of their kind.
+        account: the public name of the account that the table is said to belong to; made where there is none.
 
     Raises:
-        InputError: the ledger cannot be written, or was moved; then no figure may be shown.
+        InputError: the ledger cannot be written, or was moved, or the table belongs to another account; then no figure
+            may be shown.
     """
     with Ledger.open(ledger) as opened:
-        first = opened.note_figures(opened.identify(table), study)
+        # A part of a table has no mark that leads to the whole: the name does.
+        known = "" if account is None else opened.accounts().named(account)
+        identity = known or opened.identify(table)
+        first = opened.note_figures(identity if known or account is None else opened.enter(identity, account), study)
     if first:
         emit(Notice("info", NOTED))

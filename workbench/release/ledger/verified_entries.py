@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.params import InputError
 from workbench.params.codec import parse_json
+from workbench.release.ledger.entry_form import fault_of
 from workbench.release.ledger.file import FAULTS, unusable
 from workbench.release.ledger.hash_chain import Entry, verify_chain
 
@@ -163,6 +164,8 @@ class VerifiedEntries:
             seq, (time, kind, release_id, dataset, epsilon, delta) = row[0], map(plain, row[1:7])
             prev, own = map(plain, row[8:])
             entry = Entry(seq, time, kind, release_id, dataset, epsilon, delta, _body(row[7]), prev, own)
+            if fault := fault_of(entry):
+                raise unusable(self._path, f"entry {seq} was changed after it was written: malformed {fault}")
             self._rows.append(row)
             self._entries.append(entry)
             self._kinds.setdefault(kind, []).append(entry)

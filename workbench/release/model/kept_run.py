@@ -24,10 +24,12 @@ from workbench.params.codec import read_json
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, sync_folder, write_error
 from workbench.release.ledger.counting import steps_of_release
+from workbench.release.ledger.entry_form import is_name, is_whole
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
 from workbench.release.ledger.steps import RUN, begin_part, end_part, goes_on
 from workbench.release.parts import PRIVATE
+from workbench.signals.cancel import WHOLE
 
 if TYPE_CHECKING:
     from workbench.deep.checkpoint import RunState
@@ -168,6 +170,10 @@ class KeptRun:
         Raises:
             InputError: it cannot be written.
         """
+        with WHOLE:
+            self._save(state)
+
+    def _save(self, state: RunState) -> None:
         folder = self.folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -331,10 +337,12 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
     try:
         if raw["format"] != FORMAT:
             raise InputError(f"the checkpoint has format {raw['format']}", str(folder), "use the version that made it")
-        datetime.fromisoformat(raw["time"])
-        int(raw["state"]["step"])
-        texts = [str(raw[key]) for key in ("release_id", "request", "content")]
-        return RunFacts(texts[0], texts[1], texts[2], int(raw["steps"]), dict(raw["told"])), raw
+        time = datetime.fromisoformat(raw["time"])
+        texts = [raw[key] for key in ("release_id", "request", "content")]
+        counts = is_whole(raw["steps"]) and is_whole(raw["state"]["step"])
+        if not (counts and is_name(texts[0]) and all(isinstance(text, str) for text in texts) and time.tzinfo):
+            raise ValueError
+        return RunFacts(texts[0], texts[1], texts[2], raw["steps"], dict(raw["told"])), raw
     except (KeyError, TypeError, ValueError):
         raise InputError("the checkpoint is damaged", str(folder), "put back a whole copy") from None
 

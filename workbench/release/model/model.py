@@ -16,7 +16,9 @@ from workbench.data.table import Table
 from workbench.params import CheckFailedError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.neighbours import RELATION
-from workbench.release.exposure import standing_charge
+from workbench.release.choosing import CHOSEN, with_choice
+from workbench.release.delta_limit import replaced
+from workbench.release.exposure import charged_again, standing_charge
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import (
@@ -30,10 +32,9 @@ from workbench.release.ledger.recover import (
     request_of,
 )
 from workbench.release.model.card import CARD, FORMAT, card_problems
-from workbench.release.model.choosing import CHOSEN
 from workbench.release.model.kept_run import KeptRun
 from workbench.release.model.reservation import Reservation
-from workbench.release.parts import PRIVATE, DrawFolder, require_free
+from workbench.release.parts import PRIVATE, DrawFolder, require_new
 from workbench.release.statements import columns_used_statement
 from workbench.release.table.certificate import VERSION, account_told, checksum
 from workbench.signals import Notice
@@ -132,6 +133,7 @@ def release_model(
     account: str | None = None,
     watched: Callable[[], bool] | None = None,
     kept: KeptRun | None = None,
+    replace: bool = False,
     emit: Emit = ignore,
 ) -> ModelRelease | FinishedModel:
     """Train on ``table`` and release the model as the folder ``target``.
@@ -152,6 +154,7 @@ def release_model(
         watched: for work of which a person sees figures while it runs: whether any were shown yet. Then a run that
             is cancelled or fails stays charged in full.
         kept: the checkpoint of work that can be interrupted. While it is paused its reservation stands.
+        replace: whether the folder of a released model may be replaced.
         emit: receives notices about earlier runs.
 
     Raises:
@@ -167,10 +170,11 @@ def release_model(
     if ledger.figures_shown(dataset, before=resumed):
         emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
     request = request_of(work, **asked)
-    waiting = _published_earlier(ledger, target, request, dataset, emit)
+    waiting = _published_earlier(ledger, target, request, dataset, emit, replace=replace)
     if waiting is not None:
         return waiting
-    with DrawFolder(target, room) as part:
+    replaces = require_new(target, replace=replace, known_by=CARD)
+    with DrawFolder(target, room, CARD, replace=replace) as part:
         details = {
             "output": place_of(target),
             "part": part.path.name,
@@ -203,20 +207,24 @@ def release_model(
             with part.kept_if_well():
                 ledger.certify(release_id, card["checksum"], request)
         publish_model(ledger, part, release_id)
+    if replaces:
+        emit(charged_again(target))
     if kept is not None:
         kept.remove()
     return _released(card, ledger, target)
 
 
-def _published_earlier(ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit) -> FinishedModel | None:
+def _published_earlier(
+    ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit, *, replace: bool
+) -> FinishedModel | None:
     """Publish the finished model of the same request, if an earlier run could not rename it."""
     waiting = finished_draw(ledger, target)
     if waiting is None:
         return None
     if not waiting.answers(request, ledger.account_of(dataset)):
         raise waiting.refusal()
-    require_free(target)
-    found = reopened_model(waiting)
+    require_new(target, replace=replace, known_by=CARD)
+    found = reopened_model(waiting, replace=replace)
     release_id = waiting.release.release_id
     if found is None:
         ledger.forget_finished(release_id)
@@ -253,8 +261,7 @@ def _card(
     release = ledger.release(release_id)
     assert release is not None
     charged = trained.settled or (cost.epsilon, cost.delta)
-    chosen = (CHOSEN,) if ledger.figures_shown(release.dataset, before=release_id) else ()
-    epsilon, delta = Cost(*charged, cost.event).replace_one()
+    epsilon, delta = replaced(Cost(*charged, cost.event), trained.rows or table.rows)
     card = {
         "format": FORMAT,
         "version": VERSION,
@@ -273,7 +280,7 @@ def _card(
         },
         "parameters": trained.parameters,
         "inputs": trained.inputs,
-        "outside_guarantee": list(dict.fromkeys((*trained.outside, *chosen))),
+        "outside_guarantee": with_choice(trained.outside, ledger, release.dataset, release_id),
         "training": trained.training,
         "files": {name: hashlib.sha256(trained.files[name]).hexdigest() for name in sorted(trained.files)},
     }

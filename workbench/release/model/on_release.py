@@ -24,7 +24,8 @@ from workbench.learners.public_tables import Chances, PublicTable
 from workbench.params import CheckFailedError, ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.atomic import PART, write_error
-from workbench.release.model.card import CARD, FORMAT, MADE_FROM, card_problems
+from workbench.release.model.card import CARD, FORMAT, card_problems
+from workbench.release.model.card_facts import MADE_FROM
 from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
 from workbench.release.parts import DrawFolder, remove_stale_folders
 from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
@@ -122,6 +123,8 @@ def train_on_release(
     output: Path,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
+    *,
+    replace: bool = False,
 ) -> ModelOnRelease:
     """Train ``chosen`` on the released table in ``release`` and write the model as the new folder ``output``.
 
@@ -135,6 +138,7 @@ def train_on_release(
         output: a new folder.
         emit: receives the progress.
         cancel: stops it; then there is no folder.
+        replace: whether the folder of a released model may be replaced.
 
     Raises:
         InputError: the release is not what its certificate says, or the folder exists or cannot be written.
@@ -144,7 +148,7 @@ def train_on_release(
     cancel = cancel or CancelToken()
     corrected(chosen)  # refused before the release is read
     remove_stale_folders(output)
-    with DrawFolder(output, _ROOM, PART) as part:
+    with DrawFolder(output, _ROOM, CARD, ending=PART, replace=replace) as part:
         made = fit_on_release(chosen, verified_release(release, certificate, emit, cancel), target, emit, cancel)
         part.reserve(made.files)
         cancel.check()

@@ -24,7 +24,8 @@ from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
 from workbench.params.codec import read_json
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.card import CARD, MADE_FROM, read_card, verify_model
+from workbench.release.model.card import read_card, verify_model
+from workbench.release.model.card_facts import MADE_FROM
 from workbench.release.model.predictions_file import cell_text, require_no_images
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -118,7 +119,7 @@ class OpenModel:
                 row; row and column are named.
             CancelledError: ``cancel`` was set.
         """
-        X = self._read(table)
+        X = self.read(table)
         if isinstance(self.model, AnswersSomeRows):
             self.model.require_answered(X)
         names: Sequence[str] = () if self.target.numeric else self.target.values()
@@ -137,9 +138,9 @@ class OpenModel:
         Raises:
             InputError: as :meth:`predict`.
         """
-        return np.asarray(self.model.predict(self._read(table)), dtype=np.float64)
+        return np.asarray(self.model.predict(self.read(table)), dtype=np.float64)
 
-    def _read(self, table: Table) -> NDArray[Any]:
+    def read(self, table: Table) -> NDArray[Any]:
         """Return X of a table, or the images of a set."""
         if isinstance(self.model, ReadsImages):
             return self.model.inputs_of(table)
@@ -186,8 +187,6 @@ def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
         return OpenModel(
             folder, card, chosen.title, chosen.task, tuple(facts[:-1]), facts[-1], chosen.estimator.from_plain(values)
         )
-    if MADE_FROM in card:
-        raise InputError("no network learns from a release, and the card names one", str(folder / CARD))
     from workbench.deep.model import TrainedModel  # only a network needs what it loads
 
     network = TrainedModel.load(folder, card["training"], card["inputs"], weights)

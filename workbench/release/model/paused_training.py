@@ -62,6 +62,11 @@ class PausedTraining:
     spent: Decimal
     cost: tuple[Decimal, Decimal] | None
 
+    @property
+    def lost(self) -> Decimal:
+        """ε that stays charged where it is given up."""
+        return self.epsilon if self.cost is None else self.spent
+
 
 def paused_trainings(ledger: Ledger, table: Table) -> tuple[PausedTraining, ...]:
     """Return the interrupted runs on ``table`` that can go on, newest first."""
@@ -88,7 +93,7 @@ def give_up(ledger: Ledger, folder: Path) -> Decimal:
     training = _of(run)
     ledger.give_up(release.release_id, training.taken, training.cost)
     remove(folder)
-    return training.epsilon if training.cost is None else training.spent
+    return training.lost
 
 
 def _cost_of(run: PausedRun, plan: DpSgdPlan) -> Cost | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
-from workbench.release.delta_limit import require_small_delta
+from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.model.release_learner import columns_of, fit_cost, outside, unfitted
 from workbench.sanitize.learnable import require_learnable
@@ -90,7 +90,7 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
     require_learnable(chosen, plan, target)
     estimator = unfitted(chosen, parameters, plan, target)
     cost = fit_cost(estimator, plan, rows)
-    require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
+    require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
     found = Preflight(cost.epsilon, cost.delta, warnings, rows_per_person=plan.rows_per_person)
     if not chosen.each_prediction:
         return found
@@ -123,7 +123,7 @@ def network_preflight(
         raise ParameterError("a network is trained by the parameters of DP-SGD", mend="name a learner for others")
     schedule = parameters.schedule(rows, rows_per_person)
     cost = schedule.cost()
-    require_small_delta(cost.delta, rows, rows_per_person=rows_per_person)
+    require_small_cost(cost, rows, rows_per_person=rows_per_person)
     memory = predict(parameters, features, rows)
     return Preflight(
         cost.epsilon,

@@ -18,7 +18,7 @@ from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import ReleasedNoise
-from workbench.release.delta_limit import require_small_delta
+from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import ModelRelease, Trained, release_model
@@ -46,6 +46,7 @@ def release_fit(
     emit: Emit = ignore,
     *,
     agreed: Decimal | None = None,
+    replace: bool = False,
 ) -> ModelRelease:
     """Train ``chosen`` on ``table`` and release it as the folder ``output``.
 
@@ -59,6 +60,7 @@ def release_fit(
         ledger: the account.
         emit: receives notices about earlier runs.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
+        replace: whether the folder of a released model may be replaced.
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.
@@ -94,7 +96,18 @@ def release_fit(
     room = _room(features, goal) + _ROOM_OF_AN_EVENT * len(estimator.events(rows)) * len(features)
     room += _NUMBER * estimator.numbers(rows)
     work = f"fit {chosen.name}"
-    return release_model(table, output, ledger, work, train, asked=asked, room=room, account=plan.account, emit=emit)
+    return release_model(
+        table,
+        output,
+        ledger,
+        work,
+        train,
+        asked=asked,
+        room=room,
+        account=plan.account,
+        replace=replace,
+        emit=emit,
+    )
 
 
 def _room(features: tuple[Column, ...], target: Column) -> int:
@@ -165,7 +178,7 @@ def _train(
     people = plan.rows_per_person
     # k rows of one person cost more than one row; charged before a cell is turned into a number.
     whole = for_person(cost, people)
-    require_small_delta(whole.delta, table.rows, rows_per_person=people)
+    require_small_cost(whole, table.rows, rows_per_person=people)
     charge(whole)
     estimator.set_params(charge=partial(_require_paid, cost))
     estimator.fit(matrix(table, features), task(chosen.task).read(table, target))

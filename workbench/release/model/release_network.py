@@ -19,7 +19,7 @@ from workbench.deep.plan import JUDGED, DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
-from workbench.release.delta_limit import require_small_delta
+from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import place_of, request_of
@@ -27,7 +27,7 @@ from workbench.release.model.kept_run import KeptRun, was_watched
 from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
-from workbench.signals import Event, Metric
+from workbench.signals import AtStake, Budget, Event, Metric
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Spread, ignore
 
@@ -103,6 +103,7 @@ def release_training(
     cancel: CancelToken | None = None,
     quiet: bool = False,
     checkpoints: Checkpoints | None = None,
+    replace_output: bool = False,
 ) -> NetworkRelease:
     """Train ``plan`` on ``table`` and release the network as the folder ``target``.
 
@@ -128,6 +129,7 @@ def release_training(
         quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
             test set its accuracy is shown on the way, and stopping it after the first time costs the whole run.
         checkpoints: where its checkpoint goes, and the run that goes on; ``None`` for a run without.
+        replace_output: whether the folder of a released model may be replaced.
 
     Raises:
         InputError: a column was guessed and not confirmed, the folder exists, or a value does not fit its column.
@@ -182,6 +184,7 @@ def release_training(
             account=account,
             watched=None if quiet and not public else lambda: run.seen,
             kept=run.kept,
+            replace=replace_output,
             emit=emit,
         )
     finally:
@@ -213,6 +216,9 @@ class _Run:
         training: the finished run.
         accuracy: on the test set, if there is one.
         note: called once the run is charged, before a private figure is computed.
+        whole: ε of the whole run, once it is reserved.
+        taken: ε of the steps taken.
+        lost: ε that a stop would lose, as it was last told.
     """
 
     plan: DpSgdPlan
@@ -230,6 +236,9 @@ class _Run:
     training: Training | None = None
     accuracy: float | None = None
     note: Callable[[], None] | None = None
+    whole: Decimal = Decimal(0)
+    taken: Decimal = Decimal(0)
+    lost: Decimal = Decimal(0)
 
     def train(self, charger: Charger) -> Trained:
         """Charge, train and measure; return what is to be released."""
@@ -256,8 +265,10 @@ class _Run:
 
     def _charge(self, charger: Charger, cost: Cost) -> None:
         """Charge what the run costs, now that its δ is known and fits the number of rows."""
-        require_small_delta(cost.delta, self.rows.rows, rows_per_person=self.rows_per_person)
+        require_small_cost(cost, self.rows.rows, rows_per_person=self.rows_per_person)
         charger(cost)
+        self.whole = cost.epsilon
+        self._tell_at_stake()
         if self.kept is not None:
             event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
             assert isinstance(event, PoissonGaussian)
@@ -271,12 +282,23 @@ class _Run:
         assert self.test is not None
         model = TrainedModel(self.plan.architecture, self.features, weights)
         self.seen = True
+        self._tell_at_stake()
         self.emit(Metric("accuracy", step, model.accuracy(TableData(self.features, self.test.table)), public=True))
 
     def _hear(self, event: Event) -> None:
         """Forward an event of the run, and remember whether it contained a private figure."""
         self.seen = self.seen or isinstance(event, Spread) or (isinstance(event, Metric) and not event.public)
+        if isinstance(event, Budget):
+            self.taken = min(Decimal(repr(event.epsilon)), self.whole)
+        self._tell_at_stake()
         self.emit(event)
+
+    def _tell_at_stake(self) -> None:
+        """Say what a stop would lose, where that has changed."""
+        lost = self.whole if self.seen else self.taken
+        if lost != self.lost:
+            self.lost = lost
+            self.emit(AtStake(lost))
 
 
 def _told(plan: DpSgdPlan) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from workbench.learners.queries import checked_whole_numbers
 from workbench.params import ParameterError
 from workbench.release.central.certificate import queries_of as charged
 from workbench.release.central.certificate import require_format, stated_budget
-from workbench.release.statistics.statistics_work import INTERVALS, columns_of, described, method_told
+from workbench.release.statistics.statistics_work import columns_of, described, method_told
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import Request
 from workbench.statistics.figures import figures
-from workbench.statistics.queries import Query, queries_of
+from workbench.statistics.queries import FORMER_RULES, RULES, Query, queries_of
 from workbench.statistics.release_file import FORMATS, decode, records, written
 
 _SLACK = 1 << 10
@@ -37,12 +37,16 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     if document["columns"] != list(columns_of(request)):
         yield "the certificate names other columns than its request reads"
     budget = stated_budget(document)
-    queries = queries_of(request, plan, budget.epsilon, document["rows"], budget.delta)
+    method = document["method"]
+    rules = method.get("rules", FORMER_RULES)
+    if rules not in (RULES, FORMER_RULES) or isinstance(rules, bool):
+        yield "the certificate is of rules that this version of the program does not know"
+        return
+    queries = queries_of(request, plan, budget.epsilon, document["rows"], budget.delta, rules=rules)
     if tuple(q.event for q in queries) != charged(document):
         yield "the certificate has other queries than its request makes"
         return
-    method = document["method"]
-    if method.get("queries") != [described(q) for q in queries] or method.get("intervals") != INTERVALS:
+    if method.get("queries") != [described(q) for q in queries]:
         yield "the certificate describes its queries otherwise than its request makes them"
         return
     cancel.check()

@@ -17,22 +17,26 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Request
 from workbench.statistics.figures import Figure, figures_of
-from workbench.statistics.queries import CHOICE, Query, queries_of
+from workbench.statistics.queries import CHOICE, DRAWN, RULES, Query, queries_of
 from workbench.statistics.release_file import encode
 
 KIND = "statistics"
 
 INTERVALS = (
-    "Each interval covers the statistic of these very rows, as the plan reads them (numbers clamped to their bounds, "
-    "quantiles on the public grid), in 95 % of releases: it allows for the noise, and says nothing of a larger "
+    "Each interval covers the statistic of these very rows, as the plan reads them (numbers clamped to their bounds; a "
+    "quantile is the least value that at least that part of the rows with a value does not exceed), in 95 % of "
+    "releases: it allows for the noise, and says nothing of a larger "
     "population that the rows may be a sample of. Each holds by itself, not all of them at once. A figure that the "
     "noise has made impossible, such as a count below 0, is moved to the nearest possible one: to add counts up, take "
-    "the noisy answers in the certificate."
+    "the noisy answers in the certificate. Shares are of all rows, also those of a group."
 )
 """What the intervals cover, for certificates and for the screen."""
 
 REPORT_NOISY_MAX = "report-noisy-max (permute-and-flip) for most frequent values"
 """How a most frequent value is drawn."""
+
+QUANTILES_DRAWN = "the exponential mechanism for quantiles"
+"""How quantiles are drawn, where they are not read from a histogram."""
 
 _ROOM_OF_A_FIGURE = 200
 _NO_DELTA = Decimal(0)
@@ -84,10 +88,20 @@ def columns_of(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
+FORMER_INTERVALS = (
+    "Each interval covers the statistic of these very rows, as the plan reads them (numbers clamped to their bounds, "
+    "quantiles on the public grid), in 95 % of releases: it allows for the noise, and says nothing of a larger "
+    "population that the rows may be a sample of. Each holds by itself, not all of them at once. A figure that the "
+    "noise has made impossible, such as a count below 0, is moved to the nearest possible one: to add counts up, take "
+    "the noisy answers in the certificate."
+)
+"""The same in certificates of the former rules."""
+
+
 def method_told(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """Return what a certificate says of the queries: everything that the figures are made of."""
     return {
-        "intervals": INTERVALS,
+        **({"intervals": FORMER_INTERVALS} if queries[0].former else {"intervals": INTERVALS, "rules": RULES}),
         "noise": _noise_told(queries),
         "queries": [described(q) for q in queries],
         # One text each: thousands of lines of one number would hide the rest of the certificate.
@@ -97,8 +111,9 @@ def method_told(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) 
 
 def _noise_told(queries: Sequence[Query]) -> str:
     noise = GAUSSIAN if queries[0].paid.gaussian else LAPLACE
-    chosen = {query.form == CHOICE for query in queries}
-    return " and ".join([*([noise] if False in chosen else []), *([REPORT_NOISY_MAX] if True in chosen else [])])
+    forms = {query.form for query in queries}
+    words = {noise: forms != {CHOICE}, REPORT_NOISY_MAX: CHOICE in forms, QUANTILES_DRAWN: DRAWN in forms}
+    return " and ".join(word for word, used in words.items() if used)
 
 
 def described(query: Query) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.finished_file import waiting_for
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import FinishedDraw, request_of
+from workbench.release.parts import require_new
 from workbench.release.table.certificate import certificate_path, read_certificate
 from workbench.release.table.open_release import plan_of
 from workbench.release.table.verify import verify_release
@@ -37,22 +38,28 @@ class Destination:
     Attributes:
         path: the file.
         format: what it is written as.
+        replace: whether it may replace an output that exists.
     """
 
     path: Path
     format: str
+    replace: bool = False
 
 
-def destination(path: Path, *sources: str | Path | None, formats: Mapping[str, str] = FORMATS) -> Destination:
+def destination(
+    path: Path, *sources: str | Path | None, formats: Mapping[str, str] = FORMATS, replace: bool = False
+) -> Destination:
     """Return where a table, or another file with a certificate, is released to.
 
     Args:
         path: the file.
         sources: the files that the release is made from; what is no file is passed over.
         formats: the format of each suffix that is known.
+        replace: whether it may replace an output that exists.
 
     Raises:
-        InputError: the suffix names no format, or a folder has the name of the certificate.
+        InputError: the suffix names no format, the file exists and is not to be replaced, or a folder has the name of
+            the certificate.
         ParameterError: the release would replace what it is made from.
     """
     if path.suffix.lower() not in formats:
@@ -70,7 +77,8 @@ def destination(path: Path, *sources: str | Path | None, formats: Mapping[str, s
     if os.path.isdir(certificate_path(path)):
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
-    return Destination(path, formats[path.suffix.lower()])
+    require_new(path, replace=replace)
+    return Destination(path, formats[path.suffix.lower()], replace)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from workbench.release.ledger.records import STEWARD, Account, Release
 from workbench.release.statements import table_statement
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.forecast import charge_of, outside_guarantee
+from workbench.sanitize.forecast import charge_of
 from workbench.sanitize.plan import Column, Plan
 
 SUFFIX = ".certificate.json"
@@ -50,7 +50,13 @@ def certificate_path(target: Path) -> Path:
 
 
 def certificate(
-    plan: Plan, columns: tuple[ProtectedColumn, ...], rows: int, release: Release, account: Account, output: Output
+    plan: Plan,
+    columns: tuple[ProtectedColumn, ...],
+    rows: int,
+    release: Release,
+    account: Account,
+    output: Output,
+    outside: list[str],
 ) -> dict[str, Any]:
     """Return the certificate of a release as JSON holds it.
 
@@ -61,6 +67,7 @@ def certificate(
         release: the reservation in the ledger.
         account: the budget with this release counted; told only of an account that the plan names.
         output: the file.
+        outside: sentences on what the ε does not cover.
     """
     document: dict[str, Any] = {
         "format": _FORMAT,
@@ -72,7 +79,7 @@ def certificate(
         "guarantee": guarantee(plan),
         "columns": described(plan, columns),
         "keep_order": plan.keep_order,
-        "outside_guarantee": list(outside_guarantee(plan)),
+        "outside_guarantee": outside,
         "output": {"file": output.file, "format": output.format, "sha256": output.sha256, "bytes": output.bytes},
         "plan": plan.to_toml(),
     }

@@ -16,6 +16,7 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
+from workbench.params.remedies import run
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.table.certificate import SUFFIX, read_certificate
@@ -99,7 +100,7 @@ def certified_rows(
         raise InputError(
             "this is not the file that the certificate was written for",
             str(path),
-            f"run `workbench verify {path.name}`",
+            run("run", "verify", str(path)),
         )
     plan = plan_of(document, certificate)
     kind = document["output"]["format"]

@@ -15,8 +15,9 @@ from workbench.data.columns.source_types import as_type
 from workbench.data.table import Table
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.entropy import OsEntropy
-from workbench.release.exposure import standing_charge, void_unless_charged
-from workbench.release.finished_file import publish_earlier
+from workbench.release.choosing import with_choice
+from workbench.release.exposure import charged_again, standing_charge, void_unless_charged
+from workbench.release.finished_file import publish_earlier, require_new_pair
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import (
     CHARGED_FIRST,
@@ -35,8 +36,9 @@ from workbench.release.table.before_release import (
 from workbench.release.table.certificate import Output, certificate, certificate_path, encode
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import Draw, draw_prepared
+from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Plan
-from workbench.signals import Notice, Progress
+from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
@@ -55,6 +57,7 @@ class TableRelease:
         seconds: from the reservation to the rename.
         output: the file.
         certificate: its certificate.
+        outside: sentences on what the ε does not cover.
         published_earlier: whether it was drawn and charged by an earlier run, which could not give it its name.
     """
 
@@ -65,6 +68,7 @@ class TableRelease:
     seconds: float
     output: Path
     certificate: Path
+    outside: tuple[str, ...] = ()
     published_earlier: bool = False
 
 
@@ -75,13 +79,15 @@ def release_table(
     ledger: Ledger,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
+    *,
+    replace: bool = False,
 ) -> TableRelease:
     """Release ``table`` as ``plan`` says, into ``target`` with a certificate beside it; see :func:`release_prepared`.
 
     Raises:
         InputError: the plan holds unconfirmed guesses; or plan, table and output do not fit each other.
     """
-    prepared = prepared_release(plan, table, destination(target))
+    prepared = prepared_release(plan, table, destination(target, replace=replace))
     return release_prepared(prepared, ledger, emit, cancel)
 
 
@@ -111,12 +117,14 @@ def release_prepared(
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
     request = table_request(plan, prepared.to.format)
-    published = publish_earlier(ledger, target, request, dataset, emit)
+    published = publish_earlier(ledger, target, request, dataset, emit, replace=prepared.to.replace)
     if published is not None:
         return _released(published, ledger, target, started, published_earlier=True)
+    replaces = require_new_pair(target, replace=prepared.to.replace)
     cancel = cancel or CancelToken()
     cost = Cost(prepared.epsilon, Decimal(0), PureDp(prepared.epsilon, "sanitised table"))
-    with DrawFile(target, most_bytes(plan, prepared.columns, prepared.rows)) as part:
+    room = most_bytes(plan, prepared.columns, prepared.rows)
+    with DrawFile(target, room, replace=prepared.to.replace) as part:
         details = {"output": place_of(target), "part": part.path.name, CHARGED_FIRST: True}
         release_id = ledger.reserve(dataset, cost, work="sanitize", details=details)
         try:
@@ -128,18 +136,22 @@ def release_prepared(
         except BaseException as error:
             void_unless_charged(ledger, release_id, error, emit)
             raise
+        emit(AtStake(cost.epsilon))
         with standing_charge(cost, target):
             output = _write(drawn, part, prepared.to.format, emit, cancel)
             release = ledger.release(release_id)
             assert release is not None
-            document = certificate(
-                plan.published(), drawn.columns, drawn.rows, release, ledger.account(dataset), output
-            )
+            told = plan.published()
+            outside = with_choice(outside_guarantee(told), ledger, dataset, release_id)
+            document = certificate(told, drawn.columns, drawn.rows, release, ledger.account(dataset), output, outside)
             data = encode(document)
             with part.kept_if_well():
                 ledger.certify(release_id, document["checksum"], request, data.decode())
+        emit(AtStake(Decimal(0)))
         emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel
         publish_table(ledger, part, release_id, data)
+    if replaces:
+        emit(charged_again(target))
     return _released(document, ledger, target, started)
 
 
@@ -158,6 +170,7 @@ def _released(
         seconds=time.monotonic() - started,
         output=target,
         certificate=certificate_path(target),
+        outside=tuple(document["outside_guarantee"]),
         published_earlier=published_earlier,
     )
 

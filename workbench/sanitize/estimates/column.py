@@ -18,7 +18,7 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import Channel, TwoChances
 from workbench.privacy.local.mechanisms.base import Randomiser
 from workbench.sanitize.calibrated import ProtectedColumn
-from workbench.sanitize.estimates.interval import Interval, Observed
+from workbench.sanitize.estimates.interval import Interval, Observed, possible
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values, linear_interval, mean_of_some
 from workbench.sanitize.estimates.randomised_response import frequency_intervals
@@ -125,9 +125,8 @@ def _shares(observed: Observed, cancel: CancelToken) -> tuple[list[Interval], bo
     channel, consistent = observed.channel, observed.fitted
     if isinstance(channel, TwoChances) and channel.keep > channel.other:
         ends = frequency_intervals(channel, observed.counts, observed.rows, observed.alpha)
-        # An unbiased estimate may be impossible and lie outside the interval, which is then extended to it.
         made = [
-            Interval(e, min(low, e), max(high, e), c)
+            possible(Interval(e, low, high, c), 0.0, 1.0)
             for e, low, high, c in zip(*(part.tolist() for part in ends), consistent.tolist(), strict=True)
         ]
         return made, True
@@ -137,7 +136,7 @@ def _shares(observed: Observed, cancel: CancelToken) -> tuple[list[Interval], bo
         return [interval for interval, _ in found], True
     # One method per column: if one value has no unbiased estimator, all use the likelihood.
     pairs = zip(consistent.tolist(), (i for i, _ in found), strict=True)
-    return [Interval(c, min(i.low, c), max(i.high, c), c) for c, i in pairs], False
+    return [possible(Interval(c, i.low, i.high, c), 0.0, 1.0) for c, i in pairs], False
 
 
 def estimate_numbers(
@@ -178,7 +177,7 @@ def _mean_of_all(name: str, values: Floats, functionals: Functionals) -> ColumnE
         name,
         biased=bias > 0,
         method=LIKELIHOOD if bias else UNBIASED,
-        mean=_scaled(mean, middle, scale),
+        mean=_scaled(mean, middle, scale, values),
         bias_bound=bias * scale,
         gap=observed.gap,
     )
@@ -197,7 +196,7 @@ def _mean_of_some(name: str, values: Floats, functionals: Functionals) -> Column
         name,
         biased=True,
         method=LIKELIHOOD if bias or unclear else RATIO,
-        mean=_scaled(mean, middle, scale),
+        mean=_scaled(mean, middle, scale, values),
         missing=Interval(1 - present.estimate, 1 - present.high, 1 - present.low, 1 - present.consistent),
         bias_bound=bias * scale,
         gap=observed.gap,
@@ -215,6 +214,7 @@ def _observed(
     return Observed(channel, counts, 1 - confidence, found.frequencies, found.gap)
 
 
-def _scaled(interval: Interval, middle: float, scale: float) -> Interval:
+def _scaled(interval: Interval, middle: float, scale: float, values: Floats) -> Interval:
     figures = (interval.estimate, interval.low, interval.high, interval.consistent)
-    return Interval(*(float(middle + scale * v) for v in figures))
+    # The last bit of a bound is not to leave the bounds.
+    return possible(Interval(*(float(middle + scale * v) for v in figures)), float(values[0]), float(values[-1]))

@@ -42,8 +42,8 @@ class Interval:
 
     Attributes:
         estimate: the point estimate; unbiased if possible, so it may lie outside the possible range.
-        low: lower end.
-        high: upper end.
+        low: lower end; never below the least possible figure.
+        high: upper end; never above the largest possible one.
         consistent: the value at the frequencies of greatest likelihood, which are always possible.
     """
 
@@ -170,8 +170,11 @@ def chernoff(observed: Observed, linear: Linear) -> float:
     return min(best, float(np.ptp(linear.values)))
 
 
-def clipped(interval: Interval, least: float, most: float) -> Interval:
-    """Return ``interval`` cut to the possible range, but always around its estimate."""
-    low = min(max(interval.low, least), interval.estimate)
-    high = max(min(interval.high, most), interval.estimate)
-    return Interval(interval.estimate, low, high, min(max(interval.consistent, least), most))
+def possible(interval: Interval, least: float, most: float) -> Interval:
+    """Return ``interval`` cut to what is possible; it holds its consistent figure, so that it is never empty.
+
+    The estimate is left as it is: moved to the nearest possible value it would no longer be unbiased.
+    """
+    consistent = min(max(interval.consistent, least), most)
+    low, high = (min(max(end, least), most) for end in (interval.low, interval.high))
+    return Interval(interval.estimate, min(low, consistent), max(high, consistent), consistent)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.local.unbiased import Linear, direct, exact, path
-from workbench.sanitize.estimates.interval import Interval, Observed, clipped, half_length
+from workbench.sanitize.estimates.interval import Interval, Observed, half_length, possible
 from workbench.signals.cancel import CancelToken
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ def linear_interval(
     centre = observed.mean(chosen.linear.values)
     half = half_length(observed, chosen.linear, functionals.nearby(chosen.linear.variance(observed.channel)))
     point = centre if chosen.exact else consistent
-    interval = clipped(Interval(point, centre - half, centre + half, consistent), least, most)
+    interval = possible(Interval(point, centre - half, centre + half, consistent), least, most)
     return interval, 0.0 if chosen.exact else chosen.linear.bias
 
 
@@ -109,7 +109,7 @@ def mean_of_some(
     low, high = _admitted_range(fieller.admits, point)
     share = max(float(observed.fitted @ has_value), 1.0 / observed.rows)
     allowed = 0.0 if exact else min((top.linear.bias + abs(point) * below.linear.bias) / share, 2.0)
-    return Interval(point, min(low, point), max(high, point), consistent), allowed
+    return possible(Interval(point, min(low, point), max(high, point), consistent), -1.0, 1.0), allowed
 
 
 @dataclass(frozen=True, eq=False)

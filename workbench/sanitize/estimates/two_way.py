@@ -17,7 +17,7 @@ from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import Channel
 from workbench.privacy.local.mechanisms.base import Randomiser
-from workbench.sanitize.estimates.interval import Interval, Observed
+from workbench.sanitize.estimates.interval import Interval, Observed, possible
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, linear_interval
 from workbench.signals.cancel import CancelToken
@@ -154,7 +154,7 @@ def estimate_two_way(
     intervals = [interval for interval, _ in made]
     if biased:  # one method for the whole table
         likely = zip(found.frequencies.tolist(), intervals, strict=True)
-        intervals = [Interval(c, min(i.low, c), max(i.high, c), c) for c, i in likely]
+        intervals = [possible(Interval(c, i.low, i.high, c), 0.0, 1.0) for c, i in likely]
     pairs = [(a, b) for a in first.values for b in second.values]
     shares = dict(zip(pairs, intervals, strict=True))
     return TwoWay((first.name, second.name), first.values, second.values, shares, biased)

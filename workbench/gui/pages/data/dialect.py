@@ -24,8 +24,19 @@ from workbench.params.remedies import REPLACE_INVALID
 if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Table
 
-FIELDS = {"header": "first row is a header", "comment": "comment mark", "names": "column names", "trim": "trim cells"}
-LEFT_OPEN = {**dict.fromkeys(ReadOptions.declared(), GIVEN_LATER), "comment": "none", "names": "as in the file"}
+FIELDS = {
+    "header": "first row is a header",
+    "comment": "comment mark",
+    "names": "column names",
+    "trim": "trim cells",
+    "missing": "missing values",
+}
+LEFT_OPEN = {
+    **dict.fromkeys(ReadOptions.declared(), GIVEN_LATER),
+    "comment": "none",
+    "names": "as in the file",
+    "missing": "NA, N/A, NaN, null, none",
+}
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", "": "none", ".": "point"}
 
 
@@ -34,7 +45,7 @@ def in_words(dialect: Dialect) -> str:
     parts = [dialect.encoding, f"separated by {MARKS.get(dialect.delimiter, dialect.delimiter)}"]
     if dialect.quote != '"':
         parts.append(f"quotes {dialect.quote}" if dialect.quote else "no quotes")
-    parts += [f"decimal mark {dialect.decimal}"] if dialect.decimal != "." else []
+    parts += [f"decimal mark {MARKS.get(dialect.decimal, dialect.decimal)}"] if dialect.decimal != "." else []
     parts += ["no header"] if not dialect.header else []
     parts += ["trimmed"] if dialect.trim else []
     parts += [f"comments {dialect.comment}"] if dialect.comment else []

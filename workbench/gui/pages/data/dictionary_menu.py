@@ -16,8 +16,8 @@ from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_dictionary, ask_
 from workbench.gui.widgets.formatting import count
 
 TIP = (
-    "A CSV with the header name,role,kind,lower,upper,values: what is publicly known of each column. Dates as "
-    "1990-12-31, values separated by |; an empty cell declares nothing"
+    "A CSV with the header name,role,kind,lower,upper,values,missing: what is publicly known of each column. "
+    "Dates as 1990-12-31, values separated by |, missing as refuse or own-value; an empty cell declares nothing"
 )
 
 

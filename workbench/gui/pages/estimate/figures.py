@@ -141,7 +141,7 @@ def _of_numbers(
     name, kind = column.column.name, column.column.kind or "real"
     figures = []
     if made.mean is not None:
-        low, high = (min(max(end, ends[0]), ends[1]) for end in (made.mean.low, made.mean.high))
+        low, high = made.mean.low, made.mean.high
         hidden = high - low >= HIDDEN * (ends[1] - ends[0])
         figures.append(Figure(name, "mean", kind, made.mean.consistent, low, high, made.bias_bound > 0, hidden))
     for found in quantiles:
@@ -154,7 +154,6 @@ def _of_numbers(
 
 
 def _share(column: str, of: str, share: float, low: float, high: float, biased: bool) -> Figure:
-    low, high = max(low, 0.0), min(high, 1.0)
     return Figure(column, of, "share", share, low, high, biased, high - low >= HIDDEN)
 
 

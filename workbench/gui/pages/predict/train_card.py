@@ -17,6 +17,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.learners.tasks import task
 from workbench.params import ParameterError, WorkbenchError
 
@@ -92,7 +93,7 @@ class TrainCard(Card):
         """Stop a training that runs; return whether there was one."""
         if self._handle is None or self._handle.stopping:
             return False
-        self._handle.cancel()
+        ask_to_stop(self, self._handle)
         self.refresh()
         return True
 

@@ -13,17 +13,21 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.way_bar import WayBar
+from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
-    from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows
+    from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows, Source
     from workbench.gui.widgets.compared import Pairs, Recovered
 
 FREE = "Free, and never released or copied; the ledger notes that you looked."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
+WITHOUT = "Made-up rows also show what the noise does. Protect and Release forecast the errors without any rows."
+MADE_UP = "Made-up rows, which contain no real data; the ledger notes nothing."
 WAITING = "Drawing the preview…"
 DETAIL = 236
 WIDEST_CHOICE = 220
@@ -44,7 +48,12 @@ class PreviewPage(PageFrame):
         self._again = button("Another draw", "another_draw", tip=AGAIN)
         self._again.clicked.connect(self.draw_again)
         self.header.insertWidget(1, WayBar(session, PAGE.name, "release", only=("release", "synthetic")))
-        self.header.addWidget(badge())  # one of the whole page: everything on it is private
+        self._real = button("Your rows…", "preview_real", tip="Preview the rows of the open table")
+        self._real.clicked.connect(self._leave_made_up)
+        self._made_up = False
+        self._badge = badge()  # one of the whole page: everything on it is private
+        self.header.addWidget(self._badge)
+        self.header.addWidget(self._real)
         self.header.addWidget(self._again)
         self.draw = 1
         self._stale = {SPREAD, PAIRS}
@@ -65,10 +74,12 @@ class PreviewPage(PageFrame):
         self._facts.setObjectName("preview_facts")
         self._recovered = Elided("", name="preview_recovered")
         self._nothing = NothingYet(session, "preview_nothing", "Nothing to preview yet", "protect", "← Protect")
+        self._first = self._ask_first()
         self._arrange()
         self._next = self.set_primary("Utility →", "to_utility", self._go_on, "What it is good for")
         session.plan_changed.connect(self.refresh)
         session.table_changed.connect(self._start_over)
+        session.account_changed.connect(self._see_account)
         self.refresh()
 
     def _arrange(self) -> None:
@@ -108,8 +119,44 @@ class PreviewPage(PageFrame):
         self._views = QStackedWidget()
         self._views.addWidget(self._nothing)
         self._views.addWidget(whole)
+        self._views.addWidget(self._first)
         self.body.addWidget(self._views, 1)
         self.show_view(SPREAD)
+
+    def _ask_first(self) -> QWidget:
+        """Return what stands in place of the draw while no private figure of the table was shown."""
+        told = label(BEFORE, wrap=True, name="preview_before")
+        told.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        other = label(WITHOUT, "muted", wrap=True, name="preview_without")
+        other.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        show = button("Show a preview", "preview_show", tip="Draw once, and note in the ledger that it was shown")
+        show.clicked.connect(self._agree)
+        instead = button("Show made-up rows", "preview_made_up", tip="Draw rows that follow from the plan alone")
+        instead.clicked.connect(self._make_up)
+        panel, line = QWidget(), QWidget()
+        line.setLayout(row(None, instead, show, None))
+        panel.setLayout(stack(None, told, other, line, None, spacing=12))
+        return panel
+
+    def _see_account(self) -> None:
+        """Draw at once where the ledger says that private figures of the table were shown before."""
+        if self._views.currentWidget() is self._first and not figures_first.is_first(self.session):
+            self.refresh()
+
+    def _agree(self) -> None:
+        figures_first.agree(self.session)
+        self.refresh()
+        self.take_keys()
+
+    def _make_up(self) -> None:
+        self._made_up = True
+        self.refresh()
+        self.take_keys()
+
+    def _leave_made_up(self) -> None:
+        self._made_up = False
+        self.refresh()
+        self.take_keys()
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -132,7 +179,7 @@ class PreviewPage(PageFrame):
         self.session.go("utility" if self.session.target is not None else "release")
 
     def _start_over(self) -> None:
-        self.draw, self._column = 1, ""
+        self.draw, self._column, self._made_up = 1, "", False
         self._clear()
         self.refresh()
 
@@ -145,7 +192,7 @@ class PreviewPage(PageFrame):
         self.sides.setAccessibleName("")
         self.distribution.show_column(None)
         self.correlations.show_pairs(None)
-        self._rows_note = FREE
+        self._rows_note = self._free
         for view in (SPREAD, PAIRS):
             self._say(view, "")
 
@@ -165,10 +212,13 @@ class PreviewPage(PageFrame):
         self._next.setText("Utility →" if studied else "Release →")
         self._next.setToolTip("What it is good for" if studied else "Publish the sanitised table")
         self._next.setAccessibleName(self._next.text())
-        self._views.setCurrentWidget(self._whole if can else self._nothing)
-        self._again.setVisible(can)
+        first = can and not self._made_up and figures_first.is_first(session)
+        self._views.setCurrentWidget(self._first if first else self._whole if can else self._nothing)
+        self._again.setVisible(can and not first)
+        self._badge.setVisible(not first and not self._made_up)
+        self._real.setVisible(can and self._made_up)
         self._next.setVisible(can)
-        self.set_note(FREE if can else "")
+        self.set_note(self._free if can and not first else "")
         if not can:
             self._clear()
             problems = session.plan.problems()
@@ -187,7 +237,9 @@ class PreviewPage(PageFrame):
         if self._column not in names:
             self._column = names[0]
         self._choice.setCurrentText(self._column)
-        if self.isVisible():
+        if first:
+            self._clear()
+        elif self.isVisible():
             self._ask()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
@@ -229,23 +281,32 @@ class PreviewPage(PageFrame):
     def _ask(self) -> None:
         from workbench.gui.pages.preview.tasks import preview_pairs, preview_rows
 
-        opened = self.session.opened
-        assert opened is not None
         self._stale.discard(self._view)
-        what = opened.table, self.session.plan, self.draw, self.jobs
+        what = self._source(), self.session.plan, self.draw, self.jobs
         if self._view == SPREAD:
-            preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed))
+            handle = preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed))
         else:
             self._say(PAIRS, "comparing…")
-            preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
+            handle = preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
+        if not self._made_up:
+            figures_first.follow_note(self.session, self.jobs, handle)
+
+    def _source(self) -> Source:
+        from workbench.gui.pages.preview.tasks import Source
+
+        opened = self.session.opened
+        assert opened is not None
+        return Source(opened.table, self._made_up)
+
+    @property
+    def _free(self) -> str:
+        return MADE_UP if self._made_up else FREE
 
     def _ask_column(self) -> None:
         from workbench.gui.pages.preview.tasks import preview_column
 
-        opened = self.session.opened
-        assert opened is not None
         preview_column(
-            opened.table,
+            self._source(),
             self.session.plan,
             self._column,
             self.draw,
@@ -266,12 +327,13 @@ class PreviewPage(PageFrame):
         seen = rows.original.height
         first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
         self.sides.drawn.setText(f"draw {self.draw}")
-        self._rows_note = f"{FREE} Tinted and bold: changed. Shown: {first}."
+        self.sides.source.setText("Made-up rows" if self._made_up else "Original")
+        self._rows_note = f"{self._free} Tinted and bold: changed. Shown: {first}."
         self._say_note()
         self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
 
     def _say_note(self) -> None:
-        self.set_note(self._rows_note if self._view == SPREAD else FREE)
+        self.set_note(self._rows_note if self._view == SPREAD else self._free)
 
     def _say(self, view: str, text: str, told: str = "") -> None:
         self._told[view] = text, told

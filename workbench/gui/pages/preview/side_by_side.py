@@ -61,8 +61,9 @@ class Sides(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         self.drawn = label("", "muted", name="preview_drawn")
+        self.source = label("Original", "heading", name="preview_source")
         sides = (
-            (self.left, label("Original", "heading"), label("")),
+            (self.left, self.source, label("")),
             (self.right, label("Sanitised", "heading"), self.drawn),
         )
         for view, title, beside in sides:

@@ -72,17 +72,42 @@ class PreviewColumn(Spread):
     drawn_cells: NDArray[np.int64]
 
 
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The rows of a preview: those of the open table, or made-up ones, of which the ledger notes nothing."""
+
+    table: Table
+    made_up: bool = False
+
+    def look(
+        self, plan: Plan, draw: Callable[[Table, Plan, Emit, CancelToken], Drawn]
+    ) -> Callable[[Emit, CancelToken], Drawn]:
+        """Return the work of one look: ``draw``, before which the ledger notes that rows of a table are shown."""
+
+        def work(emit: Emit, cancel: CancelToken) -> Drawn:
+            if self.made_up:
+                from workbench.studies.made_up_table import made_up_columns
+
+                return draw(*made_up_columns(plan, self.table.rows), emit, cancel)
+            from workbench.release.ledger.study_note import note_study
+
+            note_study(self.table, "preview")
+            return draw(self.table, plan, emit, cancel)
+
+        return work
+
+
 def preview_rows(
-    table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **told: Any
+    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **told: Any
 ) -> JobHandle:
     """Draw the first rows; only the newest request counts."""
-    plan = draft.plan()
-    job = Job("Drawing a preview", _noted(table, lambda emit, cancel: draw_rows(table, plan, number, cancel)))
+    look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_rows(table, plan, number, cancel))
+    job = Job("Drawing a preview", look)
     return jobs.start(job, key=KEY_ROWS, shown=False, on_result=apply, **told)
 
 
 def preview_column(
-    table: Table,
+    source: Source,
     draft: DraftPlan,
     name: str,
     number: int,
@@ -91,36 +116,22 @@ def preview_column(
     **told: Any,
 ) -> JobHandle:
     """Draw one protected column over all rows; only the newest request counts."""
-    plan = draft.plan()
-    job = Job("Drawing a preview", _noted(table, lambda emit, cancel: draw_column(table, plan, name, number, cancel)))
+    look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_column(table, plan, name, number, cancel))
+    job = Job("Drawing a preview", look)
     return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **told)
 
 
 def preview_pairs(
-    table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[Pairs], None], **told: Any
+    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[Pairs], None], **told: Any
 ) -> JobHandle:
     """Draw all columns and compare how they go together; only the newest request counts."""
     from workbench.sanitize.realisation import SPACED_ROWS
 
     plan = draft.plan()
-    job = Job(
-        "Comparing correlations",
-        _noted(table, lambda emit, cancel: draw_pairs(table, plan, number, emit, cancel)),
-    )
-    long = len(plan.columns) > LONG_COLUMNS and table.rows > SPACED_ROWS // 10
+    look = source.look(plan, lambda table, plan, emit, cancel: draw_pairs(table, plan, number, emit, cancel))
+    job = Job("Comparing correlations", look)
+    long = len(plan.columns) > LONG_COLUMNS and source.table.rows > SPACED_ROWS // 10
     return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **told)
-
-
-def _noted(table: Table, draw: Callable[[Emit, CancelToken], Drawn]) -> Callable[[Emit, CancelToken], Drawn]:
-    """Return ``draw``, before which the ledger notes that a draw is shown; the page says so itself."""
-
-    def work(emit: Emit, cancel: CancelToken) -> Drawn:
-        from workbench.release.ledger.study_note import note_study
-
-        note_study(table, "preview")
-        return draw(emit, cancel)
-
-    return work
 
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:

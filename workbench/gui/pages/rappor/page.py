@@ -14,6 +14,7 @@ from workbench.gui.pages.rappor.tasks import Choice, Shown, decode_released, sim
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, plain
@@ -205,6 +206,8 @@ class RapporPage(CentralPage):
         choice, opened = self._choice(), self.session.opened
         if choice is None or self.job is not None or (choice.column is not None and opened is None):
             return
+        if choice.column is not None and not figures_first.may_show(self, self.session):
+            return
         self._failure = None
         self._refusal.hide()
 
@@ -217,6 +220,7 @@ class RapporPage(CentralPage):
             self._refuse(sentence(error)) if isinstance(error, WorkbenchError) else self.session.report(error)
 
         self._handle = simulate(opened, choice, self.jobs, apply, failed)
+        figures_first.follow_note(self.session, self.jobs, self._handle)
         self._handle.ended.connect(self._simulated)
         self.refresh()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.gui.session.account_task import name_account, tell_apart
-from workbench.gui.session.error_text import sentence
+from workbench.gui.session.account_task import name_account, read_account, tell_apart
+from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, mark_wrong, named, row
@@ -23,7 +23,7 @@ TABLE = ("table", "rows", "that table's")
 
 
 class VersionCard(Card):
-    """Says that the table was taken for a version of one that was released before, and offers to disagree."""
+    """Says that the table was taken for a version of one that was released before, or may be; offers to disagree."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(spacing=6)
@@ -39,19 +39,27 @@ class VersionCard(Card):
         line = row(self._told, 12, self._other)
         line.setStretch(0, 1)
         self.body.addLayout(line)
+        self._ways = label("", wrap=True, name="release_who_pays")
+        self.body.addWidget(self._ways)
         session.account_changed.connect(self.refresh)
         self.refresh()
 
     def refresh(self) -> None:
         """Show what the ledger says of the table that is open."""
-        since = self._session.account.version_of
-        self.setVisible(bool(since) and self._session.open_data is not None)
+        account = self._session.account
+        since, doubt = account.version_of, account.error if account.in_doubt else None
+        self.setVisible(bool(since or doubt) and self._session.open_data is not None)
         images = self._session.images is not None
         whole, parts, whose = ("set of images", "images", "those images’") if images else TABLE
         self._told.setText(
             f"This looks like a version of a {whole} you released on {since[:10]}: most of its {parts} are the same. "
             f"It shares {whose} budget."
+            if doubt is None
+            else f"{doubt.what[:1].upper()}{doubt.what[1:]}."
         )
+        ways = "" if doubt is None else ways_out(doubt.remedies)
+        self._ways.setText(f"{ways[:1].upper()}{ways[1:]}.")
+        self._ways.setVisible(bool(ways))
         self._other.setText("These are other images…" if images else "It is another table…")
         self._other.setAccessibleName(self._other.text())
 
@@ -121,6 +129,8 @@ class AccountName(QWidget):
             return
         plan = self._session.plan
         self._session.edit(f"name the account {stated}" if stated else "name no account", plan.with_(account=stated))
+        if self._session.account.in_doubt:
+            read_account(self._session, self._jobs)
         self.refresh()
 
     def _ask(self) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.formatting import listed, plain
+from workbench.gui.widgets.formatting import listed, rounded
 from workbench.sanitize.forecast import Forecast
 from workbench.sanitize.recipient import MOST_NAMED, Learnt, is_mostly_noise, learnt, noisy_columns, relations_words
+
+_KNOWN = 2
+"""Significant digits of an error, which is known no better."""
 
 WAYS_OUT = "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
 
@@ -62,17 +65,11 @@ def outside_words(sentences: tuple[str, ...]) -> str:
 
 
 def _told(one: Learnt) -> str:
-    return f"{one.name} to ± {_rounded(one.half_length)}" if one.numeric else f"{one.name} to ± {_points(one)}"
+    return f"{one.name} to ± {rounded(one.half_length, _KNOWN)}" if one.numeric else f"{one.name} to ± {_points(one)}"
 
 
 def _points(one: Learnt) -> str:
-    return f"{_rounded(100 * one.half_length)} points"
-
-
-def _rounded(value: float) -> str:
-    """Return two significant digits: an error is known no better."""
-    short = float(f"{value:.2g}")
-    return f"{short:,.0f}" if short >= 1000 else plain(short)
+    return f"{rounded(100 * one.half_length, _KNOWN)} points"
 
 
 def _joined(told: Sequence[str]) -> str:

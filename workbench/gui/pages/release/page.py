@@ -39,6 +39,7 @@ from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest, written_words
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
+from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.gui.widgets.way_bar import WayBar
 from workbench.params import BudgetRefusedError, WorkbenchError
 
@@ -333,7 +334,7 @@ class ReleasePage(PageFrame):
 
     def _ask_again(self, outlook: BeforeRelease, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
         verbs = {"copy": "Copy the file that exists…", "yes": f"Pay ε = {at_most(cost)} again"}
-        answer = choose(self, "It was released before", again_question(earlier, cost, replaced), verbs)
+        answer = choose(self, "It was released before", again_question(earlier, cost, outlook.outside, replaced), verbs)
         if answer == "yes":
             self._start(outlook)
         elif answer == "copy":
@@ -383,7 +384,8 @@ class ReleasePage(PageFrame):
 
     def _stop(self) -> None:
         if self._running is not None:
-            self._running.cancel()
+            ask_to_stop(self, self._running)
+        if self._running is not None and self._running.stopping:
             self.set_note("Cancelling…")
 
     def _path(self) -> Path:

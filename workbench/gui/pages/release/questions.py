@@ -38,12 +38,12 @@ def release_question(
     )
 
 
-def again_question(earlier: EarlierRelease, cost: Decimal, replaced: str) -> str:
+def again_question(earlier: EarlierRelease, cost: Decimal, outside: tuple[str, ...], replaced: str) -> str:
     """Return the question where the same plan was released of the same table before."""
     return (
         f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
         f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
-        f"ε = {at_most(cost)}{exactly(cost)} again.{replaced}"
+        f"ε = {at_most(cost)}{exactly(cost)} again.{outside_words(outside)}{replaced}"
     )
 
 

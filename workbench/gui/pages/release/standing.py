@@ -8,6 +8,8 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.session import ReleasedStep, Session
 from workbench.params import WorkbenchError
 
+DECIDE = "It is not certain which account pays: decide it above."
+
 
 def payable(session: Session) -> bool:
     """Whether the plan can be released, as far as the page knows; the ledger has the last word."""
@@ -89,7 +91,7 @@ def note_words(session: Session, *, running: bool, released: bool, short: bool, 
     if cost is None:
         return "Nothing is protected: there is nothing to release under a guarantee."
     if account.problem:
-        return account.problem
+        return DECIDE if account.in_doubt else account.problem
     if released:
         fits = account.remaining is None or cost <= account.remaining
         more = "a second draw is a second charge" if fits else "a second draw needs a higher cap"

@@ -208,7 +208,8 @@ class CostCard(Card):
             self._facts.hide_line("rows_each")
         remaining = account.remaining
         if account.problem:
-            self._facts.show_line("cap_left", "the ledger", "cannot be read", "danger")
+            told = "not certain who pays" if account.in_doubt else "cannot be read"
+            self._facts.show_line("cap_left", "ledger", told, "danger")
             self._facts.hide_line("after")
         elif remaining is None:
             self._facts.show_line("cap_left", "cap", "this release sets it", "muted")

@@ -88,21 +88,23 @@ def look_before_release(
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
+        from workbench.release.choosing import seen_before
         from workbench.release.ledger.ledger import Ledger
         from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
         from workbench.sanitize.forecast import outside_guarantee
 
-        to = destination(target, None if opened.is_sample else opened.source)
+        to = destination(target, None if opened.is_sample else opened.source, replace=True)  # the question says so
         prepared = prepared_release(draft.plan(), opened.table, to)
         check_values(prepared, cancel)
         with Ledger.open() as book:
             verdict = verdict_on(prepared, book)
+            seen = seen_before(book.figures(verdict.account))
         return BeforeRelease(
             opened,
             draft,
             prepared,
             verdict,
-            outside_guarantee(prepared.plan),
+            (*outside_guarantee(prepared.plan), *filter(None, [seen])),
             target.exists(),
             changed_since(opened.source, opened.stamp),
         )

@@ -65,6 +65,8 @@ class ChoicesCard(Card):
         self._count = named(QCheckBox("count rows"), "statistics_count", "Count the rows of each group", COUNT_HELP)
         self._count.toggled.connect(lambda _on: self.changed.emit())
         self._expected = label("", "muted", name="statistics_count_expected")
+        self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
+        self._sizes.hide()
         self._problem = label("", "problem", wrap=True, name="statistics_edit_problem")
         self._problem.hide()
         self.epsilon = PrivacyEntry(
@@ -88,6 +90,7 @@ class ChoicesCard(Card):
             groups.addWidget(part)
         groups.addStretch(1)
         self.body.addLayout(groups)
+        self.body.addWidget(self._sizes)
         self.model.changed.connect(self.changed)
         self.model.refused.connect(self._refused)
         self.epsilon.value_changed.connect(self._chose_epsilon)
@@ -142,6 +145,8 @@ class ChoicesCard(Card):
         found = checked.expected.get(("count", "")) if checked is not None else None
         self._expected.setText(found.words if found is not None else "")
         self._expected.setToolTip(found.told if found is not None else "")
+        self._sizes.setText(checked.sizes if checked is not None else "")
+        self._sizes.setVisible(bool(self._sizes.text()))
 
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""

@@ -19,7 +19,7 @@ NAME, HISTOGRAM, BINS, MEAN, QUANTILES, SUM, MODE = range(7)
 STATISTICS = {HISTOGRAM: "histogram", MEAN: "mean", QUANTILES: "quantiles", SUM: "sum", MODE: "mode"}
 HELP = (
     "A column that the plan protects",
-    "How many rows are in each bin; of numbers also which share is below each bin's end",
+    "How many rows are in each bin; of numbers also which share of all rows is below each bin's end",
     "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins",
     "The mean of the values",
     "The values that 25 %, 50 % and 75 % of the rows do not pass",

@@ -8,7 +8,9 @@ ABOUT = (
     "Figures of your table with noise, each with its 95 % interval, and no rows. Beside each tick stands half of the "
     "interval to expect; nothing is charged before Release."
 )
-STEPS = "Histograms, shares and quantiles count in the steps of the plan ({steps}); means and sums do not."
+STEPS = (
+    "Histograms, shares and quantiles read from them count in the steps of the plan ({steps}); means and sums do not."
+)
 NOTHING_TICKED = "Nothing is ticked: tick a figure of a column."
 
 

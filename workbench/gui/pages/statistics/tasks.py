@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
-from workbench.gui.widgets.formatting import plain
+from workbench.gui.widgets.formatting import plain, rounded
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -87,6 +87,10 @@ class Choice:
         return statistics_work(self.request(), plan, self.epsilon, rows, kind, self.delta)
 
 
+_SIZED = 3
+"""Figures of which is said what to expect of groups of stated sizes."""
+
+
 @dataclass(frozen=True)
 class Expected:
     """What to expect of one figure.
@@ -113,6 +117,7 @@ class Checked:
         queries: how many queries are charged.
         figures: how many figures they give.
         delta: δ that is charged.
+        sizes: what to expect of groups of stated sizes, in a sentence; empty where there are none.
     """
 
     choice: Choice
@@ -121,6 +126,7 @@ class Checked:
     queries: int
     figures: int
     delta: Decimal = Decimal(0)
+    sizes: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,7 +190,7 @@ def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Check
     """
     from workbench.privacy.central.share import Budget
     from workbench.release.central.central_work import cost_of
-    from workbench.release.delta_limit import require_small_delta
+    from workbench.release.delta_limit import require_small_cost
     from workbench.statistics.forecast import forecast
     from workbench.statistics.queries import queries_of
 
@@ -192,18 +198,38 @@ def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Check
     budget = Budget(choice.epsilon, choice.delta) if choice.delta else None
     cost = cost_of(tuple(q.event for q in queries), plan.rows_per_person, budget)
     if cost.delta:
-        require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
+        require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
     expected, figures = {}, 0
+    found: list[FigureForecast] = []
     for query in queries:
         cancel.check()
         for told in forecast([query]):
             expected[told.statistic, told.column] = _expected(told, plan, rows, "ρ" if choice.delta else "ε")
             figures += told.figures
-    return Checked(choice, cost.epsilon, expected, len(queries), figures, cost.delta)
+            found.append(told)
+    return Checked(choice, cost.epsilon, expected, len(queries), figures, cost.delta, _sizes(found))
+
+
+def _sizes(found: Sequence[FigureForecast]) -> str:
+    """Return what to expect of groups of stated sizes."""
+    sized = [told for told in found if told.by_group_size]
+    if not sized:
+        return ""
+    shown, more = sized[:_SIZED], ", …" if len(sized) > _SIZED else ""
+    parts, equal = [], 0
+    for at, size in enumerate(sized[0].by_group_size):
+        if size.equal:
+            equal = round(size.rows)
+            continue
+        widths = ", ".join(
+            f"{told.statistic} of {told.column} ± {rounded(told.by_group_size[at].half_width, 3)}" for told in shown
+        )
+        parts.append(f"{100 * size.part:.3g} % of all rows ({round(size.rows):,}): {widths}{more}")
+    return f"Beside each tick groups are of equal size ({equal:,} rows). If a group has {'; '.join(parts)}."
 
 
 def _expected(told: FigureForecast, plan: Plan, rows: int, unit: str) -> Expected:
-    width = plain(float(f"{told.half_width:.3g}"))
+    width = rounded(told.half_width, 3)
     if told.statistic == "mode":
         noisy = told.half_width >= rows / max(told.figures, 1)
         whole = f"It is right in 95 % of releases where it leads all other values by {width} rows, for {unit} = "

@@ -15,6 +15,7 @@ from workbench.gui.pages.synthetic.tasks import Checked, check, preview
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count
@@ -180,6 +181,8 @@ class SyntheticPage(CentralPage):
         opened, choice = self.session.opened, self._choices.value()
         if opened is None or choice is None or self._drawing is not None or self._flow.job is not None:
             return
+        if not figures_first.may_show(self, self.session):
+            return
         number = self._draw + 1
 
         def apply(found: Compared) -> None:
@@ -193,7 +196,7 @@ class SyntheticPage(CentralPage):
                     self._scroll_to(self._preview_card)
 
         handle = preview(opened, self.session.plan, choice, number, self.jobs, apply, self._failed_preview)
-        self._drawing = handle
+        self._drawing = figures_first.follow_note(self.session, self.jobs, handle)
         handle.cancelling.connect(self.refresh)
         handle.ended.connect(lambda: self._drawn(handle))
         self.refresh()

@@ -126,7 +126,7 @@ def check(
 
     def work(emit: Emit, cancel: CancelToken) -> Checked:
         from workbench.release.central.central_work import cost_of
-        from workbench.release.delta_limit import require_small_delta
+        from workbench.release.delta_limit import require_small_cost
         from workbench.synth.base import COUNTS
         from workbench.synth.needs import needs_of
 
@@ -136,7 +136,7 @@ def check(
         counted = [query.form == COUNTS for query in method.queries(setting)]
         cost = cost_of(made.events, plan.rows_per_person, made.budget)
         if cost.delta:
-            require_small_delta(cost.delta, opened.rows_under(draft), rows_per_person=plan.rows_per_person)
+            require_small_cost(cost, opened.rows_under(draft), rows_per_person=plan.rows_per_person)
         needs = needs_of(method, setting, choice.rows)
         cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
         tables, selections = sum(counted), len(counted) - sum(counted)

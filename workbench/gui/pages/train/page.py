@@ -9,12 +9,13 @@ from PySide6.QtCore import QTimer
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.refusals import model_refusal
-from workbench.gui.pages.run_page import RunPage, what_keeps_from_release
+from workbench.gui.pages.run_page import RunPage, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button, into_sight, label, row, scrolled, stack
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
@@ -215,6 +216,7 @@ class TrainPage(RunPage):
         target = self.session.target if self.session.images is None else "the class"
         text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
+        text += f"\n\n⚠ {self.session.account.seen}" if self.session.account.seen else ""
         first = FirstCap(self.session.account, found.epsilon, found.delta)
         entry = first if first.asked else None
         if choose(self, "Train and release?", text, {"yes": "Train and release"}, entry=entry) != "yes":
@@ -269,6 +271,8 @@ class TrainPage(RunPage):
         parameters, what = self.forms.value(), self._what()
         if parameters is None or self._study_handle is not None or self._preflight is None:
             return
+        if not figures_first.may_show(self, self.session):
+            return
 
         def show(stages: Any) -> None:
             if what == self._what():
@@ -281,6 +285,7 @@ class TrainPage(RunPage):
         assert self.forms.is_network
         self._study_handle = actions.study_accuracy(self.session, self.jobs, parameters, show)  # type: ignore[arg-type]
         self._study_handle.ended.connect(ended)
+        figures_first.follow_note(self.session, self.jobs, self._study_handle)
         self.refresh()
 
     def _give_up(self) -> None:
@@ -332,7 +337,10 @@ class TrainPage(RunPage):
         self.before.lock(locked=self.running)
         self.test.lock(locked=self.running)
         self.paused.show_run(offered, running=self.running)
+        if offered is not None and not self.running:
+            self.going.settle(offered.taken, float(offered.spent))
         ready = found is not None and not no_torch and self.before.place is not None and self._refused(found) is None
+        ready = ready and not self.session.account.in_doubt
         job = self.job
         asking = self._study_handle is not None
         self.going.ask_where.setVisible(not self.running)  # the speed of a run needs the line
@@ -345,7 +353,7 @@ class TrainPage(RunPage):
         self.primary = self.paused.lead(self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel_button.setText("Cancel")
-        self.set_note(missing or self._note_text(found, done=done))
+        self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
         from workbench.gui.pages.train import messages as words

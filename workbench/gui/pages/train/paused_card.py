@@ -49,9 +49,11 @@ class PausedCard(Card):
         self.run = run
         self.setVisible(run is not None and not running)
         if run is not None:
+            from workbench.deep.networks import network
+
             self._text.setText(
-                f"A run is paused after {run.taken:,} of {run.steps:,} steps (ε = {at_most(run.spent)} of "
-                f"{at_most(run.epsilon)})."
+                f"{network(run.plan.network).title} is paused after {run.taken:,} of {run.steps:,} steps "
+                f"(ε = {at_most(run.spent)} of {at_most(run.epsilon)})."
             )
 
     def lead(self, other: QPushButton | None, *, leads: bool) -> QPushButton | None:

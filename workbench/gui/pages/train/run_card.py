@@ -35,6 +35,7 @@ class RunCard(Card):
         self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
         self.norms = NormChart(session)
         self.step = self.steps = 0
+        self._paused = False
         self.quiet = False
         self._steps_shown = True
         self._pace = Pace()
@@ -103,6 +104,7 @@ class RunCard(Card):
     def clear(self) -> None:
         """Show no run."""
         self.step = self.steps = 0
+        self._paused = False
         for chart in self.charts:
             chart.begin(0)
         self._pace = Pace()
@@ -178,10 +180,17 @@ class RunCard(Card):
 
     def tell_end(self, end: object, *, paused: bool = False) -> None:
         """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
+        self._paused = paused
         how = "Paused" if paused else "Cancelled" if isinstance(end, Cancelled) else "Ended by an error"
         what = end.what if isinstance(end, Cancelled) else ""
         # What a pause says names the step that it goes on from; the last one that was told of may be an earlier one.
         self.tell(broken_off(0 if paused else self.step, self.steps, what, how).strip())
+
+    def settle(self, taken: int, epsilon: float) -> None:
+        """Show the exact ε of a run that was paused after ``taken`` steps in place of the bound that was drawn."""
+        if self._paused and (taken, epsilon) != self.epsilon.points[-1]:
+            self.epsilon.show_points([point for point in self.epsilon.points if point[0] < taken])
+            self.epsilon.add(taken, epsilon)
 
     def tell(self, text: str) -> None:
         """Say how the run ended."""

@@ -21,7 +21,7 @@ from workbench.gui.session.session import ReleasedStep, RunRecord, Session
 from workbench.jobs import Job
 from workbench.params import CancelledError, Parameters
 from workbench.signals.cancel import CancelToken, interruptible
-from workbench.signals.events import Emit
+from workbench.signals.events import AtStake, Emit
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
@@ -119,7 +119,7 @@ def train_model(
     """
     from workbench.deep.plan import DpSgdPlan
 
-    rows = training_rows(session)
+    rows, pausing = training_rows(session), threading.Event()
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
         if cap is not None:
@@ -129,12 +129,12 @@ def train_model(
                 book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
         cancel.check()
         if isinstance(parameters, DpSgdPlan):
-            return train_apart(rows, NetworkRun(parameters, folder, quiet, test), emit, cancel)
+            return train_apart(rows, NetworkRun(parameters, folder, quiet, test), emit, cancel, pausing.is_set)
         assert isinstance(rows, TableRows)
         return fit_released(chosen.name, rows, parameters, folder, epsilon)
 
     run = TrainingRun(chosen.title, folder, epsilon, pausable=isinstance(parameters, DpSgdPlan))
-    return _start(session, jobs, run, work)
+    return _start(session, jobs, run, work, pausing)
 
 
 def resume_training(
@@ -162,11 +162,12 @@ def resume_training(
             resume=paused.folder,
             test=test,
         )
+        emit(AtStake(paused.lost))
         return train_network(task, emit, cancel)
 
     title = network(paused.plan.network).title
     run = TrainingRun(title, paused.output, paused.epsilon, pausable=True, resumed=paused.folder)
-    return _start(session, jobs, run, work)
+    return _start(session, jobs, run, work, threading.Event())
 
 
 def study_accuracy(session: Session, jobs: JobCenter, parameters: DpSgdPlan, show: Callable[[Any], None]) -> JobHandle:
@@ -221,10 +222,15 @@ class TrainingRun:
     resumed: Path | None = None
 
 
-def _start(session: Session, jobs: JobCenter, run: TrainingRun, work: Callable[[Emit, CancelToken], Any]) -> JobHandle:
+def _start(
+    session: Session,
+    jobs: JobCenter,
+    run: TrainingRun,
+    work: Callable[[Emit, CancelToken], Any],
+    pausing: threading.Event,
+) -> JobHandle:
     """Start ``work``; say what it costs however it ends, and end it for good where it is cancelled and not paused."""
     opened, draft = session.open_data, session.plan
-    pausing = threading.Event()
 
     def told(emit: Emit, cancel: CancelToken) -> Any:
         from workbench.release.model.kept_run import release_of
@@ -279,11 +285,13 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
     )
 
 
-def train_apart(rows: TableRows | ImageRows, run: NetworkRun, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+def train_apart(
+    rows: TableRows | ImageRows, run: NetworkRun, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool]
+) -> NetworkOutcome:
     """Train and release a network in a process of its own; runs in a worker."""
     from workbench.jobs.network import train_network
 
-    return train_network(rows.task(run), emit, cancel)
+    return train_network(rows.task(run), emit, cancel, pausing)
 
 
 def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Path, epsilon: Decimal) -> ModelRelease:

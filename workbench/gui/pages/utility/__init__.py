@@ -20,7 +20,7 @@ PAGE = Page(
     state=_state,
     about=(
         "Compare how well a model predicts without privacy, trained on a sanitised table, and with privacy built in, "
-        "for a range of ε. The bands show how much that varies between random splits of the rows."
+        "for a range of ε. The bands show how sure each mean is (one standard error)."
     ),
     keys="Arrow keys move from point to point, Return puts a point's ε into the plan, Ctrl+C copies the picture.",
 )

@@ -92,7 +92,7 @@ class CurveSetup(Card):
         self.blocks.setPlaceholderText("5, 10, 20")
         self.blocks.setFixedWidth(88)
         self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
-        self.bands = _check("bands", "curve_bands", "One standard deviation over the repeats, above and below")
+        self.bands = _check("bands", "curve_bands", "One standard error of the mean, above and below")
         self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")
         self._problem = label("", "problem", wrap=True, name="curve_problem")
         self._problem.hide()

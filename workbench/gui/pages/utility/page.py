@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QStackedWidget, QWidget
 
 from workbench.gui.pages.curve_actions import CURVE_FILES, copy_curve, save_curve, take_epsilon, train_at
 from workbench.gui.pages.run_page import RunPage, what_is_missing
@@ -19,11 +19,13 @@ from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figure
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, badge, button, label, row, stack
+from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
+from workbench.release.ledger.study_note import BEFORE
 from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
     from workbench.studies.curve import CurvePlan
     from workbench.studies.metrics import Metric
 
+MADE_UP_HELP = (
+    "Made-up rows follow from the declared columns alone, and show nothing of yours: good for choosing ε and a kind of "
+    "model, but not for the accuracy on your rows."
+)
+ON_MADE_UP = "On made-up rows, which contain no real data."
 MISFIT = "This model cannot learn this target: see above."
 CURVE, TABLE = "curve", "table"
 
@@ -53,6 +60,7 @@ class UtilityPage(RunPage):
         self._snapshot: Snapshot | None = None
         self._studied: object = None
         self._asked: CurvePlan | None = None
+        self._rows_made_up = False
         self._undrawn = False
         self._to_follow: list[str] | None = None  # of the standard comparison: the models that are not begun yet
         self._looks = QTimer(self, interval=round(1000 * EVERY))
@@ -86,6 +94,10 @@ class UtilityPage(RunPage):
         cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
         self._standard = button("Standard comparison", "curve_standard", tip=standard.TIP)
         self._standard.clicked.connect(self._compare)
+        self._made_up = QCheckBox("on made-up rows")
+        named(self._made_up, "curve_made_up", "On made-up rows", MADE_UP_HELP)
+        self._made_up.toggled.connect(lambda _on: self.refresh())
+        self.foot.addWidget(self._made_up)
         self.foot.addWidget(self._standard)
         self.set_run("Run", "curve_run", "Train every model (Ctrl+Return)", cancel)
         tip = "Train a private model or network, and release that"
@@ -99,6 +111,7 @@ class UtilityPage(RunPage):
         session.plan_changed.connect(self._draw_in_sight)
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.theme_changed.connect(self._draw)
+        session.account_changed.connect(self.in_sight(self.refresh))
         self._draw()
         self.refresh()
 
@@ -154,17 +167,30 @@ class UtilityPage(RunPage):
     def start(self) -> None:
         """Train what the fields say."""
         plan = self.setup.value()
-        if plan is None or self._misfit(plan.model):
+        if plan is None or self._misfit(plan.model) or not self._may_run():
             return
         self._live = LiveCurve()
-        self._studied, self._asked = studied(self.session, plan), plan
-        handle = run_study(self.session, self.jobs, plan, self._live)
+        self._asked = plan
+        self._studied = self._present()
+        self._rows_made_up = self._made_up.isChecked()
+        handle = run_study(self.session, self.jobs, plan, self._live, made_up=self._rows_made_up)
         handle.finished.connect(self._finish)
         self._looks.start()
         self.follow(handle)
 
+    def _may_run(self) -> bool:
+        """Return whether to go on, having asked where these would be the first private figures of the table."""
+        if self._made_up.isChecked():
+            return True
+        answer = figures_first.may_show(self, self.session, made_up=MADE_UP_HELP)
+        if answer == figures_first.MADE_UP:
+            self._made_up.setChecked(True)
+        return bool(answer)
+
     def _compare(self) -> None:
         """Run the standard comparison, one model after the other."""
+        if not self._may_run():
+            return
         self._to_follow = list(standard.MODELS)
         self._go_on()
         self._cancel_button.setFocus()  # the pressed button is gone, and would give the keys to another part
@@ -256,6 +282,8 @@ class UtilityPage(RunPage):
         partly = self._snapshot.done < self._snapshot.total
         if partly and told:
             told = f"So far: {told[:1].lower()}{told[1:]}"
+        if self._rows_made_up:
+            told = f"{ON_MADE_UP} {told}".strip()
         if absent and metric.name != self.setup.measure.currentData():
             absent += f" {metric.title} is drawn instead."
         told = " ".join(filter(None, (absent, told)))
@@ -277,6 +305,7 @@ class UtilityPage(RunPage):
         missing = what_is_missing(self.session)
         misfit = "" if missing else self._misfit(self.setup.model.currentData())
         self._standard.setVisible(not missing and not self.running)
+        self._made_up.setVisible(not missing and not self.running)
         self._standard.setEnabled(not missing and not any(map(self._misfit, standard.MODELS)))
         self.setup.show_misfit(misfit)
         plan = self.setup.value()
@@ -289,6 +318,7 @@ class UtilityPage(RunPage):
             or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
             f"the model, and draws {question} on rows it has not seen. It spends none of the budget, as nothing of "
             "it is ever released."
+            + ("" if not self._is_first() else f"\n\n⚠ {BEFORE}\n\n{MADE_UP_HELP}")
         )
         self.set_note(missing or (misfit and MISFIT) or self._progress_note(0 if plan is None else len(plan.fits())))
 
@@ -318,7 +348,7 @@ class UtilityPage(RunPage):
 
     def _present(self) -> object:
         """Return what the study that is shown would rest on now."""
-        return studied(self.session, self._asked)
+        return studied(self.session, self._asked), self._made_up.isChecked()
 
     def _progress_note(self, fits: int) -> str:
         shot = self._snapshot
@@ -330,7 +360,11 @@ class UtilityPage(RunPage):
             return "Stopped; what is trained is kept, and Run does the rest."
         if shot is not None and self._done():
             return f"All {shot.total:,} models are trained."
-        return f"{fits:,} models to train." if fits else ""
+        first = f" {figures_first.BESIDE}" if self._is_first() else ""
+        return f"{fits:,} models to train.{first}" if fits else ""
+
+    def _is_first(self) -> bool:
+        return figures_first.is_first(self.session) and not self._made_up.isChecked()
 
     # -- the person -----------------------------------------------------------------------------------------------
 

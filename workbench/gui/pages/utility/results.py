@@ -15,12 +15,12 @@ from workbench.render.palette import SIGNS, STYLES
 from workbench.render.ticks import plain_number
 from workbench.render.values import CurveFigure
 
-HEADINGS = ("way of training", "ε", "mean", "± standard deviation")
+HEADINGS = ("way of training", "ε", "mean", "± standard error")
 TIPS = (
     "What was trained, with the sign of its line",
     "Privacy loss of a whole row; – where it does not matter",
     "Mean over the repeats on rows that were held out",
-    "How much a repeat differs from the mean",
+    "How sure the mean is: its standard error over the repeats",
 )
 
 

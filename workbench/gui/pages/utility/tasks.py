@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals import Notice
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.studies.results import Row
 
 KEY = "curve"
+MADE_UP = "made-up rows"
 EVERY = 0.25
 """Seconds between two pictures of a study that runs."""
 
@@ -89,23 +91,33 @@ def studied(session: Session, plan: CurvePlan | None = None) -> object:
     return session.target, columns
 
 
-def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurve) -> JobHandle:
-    """Train every model of ``plan`` on the open table; what an earlier run finished is not trained again."""
+def run_study(
+    session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurve, *, made_up: bool = False
+) -> JobHandle:
+    """Train every model of ``plan`` on the open table, or on as many made-up rows; what is trained is kept."""
     opened = session.opened
     target = session.target
     assert opened is not None
     assert target is not None
     bounds = session.plan.plan()
+    rows, source = opened.rows_under(session.plan), f"{MADE_UP} for {opened.title}" if made_up else opened.title
     title = f"{plan.measured.main.title} against {plan.compared[0].replace('_', ' ') or 'ε'}"
 
     def apply(snapshot: Snapshot) -> None:
         if session.opened is opened:
-            session.add_run(RunRecord("curve", f"{title}: {opened.title}", None, snapshot.result, opened.title))
+            session.add_run(RunRecord("curve", f"{title}: {source}", None, snapshot.result, source))
 
     def work(emit: Emit, cancel: CancelToken) -> Snapshot:
-        return study(plan, opened.table, bounds, target, opened.title, live, emit, cancel)
+        if made_up:
+            from workbench.learners import learner
+            from workbench.studies.made_up_table import made_up_table
 
-    return jobs.start(Job(title, work), key=KEY, on_result=apply)
+            table = made_up_table(bounds, target, learner(plan.model).task, rows)
+        else:
+            table = opened.table
+        return study(plan, table, bounds, target, source, live, emit, cancel, note=not made_up)
+
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=apply))
 
 
 def study(
@@ -117,8 +129,10 @@ def study(
     live: LiveCurve,
     emit: Emit,
     cancel: CancelToken,
+    *,
+    note: bool = True,
 ) -> Snapshot:
-    """Run the study and leave snapshots on the way; runs in a worker."""
+    """Run the study and leave snapshots on the way; runs in a worker. ``note``: whether these are private rows."""
     from workbench.learners import learner
     from workbench.processes.executor import cores
     from workbench.release.ledger.study_note import note_study
@@ -130,7 +144,8 @@ def study(
     data = StudyData.read(table, bounds, target, chosen.task)
     chosen.require(data.columns, data.target)
     cancel.check()
-    note_study(table, "curve", emit=emit)
+    if note:
+        note_study(table, "curve", emit=emit)
     levels = constant_levels(plan, data)
     total = len(plan.fits())
     rows: list[Row] = []

@@ -15,6 +15,7 @@ from workbench.gui.pages.ways.tasks import REPEATS, TITLES, foresee, try_on_rows
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, label, look, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
@@ -108,7 +109,7 @@ class WaysPage(RunPage):
 
     def start(self) -> None:
         """Train on each kind of release."""
-        if self.session.target is None:
+        if self.session.target is None or not figures_first.may_show(self, self.session):
             return
         self._trying = self._present()
         handle = try_on_rows(self.session, self.jobs)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -65,4 +66,4 @@ def try_on_rows(session: Session, jobs: JobCenter) -> JobHandle:
         note_study(opened.table, "ways", emit=emit)
         return run_curve(plan, data, jobs=cores(), emit=emit, cancel=cancel)
 
-    return jobs.start(Job("Trying the ways to release", work), key=TRY)
+    return follow_note(session, jobs, jobs.start(Job("Trying the ways to release", work), key=TRY))

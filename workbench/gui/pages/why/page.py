@@ -13,17 +13,20 @@ from workbench.gui.pages.why.tasks import run_why
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
+from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
     from workbench.studies.why.study import WhyPlan, WhyResult
     from workbench.studies.why.words import Line
 
 FEW_REPEATS = "10"
+GENERATED = "Made-up rows follow from the declared columns alone, and show nothing of yours."
 MISFIT = "This model cannot learn this target: see above."
 
 
@@ -42,8 +45,8 @@ class WhyPage(RunPage):
         self.epsilon.setFixedWidth(96)
         self.repeats = named(QLineEdit(FEW_REPEATS), "why_repeats", "Repeats", "80/20 splits that figures are means of")
         self.repeats.setFixedWidth(56)
-        self.generated = QCheckBox("on generated rows")
-        named(self.generated, "why_generated", "On generated rows", "Rows that follow from the declared facts alone")
+        self.generated = QCheckBox("on made-up rows")
+        named(self.generated, "why_generated", "On made-up rows", "Rows that follow from the declared facts alone")
         self._problem = label("", "problem", wrap=True, name="why_problem")
         self._problem.hide()
         setup, line = Card(pad=12), QWidget()
@@ -109,12 +112,20 @@ class WhyPage(RunPage):
     def start(self) -> None:
         """Train what the fields say."""
         plan = self.value()
-        if plan is None:
+        if plan is None or not self._may_run():
             return
         self._studied = self._present(plan)
         handle = run_why(self.session, self.jobs, plan, generated=self.generated.isChecked())
         handle.finished.connect(self._finish)
         self.follow(handle)
+
+    def _may_run(self) -> bool:
+        if self.generated.isChecked():
+            return True
+        answer = figures_first.may_show(self, self.session, made_up=GENERATED)
+        if answer == figures_first.MADE_UP:
+            self.generated.setChecked(True)
+        return bool(answer)
 
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
@@ -124,12 +135,14 @@ class WhyPage(RunPage):
             self._problem.hide()
         done = self._result is not None and plan is not None and self._studied == self._present(plan)
         self.show_buttons(missing, ready=plan is not None, done=done)
+        first = figures_first.is_first(self.session) and not self.generated.isChecked()
+        told = f"\n\n⚠ {BEFORE}\n\n{GENERATED}" if first else ""
         self._empty.setText(
             missing
             or "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
-            "then with one thing changed at a time. It spends none of the budget, as nothing of it is released."
+            f"then with one thing changed at a time. It spends none of the budget, as nothing of it is released.{told}"
         )
-        note = "Each variant is trained on the same splits." if self.running else ""
+        note = "Each variant is trained on the same splits." if self.running else figures_first.BESIDE if first else ""
         if self._result is not None and not done and not self.running and not missing:
             note = "What is shown was explained for other settings: Explain does it anew."
         self.set_note(missing or note)
@@ -182,7 +195,7 @@ class WhyPage(RunPage):
         if result is None:
             return
         self._badge.setVisible(not result.generated)
-        whose = "Generated rows, nobody's data. " if result.generated else ""
+        whose = "Made-up rows, none of yours. " if result.generated else ""
         self._words.setText(whose + " ".join(in_sentences(result)))
         steps, changes = step_lines(result), change_lines(result)
         most = max((abs(line.point.mean) for line in (*steps, *changes)), default=0.0) or 1.0

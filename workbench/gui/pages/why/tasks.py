@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -19,7 +20,7 @@ FEW = 60
 
 
 def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool) -> JobHandle:
-    """Train what explains the cost, on the open table or on as many generated rows; the result goes to the session."""
+    """Train what explains the cost, on the open table or on as many made-up rows; the result goes to the session."""
     opened, target = session.opened, session.target
     assert opened is not None
     assert target is not None
@@ -46,4 +47,4 @@ def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool
         if session.opened is opened:
             session.add_run(RunRecord("why", f"{title}: {opened.title}", None, result, opened.title))
 
-    return jobs.start(Job(title, work), key=KEY, on_result=apply)
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=apply))

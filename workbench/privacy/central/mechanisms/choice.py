@@ -61,7 +61,7 @@ def _card(name: str, asked: Asked, chances: Chances, drawn_by: str) -> Card:
 EXPONENTIAL = CentralMechanism(
     name="exponential",
     title="Exponential mechanism",
-    summary="Chooses one of several by its score; choosing columns and medians here use it.",
+    summary="Chooses one of several by its score; choosing columns, medians and quantiles here use it.",
     recipe=lambda asked: _card(
         "exponential", asked, exponential_chances, "whole-number weights, exactly, by the system's random bits"
     ),

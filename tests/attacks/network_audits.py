@@ -1,0 +1,182 @@
+"""Audits of DP-SGD by its released file: many worst-case rows, each present or empty, and what the weights tell.
+
+A row is the worst there can be: no other row shares its inputs, so that nothing hides it, and its gradient is as long
+as the clipping norm allows. Its columns are names that only this row has, so the weights of these names are a sample of
+the mechanism with this row present or with it empty, independent of all others: a file of weights gives hundreds. The
+bias is shared by all rows; of a row's gradient √(k/(k+1)) lies in its own k names, and the audit sees that much of it.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from audits import Audit, Fault
+from numpy.typing import NDArray
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.deep.features import Features, TableData
+from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
+from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.trainer import train
+from workbench.privacy.audit import LowerBound, epsilon_lower
+
+
+@dataclass(frozen=True, eq=False)
+class Worst:
+    """A table of worst-case rows: each has names of its own in every column.
+
+    Attributes:
+        rows: how many.
+        own: columns of names.
+    """
+
+    rows: int = 2_000
+    own: int = 3
+
+    @property
+    def features(self) -> Features:
+        names = tuple(str(i) for i in range(self.rows))
+        return Features(
+            tuple(Attribute(name=f"c{k}", kind="category", domain=names) for k in range(self.own)),
+            Attribute(name="y", kind="category", domain=("0", "1")),
+        )
+
+    @property
+    def table(self) -> Table:
+        names = [str(i) for i in range(self.rows)]
+        labels = [str(i % 2) for i in range(self.rows)]
+        return Table(pl.DataFrame({**{f"c{k}": names for k in range(self.own)}, "y": labels}), "worst")
+
+    def plan(self, noise: float, delta: float, clip: float = 0.5) -> DpSgdPlan:
+        """One step over all rows: what the Gaussian mechanism costs, without amplification by sampling."""
+        return DpSgdPlan(
+            network="logistic",
+            noise=noise,
+            delta=delta,
+            batch=self.rows,
+            epochs=1,
+            lr=1.0,
+            clip=clip,
+            accountant="pld",
+            device="cpu",
+        )
+
+    def claim(self, asked: DpSgdPlan) -> float:
+        """The ε of a plan on these rows."""
+        return float(asked.schedule(self.rows).cost().epsilon)
+
+    def told_by(self, folder: Path) -> NDArray[np.float64]:
+        """What a released file says of each row: its weights lean towards the row's own class where it was there."""
+        from safetensors.numpy import load_file
+
+        (weights,) = (w for name, w in load_file(folder / WEIGHTS).items() if name.endswith("weight"))
+        towards = (weights[1] - weights[0]).reshape(self.own, self.rows).sum(axis=0).astype(np.float64)
+        return np.where(np.arange(self.rows) % 2 == 1, towards, -towards)
+
+
+@dataclass(frozen=True, eq=False)
+class HalfEmpty(TableData):
+    """The table with half of its rows empty; which, is drawn publicly."""
+
+    seed: int = 0
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        drawn: NDArray[np.bool_] = np.random.default_rng(self.seed).permutation(self.table.rows) < self.table.rows // 2
+        return drawn
+
+    def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        inputs, classes = super().load()
+        return inputs, np.where(self.empty, -1, classes)
+
+
+ReleaseOf = Callable[[int], tuple[Path, NDArray[np.bool_]]]
+"""Makes a release whose empty rows follow from a public seed: where it is, and which rows were empty."""
+
+
+def sides_of(worst: Worst, release_of: ReleaseOf, releases: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what files of weights say of present rows and of empty ones."""
+    present, absent = [], []
+    for seed in range(releases):
+        folder, empty = release_of(seed)
+        told = worst.told_by(folder)
+        present.append(told[~empty])
+        absent.append(told[empty])
+    return np.concatenate(present), np.concatenate(absent)
+
+
+def audited(worst: Worst, release_of: ReleaseOf, releases: int, delta: float) -> LowerBound:
+    """Audit so many files of weights."""
+    return epsilon_lower(*sides_of(worst, release_of, releases), delta=delta)
+
+
+def trained(worst: Worst, folder: Path, asked: DpSgdPlan) -> ReleaseOf:
+    """Return a function that trains, writes the weights that a release writes, and reads them back as anybody does."""
+    features, table = worst.features, worst.table
+
+    def once(seed: int) -> tuple[Path, NDArray[np.bool_]]:
+        data = HalfEmpty(features, table, seed)
+        run = train(asked, data, lambda cost: None)
+        (folder / WEIGHTS).write_bytes(weights_bytes(run))
+        loaded = TrainedModel.load(folder, facts(run), [a.to_plain() for a in features.attributes])
+        assert loaded.predict(np.zeros((1, worst.own))).shape == (1,)
+        return folder, data.empty
+
+    return once
+
+
+def noise_scale(patch: pytest.MonkeyPatch, wrong: Callable[[Schedule, float], float]) -> None:
+    """Plant the fault: the noise is not what the schedule says, and the account does not know."""
+    right = Schedule.noise_scale.fget  # type: ignore[attr-defined]
+    patch.setattr(Schedule, "noise_scale", property(lambda schedule: wrong(schedule, right(schedule))))
+
+
+def too_little_noise(patch: pytest.MonkeyPatch, factor: float) -> None:
+    """Plant the fault: the noise is smaller than the schedule says."""
+    noise_scale(patch, lambda schedule, scale: scale / factor)
+
+
+HALF = Fault("half the scale of the noise", plant=lambda patch: too_little_noise(patch, 2.0))
+VARIANCE = Fault(
+    "variance σ²C in place of (σC)²", plant=lambda patch: noise_scale(patch, lambda s, scale: scale / math.sqrt(s.clip))
+)
+NOT_CLIPPED = Fault("rows are not clipped", times=8.0, plant=lambda patch: too_little_noise(patch, 8.0))
+"""Gradients are clipped at ``times`` the norm, which none reaches, and the noise is that of the norm itself."""
+
+
+def network(name: str, worst: Worst, clip: float, *faults: Fault, noise: float = 0.7, least: float = 0.5) -> Audit:
+    """An audit of files of weights; ``samples`` are rows of each side."""
+    delta = 0.1
+
+    def outputs(gone: bool, samples: int, fault: Fault) -> NDArray[np.float64]:
+        asked = worst.plan(noise, delta, clip * fault.times)
+        with tempfile.TemporaryDirectory() as folder:
+            # Both sides are in the same files; each call makes files of its own.
+            release = trained(worst, Path(folder), asked)
+            found = sides_of(worst, lambda seed: release(seed + 1_000 * gone), max(1, 2 * samples // worst.rows))
+        return found[gone]
+
+    return Audit(
+        f"dpsgd: {name}",
+        "rows of their own names, at the clipping norm",
+        worst.claim(worst.plan(noise, delta)),
+        8_000,
+        outputs,
+        faults,
+        delta,
+        least,
+    )
+
+
+NETWORKS = (
+    network("one step over all rows", Worst(), 0.5, HALF, NOT_CLIPPED),
+    network("long gradients", Worst(400, 31), 4.0, HALF, VARIANCE),
+)

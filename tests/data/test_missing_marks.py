@@ -1,0 +1,88 @@
+"""One meaning of a missing value in a file, whatever the kind of its columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.cli.main import main
+from workbench.data.columns.profile import profile
+from workbench.data.columns.values import codes, numbers
+from workbench.data.read import ReadOptions, read_table
+from workbench.data.reading import over, reading_of
+from workbench.data.schema import GUESS, Attribute
+from workbench.params import InputError
+from workbench.sanitize.plan import load_plan
+
+ROWS = "age,town,empty,born\n31,Hue,NA,2001-02-03\nNA,NA,NA,NA\n-99,Hue,NA,2002-03-04\n44,none,NA,2003-04-05\n"
+AGE = Attribute(name="age", kind="integer", lower=-100, upper=120, missing="own-value")
+TOWN = Attribute(name="town", kind="category", domain=("Hue", "Hanoi"), missing="own-value")
+BORN = Attribute(name="born", kind="date", lower=1, upper=999_999, missing="own-value")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text(ROWS, encoding="utf-8")
+    return path
+
+
+def test_na_means_the_same_in_numbers_names_and_dates(file: Path) -> None:
+    table = read_table(file)
+    assert np.isnan(numbers(table, AGE)).tolist() == [False, True, False, False]
+    assert codes(table, TOWN).tolist() == [0, 2, 0, 2]
+    assert np.isnan(numbers(table, BORN)).tolist() == [False, True, False, False]
+    assert {c.name: (c.missing, c.distinct) for c in profile(table)} == {
+        "age": (1, 3),
+        "town": (2, 1),
+        "empty": (4, 0),
+        "born": (1, 3),
+    }
+
+
+def test_a_word_that_is_declared_as_a_value_is_one(file: Path) -> None:
+    town = Attribute(name="town", kind="category", domain=("Hue", "NA", "none"), other="Hue")
+    assert codes(read_table(file), town).tolist() == [0, 1, 0, 2]
+
+
+def test_stated_marks_replace_the_usual_ones_in_every_column(file: Path) -> None:
+    table = read_table(file, ReadOptions(missing=("NA", "-99")))
+    assert np.isnan(numbers(table, AGE)).tolist() == [False, True, True, False]
+    with pytest.raises(InputError, match="'none' is not in the domain"):
+        codes(table, TOWN)
+    assert {c.name: c.missing for c in profile(table)} == {"age": 2, "town": 1, "empty": 4, "born": 1}
+    with pytest.raises(InputError, match="'NA' is not a number"):
+        numbers(read_table(file, ReadOptions(missing=())), AGE)
+
+
+def test_a_refused_missing_value_is_named_as_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "ages.csv"
+    path.write_text("age,x\n31,1\n-99,2\n", encoding="utf-8")
+    strict = Attribute(name="age", kind="integer", lower=0, upper=120)
+    with pytest.raises(InputError, match=r"the value is missing \('-99'\)"):
+        numbers(read_table(path, ReadOptions(missing=("-99",))), strict)
+
+
+def test_marks_that_the_rows_suggest_are_a_guess_of_the_plan(file: Path) -> None:
+    found = reading_of(read_table(file), ReadOptions(header="yes"))
+    assert found is not None
+    assert (found.missing, found.origin) == (("NA", "none"), GUESS)
+    stated = ReadOptions(header="yes", missing=("NA",))
+    assert over(ReadOptions(), reading_of(read_table(file, stated), stated)).missing == ("NA",)
+
+
+def test_the_command_line_states_marks_once_for_describe_and_plan(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["describe", str(file), "--missing=-99,NA", "--json"]) == 0
+    told = {c["name"]: c["missing"] for c in json.loads(capsys.readouterr().out)["columns"]}
+    assert told == {"age": 2, "town": 1, "empty": 4, "born": 1}
+    plan = tmp_path / "plan.toml"
+    words = ["plan", str(file), "--epsilon", "1", "--from-data", "--drop", "empty", "--missing=-99,NA", "-o", str(plan)]
+    assert main(words) == 0
+    reading = load_plan(plan).reading
+    assert reading is not None
+    assert reading.missing == ("-99", "NA")

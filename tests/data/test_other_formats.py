@@ -1,0 +1,168 @@
+"""Files that are no table are refused for what they are, and a table that looks a little like one is read."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import pickle
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from workbench.data.read import ReadOptions, read_table
+from workbench.params import InputError
+
+CSV = b"age,city\n" + b"".join(b"%d,Graz\n" % n for n in range(200))
+FRAME = pd.DataFrame({"age": [1, 2], "city": ["Graz", "Linz"]})
+
+
+def _sheet(*names: str, kind: bytes = b"") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        if kind:
+            file.writestr(zipfile.ZipInfo("mimetype"), kind)
+        for name in names:
+            file.writestr(name, "x" * 300)
+    return buffer.getvalue()
+
+
+def _written(suffix: str) -> bytes:
+    buffer = io.BytesIO()
+    if suffix == "dta":
+        FRAME.to_stata(buffer, write_index=False)
+    elif suffix == "dta113":
+        FRAME.to_stata(buffer, write_index=False, version=114)
+    elif suffix == "json":
+        return FRAME.to_json().encode()
+    elif suffix == "records":
+        return json.dumps(FRAME.to_dict("records"), indent=1).encode()
+    elif suffix == "jsonl":
+        return FRAME.to_json(orient="records", lines=True).encode()
+    elif suffix == "html":
+        return b"\n<!DOCTYPE html>\n<html><table><tr><td>1</td></tr></table></html>\n"
+    elif suffix == "npy":
+        np.save(buffer, np.arange(3))
+    elif suffix == "avro":
+        pl.from_pandas(FRAME).write_avro(buffer)
+    return buffer.getvalue()
+
+
+def _sqlite(folder: Path) -> bytes:
+    with sqlite3.connect(folder / "t") as base:
+        base.execute("create table t (a int)")
+    base.close()
+    return (folder / "t").read_bytes()
+
+
+ORC = b"ORC" + bytes(range(60)) * 3 + b"ORC\x18"
+FILES = {
+    "bzip2": (bz2.compress(CSV), "bzip2 -dk"),
+    "xz": (lzma.compress(CSV), "xz -dk"),
+    "gzip": (gzip.compress(CSV), "gzip -dk"),
+    "Zstandard": (b"\x28\xb5\x2f\xfd" + CSV, "zstd -dk"),
+    "Excel workbook": (_sheet("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"), "save the sheet"),
+    "ODS": (_sheet("content.xml", kind=b"application/vnd.oasis.opendocument.spreadsheet"), "CSV"),
+    "zip archive": (_sheet("people.csv"), "unpack"),
+    "SPSS": (b"$FL2@(#) SPSS DATA FILE MS Windows" + bytes(300), "read_spss"),
+    "Stata": (_written("dta"), "read_stata"),
+    "Stata ": (_written("dta113"), "read_stata"),
+    "SAS": (bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00" + bytes(300), "read_sas"),
+    "ORC": (ORC, "read_orc"),
+    "Avro": (_written("avro"), "Parquet or CSV"),
+    "JSON document": (_written("json"), "read_json"),
+    "JSON document ": (b"\xef\xbb\xbf" + _written("records"), "read_json"),
+    "JSON Lines": (_written("jsonl"), "lines=True"),
+    "ARFF": (b"% 1. Title\n%\n@RELATION iris\n\n@ATTRIBUTE a NUMERIC\n@DATA\n5.1\n", "Weka"),
+    "PDF": (b"%PDF-1.7\n" + bytes(300), "CSV"),
+    "pickle": (pickle.dumps(FRAME), "to_parquet"),
+    "pickle ": (pickle.dumps({"a": [1, 2]}, protocol=2), "to_parquet"),
+    "HTML": (_written("html"), "CSV"),
+    "XML": (b'<?xml version="1.0"?>\n<rows/>\n', "CSV"),
+    "NumPy": (_written("npy"), "numpy.load"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_another_format_is_named_with_what_to_do(name: str, tmp_path: Path) -> None:
+    data, mend = FILES[name]
+    for file in (tmp_path / "t.csv", tmp_path / "t"):
+        file.write_bytes(data)
+        with pytest.raises(InputError) as refused:
+            read_table(file)
+        told = str(refused.value)
+        assert refused.value.code == "wrong-file-type", told
+        assert name.strip() in told
+        assert mend in told
+        assert "FILE" not in told, "what is advised names the file in use"
+        assert "\n" not in told
+
+
+def test_a_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(_sqlite(tmp_path))
+    with pytest.raises(InputError, match="SQLite database"):
+        read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"t{suffix}"
+    file.write_bytes(bz2.compress(CSV))
+    with pytest.raises(InputError, match="compressed with bzip2"):
+        read_table(file)
+    other = {".parquet": "write_ipc", ".feather": "write_parquet"}[suffix]
+    getattr(pl.from_pandas(FRAME), other)(file)
+    with pytest.raises(InputError, match="give it a name that ends in"):
+        read_table(file)
+
+
+@pytest.mark.parametrize(
+    ("address", "mend"),
+    [
+        ("https://example.org/people.csv", "download the file"),
+        ("s3://bucket/people.parquet", "download the file"),
+        ("postgresql://user@host/base?table=people", "export the table"),
+        ("sqlite:///people.db?table=t", "export the table"),
+        ("file:///tmp/people.csv", "by its path"),
+    ],
+)
+def test_an_address_is_not_looked_for_on_the_disk(address: str, mend: str) -> None:
+    with pytest.raises(InputError, match=mend) as refused:
+        read_table(address)
+    assert "no such file" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ORC,age\n1,2\n3,4\n",  # a column called so, and a last cell
+        "a,b\n1,2\n3,ORC\n",
+        "PAR,GZ\n1,2\n3,4\n",
+        "[kg],[cm]\n1,2\n3,4\n",
+        "{a},{b}\n1,2\n3,4\n",
+        '"{""type"": 1}",b\n1,2\n3,4\n',
+        "@relation_id,b\n1,2\n3,4\n",
+        "% note\na,b\n1,2\n",
+        "<5,>5\n1,2\n3,4\n",
+        "html,xml\n1,2\n3,4\n",
+        "iris,species\n1,2\n3,4\n",
+    ],
+)
+def test_a_table_that_looks_a_little_like_another_format_is_read(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    options = ReadOptions(header="yes", delimiter="," if text.startswith("%") else None, comment="%")
+    assert read_table(tmp_path / "t.csv", options).rows in (1, 2)
+
+
+def test_what_a_person_states_goes_before_a_likeness(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('{"a": 1};2\n{"a": 3};4\n')
+    with pytest.raises(InputError, match="JSON"):
+        read_table(tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.csv", ReadOptions(delimiter=";", header="no", quote="none")).rows == 2

@@ -1,0 +1,199 @@
+"""A ledger of somebody else: whatever is in it, no traceback, and no file but those that were named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_ledgers import LONG, TEXTS, VALUES, change, copy, entries_of, make, places
+from release_cases import charge, table_of
+
+from workbench.cli import main
+from workbench.params import CheckFailedError, InputError
+from workbench.release.ledger.file import key_path
+from workbench.release.ledger.head_mark import HeadMark, last_seen, remember
+from workbench.release.ledger.ledger import Ledger
+
+HEADS = "ledger-heads"
+
+COMMANDS = {
+    "show": ("show", "--ledger", "l.sqlite"),
+    "verify": ("verify", "--ledger", "l.sqlite"),
+    "export": ("export", "--ledger", "l.sqlite", "-o", "e.json"),
+    "cap": ("cap", "t.csv", "--epsilon", "60", "--ledger", "l.sqlite"),
+    "merge": ("merge", "l.sqlite", "--ledger", "o.sqlite"),
+    "into": ("merge", "o.sqlite", "--ledger", "l.sqlite"),
+    "move": ("move", "-o", "m.sqlite", "--ledger", "l.sqlite"),
+}
+WRITES = {
+    "show": set(),
+    "verify": set(),
+    "export": {"e.json"},
+    "cap": {"l.sqlite", "l.sqlite.key"},
+    "merge": {"l.sqlite", "o.sqlite", "o.sqlite.key"},
+    "into": {"l.sqlite", "l.sqlite.key", "o.sqlite"},
+    "move": {"l.sqlite", "m.sqlite", "m.sqlite.key"},
+}
+"""The files that each command may write."""
+
+
+@pytest.fixture(scope="module")
+def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a valid ledger, another one and a table."""
+    folder = tmp_path_factory.mktemp("valid")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workbench.release.ledger.head_mark.user_state", lambda: folder / "state")
+        table = table_of(300)
+        table.frame.write_csv(folder / "t.csv")
+        make(folder / "l.sqlite", table)
+        with Ledger.open(folder / "o.sqlite") as other:
+            charge(other, "1", dataset=other.enter(other.identify(table_of(50, 4))))
+    return folder
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder beside the one with the marks, with a file of the user's."""
+    found = tmp_path / "state"
+    (found / HEADS).mkdir(parents=True)
+    (found / "x.json").write_text("{}")
+    monkeypatch.setattr("workbench.release.ledger.head_mark.user_state", lambda: found)
+    return found
+
+
+def attacked(valid: Path, folder: Path, state: Path, place: tuple[Any, ...], value: Any, verb: str) -> tuple[int, str]:
+    """Run a command on a ledger that holds ``value`` at ``place``; return its exit code and what is wrong, if any."""
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    for file in work.iterdir():
+        file.unlink()
+    for name in ("l.sqlite", "o.sqlite"):
+        copy(valid / name, work / name)
+    (work / "t.csv").write_bytes((valid / "t.csv").read_bytes())
+    for mark in (state / HEADS).iterdir():
+        mark.unlink()
+    change(work / "l.sqlite", place, value)
+    before = _contents(folder)
+    words = [str(work / w) if "." in w else w for w in COMMANDS[verb]]
+    code = main(["ledger", *words, "--json"])
+    after = _contents(folder)
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    heads = f"state/{HEADS}/"
+    strange = {n for n in changed if n.removeprefix("work/") not in WRITES[verb] and not n.startswith(heads)}
+    if code not in (0, 2, 3, 5):
+        return code, f"{verb} with {place} = {str(value)[:20]!r} ended with {code}"
+    return code, f"{verb} with {place} = {str(value)[:20]!r} wrote {strange}" if strange else ""
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    files = (p for p in folder.rglob("*") if p.is_file())
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def lies(valid: Path) -> list[tuple[tuple[Any, ...], Any, str]]:
+    """Every place of the ledger with every hostile value, under every command."""
+    found = []
+    for place in places(valid / "l.sqlite"):
+        values = VALUES if place[0] == "body" else TEXTS
+        found += [(place, value, verb) for value in values for verb in COMMANDS]
+    return found
+
+
+def attack(chosen: list[tuple[tuple[Any, ...], Any, str]], valid: Path, folder: Path, state: Path) -> None:
+    wrong = [told for one in chosen if (told := attacked(valid, folder, state, *one)[1])]
+    assert wrong == []
+
+
+def test_the_ledger_that_is_attacked_is_valid_and_has_every_kind_of_entry(
+    valid: Path, tmp_path: Path, state: Path
+) -> None:
+    kinds = {row[2] for row in entries_of(valid / "l.sqlite")}
+    assert kinds >= {"mark", "cap", "reserve", "charge", "settle", "void", "refuse", "claim", "pause", "count"}
+    assert kinds >= {"version", "name", "figures", "merge", "certify"}
+    unchanged = ("entry", 1, "release_id"), None
+    assert [attacked(valid, tmp_path, state, *unchanged, verb) for verb in COMMANDS] == [(0, "")] * len(COMMANDS)
+
+
+def test_no_value_of_a_ledger_is_a_traceback_or_the_name_of_a_file(valid: Path, tmp_path: Path, state: Path) -> None:
+    chosen = lies(valid)
+    meta = [one for one in chosen if one[0][0] == "meta" and one[2] in ("verify", "cap", "move")]
+    attack(meta + random.Random(5).sample(chosen, 80), valid, tmp_path, state)
+
+
+@pytest.mark.slow
+def test_none_of_all_values_is(valid: Path, tmp_path: Path, state: Path) -> None:
+    attack(lies(valid), valid, tmp_path, state)
+
+
+@pytest.mark.parametrize(
+    "place", [("meta", "start"), ("entry", 2, "epsilon"), ("entry", 2, "dataset"), ("body", 3, "name")]
+)
+def test_ten_million_characters_are_one_short_sentence(
+    valid: Path, tmp_path: Path, state: Path, place: tuple[Any, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, wrong = attacked(valid, tmp_path, state, place, LONG, "cap")
+    assert (code, wrong) == (5, "")
+    said = capsys.readouterr().err.splitlines()
+    assert [line[:6] for line in said if line.startswith("error")] == ["error:"]
+    assert all(len(line) < 1000 for line in said)
+
+
+@pytest.mark.parametrize("start", ["../../x", "../x", "/tmp/x", "", "a\0b", "A" * 64, "0" * 63])
+def test_a_start_that_is_a_path_moves_nothing(valid: Path, tmp_path: Path, state: Path, start: str) -> None:
+    code, wrong = attacked(valid, tmp_path, state, ("meta", "start"), start, "move")
+    assert (code, wrong) == (5, "")
+    assert (state / "x.json").read_text() == "{}"
+    with pytest.raises(ValueError, match="64 hexadecimal digits"):
+        remember(start, HeadMark(1, "a" * 64, "", ""))
+
+
+def test_a_move_with_the_key_of_another_ledger_adds_no_entry(valid: Path, tmp_path: Path, state: Path) -> None:
+    copy(valid / "l.sqlite", tmp_path / "l.sqlite")
+    key_path(tmp_path / "l.sqlite").write_bytes(bytes(32))
+    before = entries_of(tmp_path / "l.sqlite")
+    with Ledger.open(tmp_path / "l.sqlite") as book, pytest.raises(InputError, match="key of another ledger"):
+        book.move(tmp_path / "m.sqlite")
+    assert entries_of(tmp_path / "l.sqlite") == before
+
+
+@pytest.mark.parametrize("epsilon", ["-5", "NaN", "-0.1", "1e301", "Infinity", "1." + "3" * 3000])
+def test_an_amount_that_would_lower_a_sum_or_break_it_is_damage(
+    valid: Path, tmp_path: Path, state: Path, epsilon: str
+) -> None:
+    charged = next(row[0] for row in entries_of(valid / "l.sqlite") if row[2] == "charge")
+    code, wrong = attacked(valid, tmp_path, state, ("entry", charged, "epsilon"), epsilon, "show")
+    assert (code, wrong) == (5, "")
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"\xff" * 64, bytes(8), b"\1" + bytes(7)])
+def test_a_sketch_that_is_none_is_damage(valid: Path, tmp_path: Path, state: Path, data: bytes) -> None:
+    path, digest = tmp_path / "l.sqlite", hashlib.sha256(data).hexdigest()
+    copy(valid / "l.sqlite", path)
+    first = next(row for row in entries_of(path) if row[2] == "mark" and json.loads(row[7])["sketch"])
+    change(path, ("body", first[0], "sketch"), digest)
+    with sqlite3.connect(path) as connection:
+        connection.execute("INSERT INTO sketch VALUES (?, ?)", (digest, data))
+    connection.close()
+    with Ledger.open(path) as book:
+        if data == bytes(8):  # no sketch at all, which is a valid one
+            assert book.verify() == []
+        else:
+            assert "marks of a table" in book.verify()[0]
+            with pytest.raises(CheckFailedError, match="marks of a table"):
+                book.find(book.identify(table_of(20)))
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["", "[]", '{"seq": 1}', '{"seq": -1, "hash": "x", "time": "", "path": ""}']
+    + [json.dumps({"seq": 1, "hash": "a" * 64, "time": "", "path": path}) for path in ("a\0b", 5, "x" * 10**6)],
+)
+def test_a_damaged_mark_is_none(state: Path, told: str) -> None:
+    start = "ab" * 32
+    (state / HEADS / f"{start[:32]}.json").write_text(told, "utf-8")
+    assert last_seen(start) is None

@@ -1,0 +1,213 @@
+"""Who pays: a DataFrame that carries the account and the ledger of its rows, and what is charged to them.
+
+The mark is in ``DataFrame.attrs``, which pandas passes on to what is taken from a DataFrame (columns, rows, masks,
+copies, the halves of ``train_test_split``) and drops where it cannot know whose rows a result has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.api.frames import frame_of_table, readable_part
+from workbench.api.places import Place, asked_for, path_of
+from workbench.data.read import ReadOptions, read_table
+from workbench.params import BudgetRefusedError, InputError, ParameterError
+from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE, RAISE_CAP, STATE_ACCOUNT, Remedy
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.payer import one_account
+from workbench.release.ledger.study_note import note_study
+from workbench.sanitize.account_name import checked_name
+
+_KEY = "workbench account"
+_OWN = "the user's own"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a dataset carries.
+
+    Attributes:
+        account: the public name of the account that pays.
+        ledger: the ledger's file; ``True`` for the user's own, ``None`` where none was given.
+    """
+
+    account: str
+    ledger: str | bool | None = None
+
+    def on(self, data: pd.DataFrame) -> pd.DataFrame:
+        """Return ``data``, which carries this from now on."""
+        data.attrs[_KEY] = {"account": self.account, "ledger": self.ledger}
+        return data
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A release that is asked for.
+
+    Attributes:
+        account: who pays.
+        ledger: the ledger's file; ``None`` for the user's own.
+        output: what is written.
+    """
+
+    account: str
+    ledger: Path | None
+    output: Path
+
+
+def dataset(
+    rows: pd.DataFrame | Place,
+    *,
+    account: str,
+    ledger: Place | bool | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Return a DataFrame that carries who pays for what is released from it.
+
+    What is taken from it keeps that: columns, rows, masks, copies, the parts of ``train_test_split``. An array, or a
+    DataFrame made of one, does not; its release needs ``account=``. ::
+
+        people = api.dataset("people.csv", account="people", ledger="ledger.sqlite")
+        api.NaiveBayes(epsilon=1, …, output="model").fit(people[["age"]], people["sex"])
+
+    Args:
+        rows: a DataFrame, of which a copy is made, or the path of a table. Columns of text in which every value is
+            a number become numbers.
+        account: public name of the account; certificates and cards repeat it.
+        ledger: the ledger's file, or ``True`` for the user's own. A call with ``output=`` then releases, without
+            ``ledger=``; studies are noted there. It keeps marks of all rows and columns, at no cost, so that it knows
+            parts that are released one by one or under another name.
+        reading: how a file of text is read, such as ``{"delimiter": ";", "decimal": ","}``; as the options of the
+            command line.
+
+    Raises:
+        ParameterError: the account's name is not allowed.
+        InputError: the rows are not a DataFrame, or the file cannot be read without doubt.
+    """
+    name = checked_name(account)
+    if isinstance(rows, pd.DataFrame):
+        frame = rows.copy()
+        table = readable_part(frame) if asked_for(ledger) else None
+    else:
+        if not isinstance(rows, str | Path) and not hasattr(rows, "__fspath__"):
+            raise InputError(f"the {type(rows).__name__} is not a table", "dataset", "give a DataFrame or a path")
+        table = read_table(str(path_of(rows)), ReadOptions.from_plain(reading or {}, "reading"))
+        frame = frame_of_table(table)
+    if not asked_for(ledger):
+        return Mark(name).on(frame)
+    place = None if ledger is True else Path(str(path_of(ledger))).absolute()
+    if table is not None:
+        with Ledger.open(place) as book:
+            book.know(table)
+    return Mark(name, True if place is None else str(place)).on(frame)
+
+
+def mark_of(data: Any) -> Mark | None:
+    """Return what a DataFrame or Series carries; ``None`` where it carries nothing."""
+    told = getattr(data, "attrs", {}).get(_KEY) if isinstance(data, pd.DataFrame | pd.Series) else None
+    return Mark(told["account"], told["ledger"]) if isinstance(told, dict) else None
+
+
+def paid(
+    *data: Any,
+    account: str | None,
+    ledger: Place | bool | None,
+    output: Place | None,
+    planned: str | None = None,
+    made_for: str | None = None,
+) -> Paid | None:
+    """Return who pays for a release of ``data`` and where it goes; ``None`` where a study is asked for.
+
+    Nothing of the rows is read.
+
+    Args:
+        data: the rows, and what else comes from the same people (y).
+        account: the account that the caller states.
+        ledger: the ledger that the caller names.
+        output: what is to be written.
+        planned: the account that the plan states.
+        made_for: the account that was charged for the step that made the rows.
+
+    Raises:
+        ParameterError: who pays is not said or said twice, an output has no ledger, or the reverse.
+    """
+    marks = [mark_of(part) for part in data]
+    ledgers = list(dict.fromkeys(m.ledger for m in marks if m is not None and m.ledger is not None))
+    if asked_for(ledger):
+        ledgers = list(dict.fromkeys([True if ledger is True else str(path_of(ledger).absolute()), *ledgers]))
+    elif output is None:
+        return None
+    elif not ledgers:
+        raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
+    if len(ledgers) > 1:
+        one, other = (_OWN if place is True else str(place) for place in ledgers[:2])
+        raise ParameterError(f"two ledgers are named: {one} and {other}", "ledger", "name one of them")
+    if output is None:
+        raise ParameterError("a release is a file or a folder", "output", "give output= a name")
+    kind = "an array" if isinstance(data[0], np.ndarray | list) else f"the {type(data[0]).__name__}"
+    carried = [m.account if m is not None else None for m in marks]
+    name = one_account([account, planned], [carried[0] if carried[0] is not None else made_for, *carried[1:]], kind)
+    return Paid(name, None if ledgers[0] is True else Path(str(ledgers[0])), path_of(output))
+
+
+@contextmanager
+def opened(pays: Paid) -> Iterator[Ledger]:
+    """Open the ledger of a release; a refusal says in Python what to do about it, with this ledger and account."""
+    try:
+        with Ledger.open(pays.ledger) as ledger:
+            yield ledger
+    except (BudgetRefusedError, InputError) as error:
+        ways = [_in_python(remedy, pays) for remedy in error.remedies]
+        if ways == list(error.remedies):
+            raise
+        found = type(error)(error.what, error.where, ways, code=error.code, field=error.field)
+        found.outcome = error.outcome
+        raise found from None
+
+
+def _in_python(remedy: Remedy, pays: Paid) -> Remedy:
+    """Return a way out as it is done from Python."""
+    book = f"api.ledger({'' if pays.ledger is None else repr(str(pays.ledger))})"
+    if remedy.kind == RAISE_CAP:
+        wanted = ", ".join(
+            f"{name}={remedy.about[name]}" for name in ("epsilon", "delta") if name in remedy.about["quantity"]
+        )
+        return replace(remedy, text=f"raise the cap with {book}.cap({pays.account!r}, {wanted})")
+    if remedy.kind == NAME_ACCOUNT:
+        return replace(remedy, text=f"name it first with {book}.name(DATA, {remedy.about['name']!r})")
+    if remedy.kind == STATE_ACCOUNT:
+        return replace(remedy, text=f"give account={remedy.about['name']!r}")
+    if remedy.kind == CHARGE_ACCOUNT:
+        name, called = remedy.about["name"], remedy.about["account"]
+        if name:
+            doing = f"give account={name!r} to charge that account"
+        else:
+            doing = f"name that account with {book}.name({called!r}, {pays.account!r}) and try again"
+        return replace(remedy, text=f"if they are the same people, {doing}")
+    if remedy.kind == OTHER_TABLE:
+        text = f"if they are different people, declare that with {book}.separate(DATA, of={remedy.about['account']!r})"
+        return replace(remedy, text=text)
+    return remedy
+
+
+def note(study: str, table: Any, *data: Any, study_ledger: Place | None) -> None:
+    """Note in the ledger that private figures of ``table`` are going to be shown.
+
+    Args:
+        study: the kind of study.
+        table: the rows as they were read.
+        data: the rows as they were given: their dataset's ledger and account note it.
+        study_ledger: the ledger that the caller names; else that of the dataset, else the user's own.
+    """
+    mark = next((m for part in data if (m := mark_of(part)) is not None and m.ledger is not None), None)
+    if study_ledger is not None or mark is None:
+        note_study(table, study, None if study_ledger is None else path_of(study_ledger))
+        return
+    note_study(table, study, None if mark.ledger is True else Path(str(mark.ledger)), account=mark.account)

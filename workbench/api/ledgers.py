@@ -1,0 +1,182 @@
+"""The ledger from Python: what was charged, the caps, and which tables share an account."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeAlias
+
+import pandas as pd
+
+from workbench.api.datasets import mark_of
+from workbench.api.frames import frame_of, table_of
+from workbench.api.places import Place, path_of
+from workbench.api.shown import Shown
+from workbench.data.read import read_table
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError
+from workbench.params.field import RealField
+from workbench.privacy.accounting.event import exact
+from workbench.privacy.local.mechanism_table import EPSILON_MOST
+from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.recover import recover
+
+Of: TypeAlias = pd.DataFrame | str | os.PathLike[str]
+"""A DataFrame, the path of a table, or the public name of an account."""
+
+_EPSILON = RealField(help="the cap of ε", symbol="ε", above=0, upto=EPSILON_MOST)
+_DELTA = RealField(help="the cap of δ", symbol="δ", at_least=0, below=1)
+ACCOUNT_COLUMNS = ("account", "dataset", "cap_epsilon", "spent_epsilon", "remaining_epsilon")
+DELTA_COLUMNS = ("cap_delta", "spent_delta", "remaining_delta")
+RELEASE_COLUMNS = ("time", "release_id", "account", "work", "epsilon", "delta", "status", "output")
+
+
+class LedgerView(Shown):
+    """A ledger: every method opens the file, so that other programs can charge it at the same time."""
+
+    def __init__(self, path: Place | None) -> None:
+        self._path = None if path is None else path_of(path)
+
+    def show(self) -> pd.DataFrame:
+        """Return one row for each account: its name, cap, what is spent or reserved, and what remains, in ε and δ."""
+        with Ledger.read(self._path) as opened:
+            rows = [self._account(opened, dataset) for dataset in opened.caps()]
+            told = {"ledger": str(opened.path), "problems": opened.verify()}
+        columns = (*ACCOUNT_COLUMNS, *DELTA_COLUMNS)
+        return frame_of({name: [row[name] for row in rows] for name in columns}, **told)
+
+    def releases(self) -> pd.DataFrame:
+        """Return one row for each release, with its present status and cost."""
+        with Ledger.read(self._path) as opened:
+            called = opened.called()
+            rows = [
+                {
+                    "time": r.time,
+                    "release_id": r.release_id,
+                    "account": called.get(opened.account_of(r.dataset), ""),
+                    "work": r.body.get("work", ""),
+                    "epsilon": float(r.epsilon),
+                    "delta": float(r.delta),
+                    "status": r.status,
+                    "output": r.body.get("output", ""),
+                }
+                for r in opened.releases()
+            ]
+        return frame_of({name: [row[name] for row in rows] for name in RELEASE_COLUMNS})
+
+    def verify(self) -> list[str]:
+        """Return a sentence for every fault of the file; none where no entry was altered or removed."""
+        with Ledger.read(self._path) as opened:
+            return opened.verify()
+
+    def cap(self, of: Of, *, epsilon: float | None = None, delta: float | None = None) -> pd.Series[Any]:
+        """Set the cap of an account, which is recorded and named in later certificates; return its row of :meth:`show`.
+
+        Args:
+            of: a DataFrame (a dataset has an account with a name), the path of a table, or the name of an account.
+            epsilon: the most that all its releases may cost together; by default as it is.
+            delta: the same of δ.
+
+        Raises:
+            ParameterError: no cap is named, or it is out of range.
+            InputError: there is no such account or table.
+        """
+        if epsilon is None and delta is None:
+            raise ParameterError("no cap is named", "cap", "give epsilon=, delta= or both")
+        most = None if epsilon is None else exact(_EPSILON.check(epsilon, "epsilon"))
+        most_delta = None if delta is None else exact(_DELTA.check(delta, "delta"))
+        with Ledger.open(self._path) as opened:
+            recover(opened)
+            dataset = self._dataset(opened, of)
+            if most is not None:
+                changed = opened.set_cap(dataset, most, most_delta)
+            else:
+                assert most_delta is not None
+                changed = opened.set_delta_cap(dataset, most_delta)
+            return pd.Series(self._account(opened, changed.dataset))
+
+    def name(self, of: Of, name: str) -> None:
+        """Give an account (of a DataFrame, of the table in a file, or by its id) a public name.
+
+        Raises:
+            ParameterError: the name is not allowed.
+            InputError: the account has another name.
+        """
+        with Ledger.open(self._path) as opened:
+            opened.set_name(self._dataset(opened, of), name)
+
+    def version(self, new: Of, *, of: Of) -> None:
+        """Record that the table ``new`` is the next version of a known one, whose account it shares.
+
+        Raises:
+            InputError: the older table is not in the ledger, or both have names.
+        """
+        with Ledger.open(self._path) as opened:
+            opened.link_version(self._dataset(opened, new), self._dataset(opened, of))
+
+    def separate(self, new: pd.DataFrame | Place, *, of: Of) -> None:
+        """Record that tables with similar rows or columns are different ones: ``new`` gets an account of its own.
+
+        Args:
+            new: the table that was taken for another one, or may be one.
+            of: the other table, or its account.
+
+        Raises:
+            InputError: they are the same table, or are not in one account.
+        """
+        with Ledger.open(self._path) as opened:
+            opened.separate(opened.identify(_rows(new)), self._dataset(opened, of))
+
+    def facts_shown(self) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+        """Return the heading, the file and the accounts, as they are shown."""
+        accounts = self.show()
+        rows = accounts[list(ACCOUNT_COLUMNS)].astype({"dataset": "object"}).to_dict("records")
+        shown = [{str(k): v[:6] if k == "dataset" else v for k, v in row.items()} for row in rows]
+        facts = {"file": accounts.attrs["ledger"], "accounts": len(rows), "faults": len(accounts.attrs["problems"])}
+        return "Ledger", facts, shown
+
+    def _dataset(self, opened: Ledger, of: Of) -> Identity | str:
+        """Return what the ledger knows a table or an account by; a dataset's account is made where there is none."""
+        if isinstance(of, str) and opened.called_by(of):
+            return opened.called_by(of)
+        mark = mark_of(of)
+        identity = opened.identify(_rows(of))
+        return identity if mark is None else opened.enter(identity, mark.account)
+
+    def _account(self, opened: Ledger, dataset: str) -> dict[str, Any]:
+        account = opened.account(dataset)
+        cap = account.standing_cap
+
+        def number(value: Any) -> float:
+            return float("nan") if value is None else float(value)
+
+        return {
+            "account": opened.called().get(account.dataset, ""),
+            "dataset": account.dataset,
+            "cap_epsilon": number(None if cap is None else cap[0]),
+            "spent_epsilon": number(account.used[0]),
+            "remaining_epsilon": number(account.remaining),
+            "cap_delta": number(None if cap is None else cap[1]),
+            "spent_delta": number(account.used[1]),
+            "remaining_delta": number(account.delta_remaining),
+        }
+
+
+def ledger(path: Place | None = None) -> LedgerView:
+    """Return the ledger in the file ``path``, or the user's own: its accounts, caps and releases.
+
+    ::
+
+        api.ledger("ledger.sqlite").show()
+        api.ledger("ledger.sqlite").cap("people", epsilon=5)
+    """
+    return LedgerView(path)
+
+
+def _rows(of: Any) -> Table:
+    if isinstance(of, pd.DataFrame):
+        return table_of(of)
+    path = path_of(of)
+    if not path.exists():
+        raise InputError("there is no such account and no such file", str(path), "give a DataFrame, a path or a name")
+    return read_table(str(path))

@@ -1,0 +1,220 @@
+"""RAPPOR on DataFrames: encode a column, sum the reports, map candidates, decode. Files of the commands work too."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.api.datasets import note, opened, paid
+from workbench.api.frames import cell_text, frame_of, table_of
+from workbench.api.places import Place, path_of
+from workbench.api.study_warning import PRIVATE, warn_of_study
+from workbench.params import ParameterError
+from workbench.params.field import ChoiceField, RealField
+from workbench.privacy.central.laplace import StudyNoise
+from workbench.privacy.rappor.account import cost
+from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
+from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.rappor.candidates import map_bytes, read_map
+from workbench.rappor.collection import Collection
+from workbench.rappor.decode import decode as decoded
+from workbench.rappor.files import count_bytes, csv_bytes, read_counts, read_parameters
+from workbench.rappor.reports import read_sum
+from workbench.rappor.results import summary
+from workbench.release.central.central_work import prepared_central
+from workbench.release.central.release_central import check_central_values, release_central
+from workbench.release.rappor.rappor_work import FORMATS, rappor_work
+from workbench.release.table.before_release import destination
+from workbench.sanitize.plan import Column, Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
+
+__all__ = ["decode", "encode", "map", "sum"]
+
+Told = RapporParameters | Mapping[str, Any] | Place
+"""Parameters: k, h, m, p, q and f as a mapping, or the file of the commands."""
+
+_CORRECTION = ChoiceField(choices=("bonferroni", "fdr"), help="bonferroni, or fdr (Benjamini and Hochberg)")
+_ALPHA = RealField(above=0, below=1, symbol="α", help="chance of a false discovery, or expected share of them")
+
+
+def encode(
+    frame: pd.DataFrame,
+    params: Told,
+    *,
+    column: str,
+    client: str | None = None,
+    cohort: str | None = None,
+    reports: int = 1,
+    basic: Sequence[Any] = (),
+    answers: Place | None = None,
+    rows_per_person: int = 1,
+    account: str | None = None,
+    ledger: Place | bool | None = None,
+    output: Place | None = None,
+    replace: bool = False,
+    study_ledger: Place | None = None,
+) -> pd.DataFrame:
+    """Return the reports of a column.
+
+    Args:
+        frame: the rows.
+        params: the parameters of the collection.
+        column: the column that is reported.
+        client: the column that names each row's client; else each row is one.
+        cohort: the column with each client's cohort, which is published; else cohorts are drawn.
+        reports: most reports of a client; without ``client`` each row's number.
+        basic: the public values, each with a bit of its own; without them a Bloom filter.
+        answers: the private file in which clients' permanent answers are kept.
+        rows_per_person: most rows of one person; multiplies the charge.
+        account: as for :func:`workbench.api.release`.
+        ledger: as for :func:`workbench.api.release`.
+        output: the file of reports (.csv), with its certificate beside it; only with a ledger.
+        replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
+        study_ledger: as for :func:`workbench.api.release`.
+
+    Returns:
+        One row a report: its ``cohort`` and its bits as text in ``rappor``, and ``client`` where clients are named.
+        ``attrs`` hold ``epsilon_permanent``, ``epsilon_one``, and of a release what those of a release hold.
+
+    Raises:
+        InputError: a cell cannot be used, or a client reports more often than was said.
+        ParameterError: a parameter is refused, or who pays is not said.
+        BudgetRefusedError: the cap does not allow it; nothing was released.
+    """
+    pays = paid(frame, account=account, ledger=ledger, output=output)
+    parameters = _parameters(params)
+    asked = Collection(column=str(column), client=client, cohort=cohort, reports=reports)
+    table = table_of(frame)
+    table.require(asked.columns)
+    columns = tuple(Column(name=name, action="drop") for name in table.names)
+    plan = Plan(
+        epsilon=1.0, columns=columns, rows_per_person=rows_per_person, account=None if pays is None else pays.account
+    )
+    kept = None if answers is None else path_of(answers)
+    work = rappor_work(parameters, asked, table.rows, basic=_texts(basic), answers=kept)
+    bound = cost(parameters, asked.reports)
+    told: dict[str, Any] = {"epsilon_permanent": bound.permanent, "epsilon_one": bound.one}
+    if pays is None:
+        note("rappor", table, frame, study_ledger=study_ledger)
+        if work.check is not None:
+            work.check(table, CancelToken())
+        made = work.make(
+            table, StudyNoise(np.random.default_rng()), ignore, CancelToken()
+        )  # the reports are drawn by the system
+        warn_of_study("these reports", many=True, hint="with a ledger and output= they are charged")
+        return _reports(made.data, private=PRIVATE, **told)
+    prepared = prepared_central(plan, table, destination(pays.output, formats=FORMATS, replace=replace), work)
+    check_central_values(prepared, CancelToken())
+    with opened(pays) as book:
+        done = release_central(prepared, book)
+    told |= {"output": str(done.output), "certificate": str(done.certificate), "release_id": done.release_id}
+    told |= {"epsilon": float(done.epsilon_charged), "remaining": float(done.epsilon_remaining)}
+    return _reports(done.output.read_bytes(), **told)
+
+
+def sum(reports: pd.DataFrame | Place, params: Told) -> pd.DataFrame:
+    """Return for each cohort (the index) its number of ``reports`` and how many of them have each bit, 1 to k.
+
+    Raises:
+        InputError: a report is not one of these parameters.
+    """
+    parameters = _parameters(params)
+    with _file(reports, lambda frame: frame.to_csv(index=False).encode()) as path:
+        counts = read_sum(path, parameters)
+    rows = pd.read_csv(io.BytesIO(count_bytes(counts)), header=None)
+    rows.columns = pd.Index(["reports", *range(1, parameters.k + 1)])
+    rows.index.name = "cohort"
+    return rows
+
+
+def map(candidates: Sequence[Any] | pd.Series[Any], params: Told, *, basic: bool = False) -> pd.DataFrame:
+    """Return which bits each candidate sets: ``string``, then one-based numbers cohort·k + bit, as the command writes.
+
+    Args:
+        candidates: the candidate strings, each once.
+        params: the parameters of the collection.
+        basic: whether each candidate has a bit of its own.
+    """
+    parameters, strings = _parameters(params), _texts(candidates)
+    bits: Bits = BasicBits(parameters, strings) if basic else BloomBits(parameters)
+    made = pd.read_csv(io.BytesIO(map_bytes(strings, bits)), header=None, dtype={0: "str"}, keep_default_na=False)
+    made.columns = pd.Index(["string", *range(1, made.shape[1])])
+    return made
+
+
+def decode(
+    counts: pd.DataFrame | Place,
+    candidates: pd.DataFrame | Place,
+    params: Told,
+    *,
+    alpha: float = 0.05,
+    correction: str = "bonferroni",
+) -> pd.DataFrame:
+    """Return which candidates occur, and how often.
+
+    Args:
+        counts: what :func:`sum` returns, or the file of the command.
+        candidates: what :func:`map` returns, or the file of the command.
+        params: the parameters of the collection.
+        alpha: chance of a false discovery, or with ``fdr`` their expected share.
+        correction: ``bonferroni`` or ``fdr``.
+
+    Returns:
+        One row for each string that is found, the most frequent first: ``string``, ``estimate`` (its share), ``low``
+        and ``high`` (95 %), ``std_error``, ``p_value``. ``attrs`` hold ``reports``, ``candidates``, ``detected`` and
+        ``unexplained``.
+
+    Raises:
+        InputError: counts or candidates are not of these parameters.
+        ParameterError: alpha or correction is refused.
+    """
+    parameters, chosen = _parameters(params), _CORRECTION.check(correction, "correction")
+    level = _ALPHA.check(alpha, "alpha")
+    with _file(counts, lambda frame: csv_bytes(frame.to_numpy().tolist())) as path:
+        read = read_counts(path, parameters)
+    with _file(candidates, lambda frame: csv_bytes(frame.to_numpy().tolist())) as path:
+        known = read_map(path, parameters)
+    found = summary(decoded(read, known, level, ignore, CancelToken()), chosen)
+    keys = ("string", "estimate", "low", "high", "std_error", "p_value")
+    told = {key: found[key] for key in ("reports", "candidates", "detected", "unexplained")}
+    return frame_of({key: [row[key] for row in found["strings"]] for key in keys}, **told)
+
+
+def _parameters(told: Told) -> RapporParameters:
+    if isinstance(told, RapporParameters):
+        return told
+    return RapporParameters.from_plain(told, "params") if isinstance(told, Mapping) else read_parameters(path_of(told))
+
+
+def _texts(values: Sequence[Any] | pd.Series[Any]) -> tuple[str, ...]:
+    found = tuple(cell_text(value) for value in values)
+    texts = tuple(text for text in found if text is not None)
+    if len(texts) < len(found) or len(set(texts)) < len(texts):
+        raise ParameterError("a candidate is missing or named twice", "candidates", "name each once")
+    return texts
+
+
+def _reports(data: bytes, **told: Any) -> pd.DataFrame:
+    made = pd.read_csv(io.BytesIO(data), dtype={"rappor": "str", "client": "str"}, keep_default_na=False)
+    made.attrs.update(told)
+    return made
+
+
+@contextmanager
+def _file(given: pd.DataFrame | Place, written: Any) -> Iterator[Path]:
+    """Yield the path of a file, or of a private temporary one with what a DataFrame holds."""
+    if not isinstance(given, pd.DataFrame):
+        yield path_of(given)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        path.write_bytes(written(given))
+        yield path

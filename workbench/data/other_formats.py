@@ -1,0 +1,118 @@
+"""Recognise files that are no table which can be read here, by their first bytes: each is refused for what it is.
+
+Nothing is parsed or unpacked. Marks of binary formats decide whatever a person stated about the file; what is text in
+another format (JSON, ARFF, HTML) is told from a table only where nobody said how cells are separated.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import shlex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import InputError
+
+_HEAD = 1 << 16
+_CSV = "save the table as CSV with the program that wrote it"
+_FROM_PANDAS = "convert it, in Python: pandas.read_{}(FILE).to_csv(NEW, index=False)"
+_UNPACK = "unpack it first: {}"
+_GIVE = "give a table as CSV, Parquet or Feather"
+
+_MARKS: tuple[tuple[bytes, str, str], ...] = (
+    (rb"PAR1", "a Parquet file", "give it a name that ends in .parquet"),
+    (rb"ARROW1", "a Feather file", "give it a name that ends in .feather"),
+    (rb"\x1f\x8b", "compressed with gzip", _UNPACK.format("gzip -dk FILE")),
+    (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", "compressed with bzip2", _UNPACK.format("bzip2 -dk FILE")),
+    (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK.format("xz -dk FILE")),
+    (rb"\x28\xb5\x2f\xfd", "compressed with Zstandard", _UNPACK.format("zstd -dk FILE")),
+    (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it first"),
+    (rb"Rar!\x1a\x07", "a RAR archive", "unpack it first"),
+    (rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet", "an ODS spreadsheet", _CSV),
+    (rb"PK\x03\x04(?=.{0,8000}?xl/)", "an Excel workbook", "save the sheet as CSV"),
+    (rb"PK\x03\x04", "a zip archive", "unpack it first, or save the sheet as CSV if it is a workbook"),
+    (rb"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save the sheet as CSV"),
+    (rb"SQLite format 3\x00", "an SQLite database", "export the table as CSV: sqlite3 -header -csv FILE TABLE"),
+    (rb"\x00\x01\x00\x00Standard (Jet|ACE) DB", "an Access database", "export the table as CSV"),
+    (rb"\$FL[23]@\(#\)|ASCII SPSS PORT FILE", "an SPSS file", _FROM_PANDAS.format("spss")),
+    (rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", "a Stata file", _FROM_PANDAS.format("stata")),
+    (rb"\x00{12}\xc2\xea\x81\x60", "a SAS file", _FROM_PANDAS.format("sas")),
+    (rb"HEADER RECORD\*{7}LIB(RARY|V8)", "a SAS transport file", _FROM_PANDAS.format("sas")),
+    (rb"Obj\x01", "an Avro file", "convert it to Parquet or CSV"),
+    (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "convert it to Parquet or CSV"),
+    (rb"\x93NUMPY", "an array of NumPy", "convert it, in Python: pandas.DataFrame(numpy.load(FILE)).to_csv(NEW)"),
+    (rb"RD[AX][23]\n", "a file of R", "write the table as CSV, in R: write.csv(TABLE, NEW)"),
+    (rb"%PDF-", "a PDF document", _GIVE),
+    (rb"\x89PNG|\xff\xd8\xff|GIF8[79]a", "a picture", _GIVE),
+    (rb"\x7fELF|MZ\x90\x00", "a program", _GIVE),
+)
+"""What a binary file begins with, what it is, and what to do with it; the first that fits."""
+
+_TEXTS: tuple[tuple[bytes, str, str], ...] = (
+    (rb"\s*(<!doctype\s+html|<html|<head|<body)\b", "a web page (HTML), perhaps an error or a log-in page", _GIVE),
+    (rb"\s*<\?xml\b", "an XML document", _CSV),
+    (rb"(\s|%[^\r\n]*[\r\n])*@relation\b", "an ARFF file of Weka", "save it as CSV: in Weka, Save… with the type CSV"),
+    (
+        rb"\s*\{[^\r\n]*\}[ \t]*\r?\n\s*\{",
+        "JSON Lines",
+        "convert it, in Python: pandas.read_json(FILE, lines=True).to_csv(NEW, index=False)",
+    ),
+    (rb'\s*(\{\s*"[^"\r\n]*"\s*:|\[\s*[\[{])', "a JSON document", _FROM_PANDAS.format("json")),
+)
+"""The same of files of text, letters of either case."""
+
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/{1,3}[^/\\]", re.IGNORECASE)
+_ON_THE_WEB = ("http", "https", "ftp", "ftps", "sftp", "s3", "gs", "az", "abfs", "hdfs")
+
+
+def refuse_address(source: str) -> None:
+    """Raise :class:`InputError` where ``source`` is a URL: only files are read.
+
+    A file of such a name can still be read as ``./NAME``.
+    """
+    found = _ADDRESS.match(source)
+    if found is None:
+        return
+    scheme = found.group(1).lower()
+    if scheme == "file":
+        raise InputError("this is a file: address, not a path", source, "name the file by its path", code="address")
+    mend = "download the file and name it" if scheme in _ON_THE_WEB else "export the table as CSV and name that file"
+    raise InputError("this is an address, and only files are read", source, mend, code="address")
+
+
+def refuse_other_formats(
+    view: NDArray[np.uint8], source: str, *, expected: str | None = None, stated: bool = False
+) -> None:
+    """Raise :class:`InputError` where a file is of a well-known format that is no table which can be read here.
+
+    Args:
+        view: the bytes of the file.
+        source: its name.
+        expected: the binary format that its name promises; ``None`` for text.
+        stated: whether a person said how its cells are separated, so that it is a table of text.
+    """
+    head = view[:_HEAD].tobytes()
+    for mark, what, mend in _MARKS:
+        if (expected is None or expected not in what) and re.match(mark, head, re.DOTALL):
+            raise _refusal(what, expected, source, mend)
+    tail = view[-4:].tobytes()
+    if head.startswith(b"ORC") and tail.startswith(b"ORC"):  # its last byte is the length of what is before
+        raise _refusal("an ORC file", expected, source, _FROM_PANDAS.format("orc"))
+    if re.match(rb"\x80[\x02-\x05][\x95cc}\]\x8c(]", head) and tail.endswith(b"."):
+        what = "a pickle of Python, which can run code when it is opened"
+        raise _refusal(what, expected, source, "save the table as Parquet or CSV: frame.to_parquet(NEW)")
+    if expected is not None or stated:
+        return
+    text = head.removeprefix(codecs.BOM_UTF8)
+    for mark, what, mend in _TEXTS:
+        if re.match(mark, text, re.IGNORECASE):
+            raise _refusal(what, expected, source, mend)
+
+
+def _refusal(what: str, expected: str | None, source: str, mend: str) -> InputError:
+    wanted = "text table" if expected is None else f"{expected} file"
+    # In a call of Python its name is a text, in a command a word.
+    mend = mend.replace("(FILE", f"({source!r}").replace(" FILE", f" {shlex.quote(source)}")
+    return InputError(f"the file is {what}, not a {wanted}", source, mend, code="wrong-file-type")

@@ -1,0 +1,54 @@
+"""Before the first private figures of a table are shown: what that does to later releases, and the way without."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.dialogs import choose
+
+SHOWN, MADE_UP = "shown", "made_up"
+BESIDE = "Later certificates will tell of it."
+"""The same beside a button, where there is room for a few words."""
+
+
+def is_first(session: Session) -> bool:
+    """Return whether no private figure of the open table was shown yet, nor agreed to in this window."""
+    opened = session.open_data
+    return opened is not None and not session.account.seen and session.figures_agreed is not opened
+
+
+def agree(session: Session) -> None:
+    """Take note that the person wants private figures of the open table: she is not asked again."""
+    session.figures_agreed = session.open_data
+
+
+def may_show(parent: QWidget, session: Session, *, made_up: str = "") -> str:
+    """Return whether to go on: ``shown``, or ``made_up`` for rows that are made up; empty for neither.
+
+    Only the first time of a table is asked about.
+
+    Args:
+        parent: the page.
+        session: what is open.
+        made_up: what made-up rows are good for here, in a sentence; empty where the study has none.
+    """
+    from workbench.release.ledger.study_note import BEFORE
+
+    if not is_first(session):
+        return SHOWN
+    verbs = {MADE_UP: "Use made-up rows", SHOWN: "Show them"} if made_up else {SHOWN: "Show them"}
+    text = f"{BEFORE}\n\n{made_up}" if made_up else BEFORE
+    answer = choose(parent, "Show private figures of this table?", text, verbs)
+    if answer == SHOWN:
+        agree(session)
+    return answer
+
+
+def follow_note(session: Session, jobs: JobCenter, handle: JobHandle) -> JobHandle:
+    """Bring the account up to date after the first study of a table, so that the next question tells of it."""
+    if not session.account.seen:
+        handle.ended.connect(lambda: read_account(session, jobs))
+    return handle

@@ -1,0 +1,316 @@
+"""Keyed marks of single columns: a sample of each column's values, with how often each one occurs.
+
+The values with the lowest keyed hashes are in the sample, so the same values are in it whatever else is in the table:
+without other columns, under another name, in another order, of some of the rows. A *listed* column has no sample,
+because it is alike in many unrelated tables: running numbers, consecutive dates, equal blocks, a constant; in general
+values that occur more evenly than drawn ones would.
+
+The marks are stored encrypted under the ledger's key. The counts alone would tell of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.data.content.cell_hash import CellHash
+from workbench.data.content.cell_words import Words
+
+Counts = NDArray[np.int64]
+
+_MOST, _FEWEST, _TOGETHER = 1024, 16, 4096
+"""Most and fewest values of a column's sample, and about as many of all columns together."""
+_LOOK = 1024
+"""Rows that are looked at for what kind of values a column has."""
+_EVEN = -2.5
+"""Standard deviations: counts that vary less than drawn ones by more than this are of a listed column."""
+_REPEATED = 16
+"""With at most this many repeated values, a sample cannot tell drawn values from listed ones."""
+_STEP = 1 << 14
+"""Cells that are looked at first for the lowest hashes."""
+_DENSE, _ALONG = 4, 1 / 3
+"""Dates within a range of so many times the rows are consecutive; a column goes along with them where it changes from
+one to the next at most so often as between any two rows."""
+_BLOCK = 1024
+"""Bytes: the size of what is stored is a multiple of this, so that it tells little of a column."""
+
+_DAYS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d")
+_TIMES = tuple(f"{day}{gap}{time}" for day in _DAYS for gap in (" ", "T") for time in ("%H:%M", "%H:%M:%S"))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMark:
+    """The sample of one column.
+
+    Attributes:
+        below: every value with a hash below this is in the sample; 0 where all are.
+        values: their hashes, ascending, shape (k,); none of a listed column.
+        counts: in how many rows each one occurs, shape (k,).
+    """
+
+    below: int
+    values: Words
+    counts: Counts
+
+
+LISTED = ColumnMark(0, np.empty(0, np.uint64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMarks:
+    """The marks of a table's columns.
+
+    Attributes:
+        rows: the number of rows.
+        columns: a mark of each column, in the order of the table.
+        whole: of the rows without listed columns, as if they were one column; none where not every cell was hashed.
+        some: the hashes of some rows' cells, shape (m, columns); not stored, empty where the marks were read back.
+    """
+
+    rows: int = 0
+    columns: tuple[ColumnMark, ...] = ()
+    whole: ColumnMark = LISTED
+    some: Words = field(default_factory=lambda: np.empty((0, 0), np.uint64), repr=False)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no column has a sample."""
+        return not any(len(mark.values) for mark in self.columns)
+
+    def encode(self, key: bytes) -> bytes:
+        """Return the marks as stored in the ledger, encrypted under its key."""
+        marks = [mark for mark in (self.whole, *self.columns) if mark is self.whole or len(mark.values)]
+        head = [self.rows, len(marks), *(word for mark in marks for word in (mark.below, len(mark.values)))]
+        parts = [np.array(head, "<u8").tobytes()]
+        parts += [m.values.astype("<u8").tobytes() + m.counts.astype("<u8").tobytes() for m in marks]
+        plain = b"".join(parts)
+        plain += bytes(-len(plain) % _BLOCK)
+        tag = _tag(plain, key)
+        return tag + _masked(plain, key, tag)
+
+    @classmethod
+    def decode(cls, data: bytes, keys: tuple[bytes, ...]) -> ColumnMarks:
+        """Return the marks that :meth:`encode` wrote under one of ``keys``.
+
+        Raises:
+            ValueError: they were written under another key, or altered.
+        """
+        tag, hidden = data[:_TAG], data[_TAG:]
+        for key in keys:
+            plain = _masked(hidden, key, tag)
+            if len(tag) == _TAG and _tag(plain, key) == tag:
+                return cls._read(np.frombuffer(plain, "<u8").astype(np.uint64))
+        raise ValueError("the marks of columns are damaged, or of another key")
+
+    @classmethod
+    def _read(cls, words: Words) -> ColumnMarks:
+        rows, count = (int(word) for word in words[:2])
+        if not 0 < count < len(words):
+            raise ValueError("the marks of columns are damaged")
+        marks, at = [], 2 + 2 * count
+        for below, size in words[2:at].reshape(-1, 2).tolist():
+            values, counts = words[at : at + size], words[at + size : at + 2 * size]
+            marks.append(ColumnMark(below, values, counts.astype(np.int64)))
+            at += 2 * size
+        return cls(rows, tuple(marks[1:]), marks[0])
+
+
+NO_COLUMNS = ColumnMarks()
+_TAG = 32
+
+
+def _tag(plain: bytes, key: bytes) -> bytes:
+    return hashlib.blake2b(plain, key=key, digest_size=_TAG, person=b"column tag").digest()
+
+
+def _masked(data: bytes, key: bytes, tag: bytes) -> bytes:
+    pad = hashlib.shake_256(b"column marks\0" + key + tag).digest(len(data))
+    return (np.frombuffer(data, np.uint8) ^ np.frombuffer(pad, np.uint8)).tobytes()
+
+
+class ColumnMarker:
+    """Makes the marks of a table, a column at a time.
+
+    Attributes:
+        listed: the positions of the columns so far that are alike in many unrelated tables.
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+        self._most = max(_FEWEST, min(_MOST, _TOGETHER // max(frame.width, 1)))
+        self._at = np.unique(np.linspace(0, max(frame.height - 1, 0), min(frame.height, _LOOK)).astype(np.int64))
+        self._possible: list[float] = []
+        self._dates: list[Counts] = []
+        for cells in frame[self._at].iter_columns():
+            numbers, unit = _numbers(cells)
+            self._possible.append(math.inf if numbers is None else _steps(numbers))
+            dense = self._possible[-1] <= _DENSE * frame.height
+            if numbers is not None and unit and dense and len(numbers) == len(self._at):
+                self._dates = [numbers, *_calendar(numbers.astype(f"M8[{unit}]"))]
+        self._rows, self._every = np.zeros(frame.height, np.uint64), True
+        self._marks: list[ColumnMark] = []
+        self.listed: set[int] = set()
+        self._some: list[Words] = []
+
+    def take(self, hashes: Words) -> None:
+        """Take the hashes of the next column's cells."""
+        mark = self._lowest(lambda limit: _counted(_below(hashes, limit)))
+        if self._taken(mark, hashes[self._at]):
+            self._rows += hashes
+
+    def take_cells(self, cells: pl.Series, hashing: CellHash) -> None:
+        """Take the next column of a table with so many rows that not every cell is hashed."""
+        self._every = False
+        some, every = hashing.hashes(cells.gather(self._at)), None
+        if not hashing.plain(cells):
+            every = hashing.hashes(cells)
+
+        def counted(limit: int | None) -> tuple[Words, Counts]:
+            return _counted(hashing.quick_hashes(cells, limit) if every is None else _below(every, limit))
+
+        self._taken(self._lowest(counted, few=len(np.unique(some)) < len(some) // 4), some)
+
+    def _lowest(self, counted: Callable[[int | None], tuple[Words, Counts]], *, few: bool = False) -> ColumnMark:
+        """Return the sample of a column: the values with the lowest hashes, one more than so many of which ends it.
+
+        Args:
+            counted: returns the different hashes below a limit, ascending, and how often each one occurs.
+            few: whether too few are expected below the limit that is tried first.
+        """
+        if self._frame.height > _STEP and not few:
+            values, counts = counted((_STEP << 64) // self._frame.height)
+            if len(values) > self._most:
+                return ColumnMark(int(values[self._most]), values[: self._most], counts[: self._most])
+        values, counts = counted(None)
+        if len(values) > self._most:
+            return ColumnMark(int(values[self._most]), values[: self._most], counts[: self._most])
+        return ColumnMark(0, values, counts)
+
+    def _taken(self, mark: ColumnMark, some: Words) -> bool:
+        """Keep the mark of the next column; return whether it has a sample."""
+        listed = _listed(mark, self._possible[len(self._marks)]) or self._dated(some)
+        if listed:
+            self.listed.add(len(self._marks))
+        self._marks.append(LISTED if listed else mark)
+        self._some.append(some)
+        return not listed
+
+    def _dated(self, some: Words) -> bool:
+        """Return whether a column goes along with consecutive dates, as their month and their weekday do."""
+        if not self._dates or len(some) < 2:
+            return False
+        counts = np.unique(some, return_counts=True)[1].astype(np.float64)
+        differ = 1 - float((counts * (counts - 1)).sum()) / (len(some) * (len(some) - 1))
+        cells = some[np.argsort(self._dates[0], kind="stable")]
+        if float((cells[1:] != cells[:-1]).mean()) <= min(0.5, differ * _ALONG):
+            return True
+        codes = np.unique(some, return_inverse=True)[1].astype(np.int64)
+        return any(len(np.unique(part * len(some) + codes)) == part.max() + 1 for part in self._dates[1:])
+
+    def made(self) -> ColumnMarks:
+        """Return the marks of all columns that were taken."""
+        free = sum(len(mark.values) > 0 for mark in self._marks)
+        if not free:
+            return NO_COLUMNS
+        whole = LISTED
+        if free > 1 and self._every:
+            self._most = _MOST
+            whole = self._lowest(
+                lambda limit: _counted(self._rows if limit is None else self._rows[self._rows < limit])
+            )
+        return ColumnMarks(self._frame.height, tuple(self._marks), whole, np.stack(self._some, axis=1))
+
+
+def _below(hashes: Words, limit: int | None) -> Words:
+    return hashes if limit is None else hashes[hashes < np.uint64(limit)]
+
+
+def _counted(hashes: Words) -> tuple[Words, Counts]:
+    """Return the different hashes, ascending, and how often each one occurs."""
+    found = pl.Series("hash", hashes).value_counts(name="times").sort("hash")
+    return found["hash"].to_numpy(), found["times"].to_numpy().astype(np.int64)
+
+
+def _listed(mark: ColumnMark, possible: float) -> bool:
+    """Return whether the values occur so evenly that unrelated tables have the same ones equally often.
+
+    Args:
+        mark: the sample.
+        possible: how many values the column can have; infinite where that is not known.
+    """
+    present = mark.values != 0
+    counts, size = mark.counts[present].astype(np.float64), int(present.sum())
+    if size + (len(present) > size) < 2:
+        return True
+    if size < 2:
+        return False
+    mean = float(counts.mean())
+    if mean > 1 and counts.max() - counts.min() <= 1 and counts.min() > 1:
+        return True
+    if math.isfinite(possible):
+        cells = max(possible * (mark.below / 2.0**64 if mark.below else 1.0), size)
+        chi = float((counts**2).sum()) * cells / counts.sum() - counts.sum()
+        if (chi - cells) / math.sqrt(2 * cells) < _EVEN - 1.5:
+            return True
+    if size * (mean - 1) < _REPEATED:
+        return False  # names, or numbers of so many digits that hardly any would occur twice by chance
+    # Of values that are drawn, those that were drawn at all occur as in a Poisson distribution without its zero.
+    rate = min(mean, 2 * (mean - 1))
+    for _ in range(20):  # Newton's method, from above
+        rate -= (rate + mean * math.expm1(-rate)) / (1 - mean * math.exp(-rate))
+    spread = float(((counts - mean) ** 2).sum()) / (mean * (1 + rate - mean))
+    degrees = size - 1
+    deviation = math.cbrt(spread / degrees) - 1 + 2 / (9 * degrees)  # Wilson and Hilferty
+    return deviation / math.sqrt(2 / (9 * degrees)) < _EVEN
+
+
+def _numbers(cells: pl.Series) -> tuple[Counts | None, str]:
+    """Return a column of numbers, dates or times in whole units, and the unit of dates and times."""
+    texts = cells.str.strip_chars()
+    texts = texts.filter((texts != "").fill_null(value=False))
+    if texts.len() < 2:
+        return None, ""
+    numbers = texts.str.extract(r"^[^0-9.,]*([0-9]{1,18})$").cast(pl.Int64)
+    if numbers.null_count():
+        points = texts.str.replace(",", ".", literal=True)
+        parts = points.str.extract_groups(r"^-?([0-9]{1,12})(?:\.([0-9]{1,6}))?$")
+        if not parts.struct.field("1").null_count():
+            digits = parts.struct.field("2").str.len_chars().max()
+            unit = 10 ** int(str(digits or 0))
+            numbers = (points.cast(pl.Float64, strict=False) * unit).round().cast(pl.Int64, strict=False)
+    if not numbers.null_count():
+        return numbers.to_numpy(), ""
+    for form in (*_DAYS, *_TIMES):
+        if form in _DAYS:
+            numbers = texts.str.to_date(form, strict=False).to_physical().cast(pl.Int64)
+        else:
+            numbers = texts.str.to_datetime(form, strict=False, time_unit="ms").to_physical().cast(pl.Int64)
+        if not numbers.null_count():
+            return numbers.to_numpy(), "D" if form in _DAYS else "ms"
+    return None, ""
+
+
+def _steps(numbers: Counts) -> float:
+    """Return how many values such a column can have: its steps within its range."""
+    found = np.unique(numbers)
+    return float((found[-1] - found[0]) / np.gcd.reduce(np.diff(found)) + 1) if len(found) > 1 else 1.0
+
+
+def _calendar(times: NDArray[np.datetime64]) -> list[Counts]:
+    """Return month, day of the month, weekday, hour and minute of each time, as codes from 0 without a gap."""
+    days, months, minutes = (times.astype(f"M8[{unit}]") for unit in ("D", "M", "m"))
+    passed = minutes.astype(np.int64)
+    parts = (
+        months.astype(np.int64) % 12,
+        (days - months.astype("M8[D]")).astype(np.int64),
+        days.astype(np.int64) % 7,
+        passed // 60 % 24,
+        passed % 60,
+    )
+    return [np.unique(part, return_inverse=True)[1].astype(np.int64) for part in parts]

@@ -1,0 +1,123 @@
+"""What the file of a ledger may hold: the type and the range of every value that is read from it.
+
+A ledger may come from somebody else. The hash chain shows that entries were changed, but whoever changes them can
+compute it anew: so a value is a path, a count or an amount only where its form says so, whatever the chain says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from workbench.release.ledger.hash_chain import Entry
+
+Form = Callable[[Any], bool]
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[0-9a-zA-Z-]{0,64}")
+_COUNT = re.compile(r"[0-9]{1,12}")
+_AMOUNT = re.compile(r"[0-9]{1,1100}(\.[0-9]{1,1100})?([eE][+-]?[0-9]{1,4})?")
+_LARGEST, _SMALLEST, _LAST_DIGIT = 300, -400, -1100
+"""Powers of ten of the largest and the smallest amount, and of the last digit of any: a sum of them is exact."""
+
+_MOST = 10**15
+_LONGEST, _LONGEST_PATH, _LONGEST_LIST = 1000, 8192, 10_000
+
+
+def is_digest(value: object) -> bool:
+    """Return whether ``value`` is a SHA-256 as this program writes it."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def is_name(value: object) -> bool:
+    """Return whether ``value`` is the random name of a release, a dataset or a kind of entry; one may be empty."""
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def is_path(value: object) -> bool:
+    """Return whether the system can look for a file named ``value``."""
+    return isinstance(value, str) and len(value) <= _LONGEST_PATH and "\0" not in value
+
+
+def is_whole(value: object, most: int = _MOST) -> bool:
+    """Return whether ``value`` is a count: a whole number from 0 to ``most``."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+
+
+def is_amount(text: object) -> bool:
+    """Return whether ``text`` is an amount of ε or δ: finite, not negative, and not too long to be added exactly."""
+    if not isinstance(text, str) or _AMOUNT.fullmatch(text) is None:
+        return False
+    amount = Decimal(text)
+    least = amount.as_tuple().exponent
+    in_range = amount == 0 or _SMALLEST <= amount.adjusted() < _LARGEST
+    return in_range and isinstance(least, int) and least >= _LAST_DIGIT
+
+
+def fault_of(entry: Entry) -> str:
+    """Return what of ``entry`` is not of its form; empty where all is. Unknown keys may be anything."""
+    amounts = entry.epsilon, entry.delta or "0"
+    if not (0 < entry.seq < _MOST and all(map(is_amount, amounts)) and all(map(is_digest, (entry.prev, entry.hash)))):
+        return "number"
+    if not all(is_name(text) for text in (entry.kind, entry.release_id, entry.dataset)):
+        return "name"
+    if len(entry.time) > _LONGEST or "\0" in entry.time:
+        return "time"
+    return next((key for key, value in entry.body.items() if key in _BODY and not _BODY[key](value)), "")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST and "\0" not in value
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_event(value: object) -> bool:
+    return value is None or isinstance(value, dict)  # read by `from_plain`, which checks every part
+
+
+def _is_process(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    started = value.get("started", 0)
+    timed = isinstance(started, int | float) and not isinstance(started, bool) and 0 <= started < _MOST
+    return timed and is_whole(value.get("pid", 0), 2**31 - 1) and _is_text(value.get("host", ""))
+
+
+def _is_origin(value: object) -> bool:
+    """Return whether ``value`` says where a merged entry comes from, or that a ledger was moved by a merge."""
+    if isinstance(value, bool):
+        return True
+    if not isinstance(value, dict):
+        return False
+    return is_digest(value.get("ledger")) and _is_text(value.get("time", "")) and _is_text(value.get("hash", ""))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and len(value) <= _LONGEST_LIST and all(map(_is_text, value))
+
+
+_BODY: Mapping[str, Form] = {
+    **dict.fromkeys(("to", "output", "part", "checkpoint", "path"), is_path),
+    **dict.fromkeys(("work", "run", "request", "content", "file", "sketch", "origin", "name", "study"), _is_text),
+    **dict.fromkeys(("columns", "method", "delta", "reason", "certificate", "of", "from", "hash", "time"), _is_text),
+    **dict.fromkeys(("steps", "given_back", "seq", "releases", "former", "rows_per_person", "judged"), is_whole),
+    **dict.fromkeys(("order", "accepted"), is_whole),
+    **dict.fromkeys(("resumable", "watched", "charged-first"), _is_flag),
+    **dict.fromkeys(("event", "training"), _is_event),
+    **dict.fromkeys(("ledger", "head"), is_digest),
+    **dict.fromkeys(("parts", "cap", "used"), _is_list),
+    "process": _is_process,
+    "merged": _is_origin,
+}
+"""The keys of bodies that are read, whatever the kind of the entry."""
+
+META: Mapping[str, Form] = {
+    **dict.fromkeys(("start", "head"), is_digest),
+    **dict.fromkeys(("former", "version"), lambda text: isinstance(text, str) and bool(_COUNT.fullmatch(text))),
+}
+"""The values that a ledger keeps beside its entries."""

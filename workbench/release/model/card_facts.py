@@ -1,0 +1,248 @@
+"""Checks what a card says of its model against itself: cost, queries and steps follow from parameters and columns.
+
+Whoever forges a card can compute its checksum anew, so a checksum alone says nothing where no ledger is at hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from workbench import learners
+from workbench.data.schema import Attribute
+from workbench.learners import Learner, learner
+from workbench.learners.base import checked_schema
+from workbench.params import ParameterError
+from workbench.privacy.accounting.compose import for_person
+from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
+from workbench.privacy.central import ReleasedNoise
+from workbench.release.delta_limit import replaced, require_small_cost
+from workbench.release.ledger.exact import decimal_text
+from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
+
+if TYPE_CHECKING:
+    from workbench.deep.plan import DpSgdPlan, Schedule
+
+MADE_FROM = "made_from"
+"""Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
+
+_RELATIVE = 1e-6
+"""How far a figure may be from the one that is computed here, on a processor that may round otherwise."""
+
+_EPOCHS, _CAP, _CLOCK = "epochs", "cap", "clock"
+
+
+def contradictions(card: dict[str, Any]) -> list[str]:
+    """Return a sentence for each statement of a card, valid by its schema, that its other statements contradict."""
+    try:
+        inputs = [Attribute.from_plain(told, "inputs") for told in card["inputs"]]
+        if MADE_FROM in card:
+            return list(_of_release(card, inputs))
+        if "queries" in card["training"]:
+            return list(_of_queries(card, inputs))
+        return list(_of_steps(card, inputs))
+    except (ParameterError, ArithmeticError, ValueError, TypeError, KeyError) as error:
+        reason = str(error)[:300] if isinstance(error, ParameterError) else type(error).__name__
+        return [f"the facts on the card cannot be recomputed: {reason}"]
+
+
+def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    """Yield what contradicts itself on the card of a model that was trained on a release, and costs nothing."""
+    told, guarantee = card["training"], card["guarantee"]
+    if card["model"] not in {known.name for known in learners.LEARNERS}:
+        yield "no network learns from a release, and the card names one"
+        return
+    chosen = learner(card["model"])
+    if chosen.corrected is None:
+        yield f"the model {chosen.name} cannot learn from a release"
+    chosen.require(inputs[:-1], inputs[-1])
+    if told.keys() - {"rows_per_person", "attributes_used"} or card["parameters"]:
+        yield "a model that was trained on a release asks nothing of the rows, and its card says that it did"
+    yield from _used(told, inputs)
+    if not guarantee["statement"].startswith(TRAINED_ON_RELEASE):
+        yield "the card does not say that the model was trained on a release"
+    claimed = float(guarantee["epsilon"]), float(guarantee["delta"])
+    yield from _replaced(card, claimed)  # a table's mechanisms are local: the figures of both relations are the same
+    if Decimal(guarantee["delta"]):
+        yield "the release of a table has no delta, and the card has one"
+
+
+def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    """Yield what contradicts itself on the card of a learner: its queries follow from parameters, columns and rows."""
+    told, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
+    if card["model"] not in {known.name for known in learners.LEARNERS}:
+        yield f"the card has the queries of a learner, and {card['model']!r} is none"
+        return
+    chosen, people = learner(card["model"]), told["rows_per_person"]
+    parameters = chosen.parameters.from_plain(card["parameters"], where="parameters")
+    if parameters.to_plain() != card["parameters"]:
+        yield "the parameters on the card are not all of those that the model has"
+    estimator = chosen.private(inputs[:-1], inputs[-1], parameters, ReleasedNoise())
+    asked = [(q["label"], Decimal(q["epsilon"])) for q in told["queries"]]
+    if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
+        yield "the queries on the card are not those of its parameters, columns and rows"
+    cost = Cost(sum((e for _, e in asked), Decimal(0)), Decimal(0), Composed(tuple(PureDp(e) for _, e in asked)))
+    whole = for_person(cost, people)
+    if whole.epsilon != claimed:
+        yield f"the queries on the card cost epsilon = {decimal_text(whole.epsilon)}, it claims {claimed}"
+    if Decimal(card["guarantee"]["delta"]):
+        yield "the queries on the card have no delta, and the card has one"
+    yield from _used(told, inputs)
+    yield from _replaced(card, replaced(whole, card["rows"]))
+    yield from _said(card, people, delta=False, randomness=(estimator.randomness,))
+
+
+def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]]) -> bool:
+    """Return whether queries are those that were planned; where a fit chooses columns, their sum is."""
+    fixed = [query for query in planned if not query[0].startswith("chosen attribute ")]
+    if len(fixed) == len(planned):
+        return asked == planned
+    return all(query in asked for query in fixed) and sum(e for _, e in asked) == sum(e for _, e in planned)
+
+
+def _expected(chosen: Learner, estimator: Any, rows: int, count: int) -> list[tuple[str, Decimal]]:
+    """Return label and ε of each query."""
+    if chosen.each_prediction:  # which rows were asked about stands in a file, how many in the number of queries
+        share = exact(estimator.parameters.epsilon)
+        return [(f"prediction {place}", share) for place in range(1, count + 1)]
+    return [(event.label, event.epsilon) for event in estimator.events(rows)]
+
+
+def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    """Yield what contradicts itself on the card of a network: its cost follows from rows, batch, noise and steps."""
+    told, rows, people = card["training"], card["rows"], card["training"]["rows_per_person"]
+    plan = _plan(card)
+    schedule = _schedule(plan, told, rows, people)
+    checked_schema(inputs[:-1], inputs[-1])
+    said = {
+        "network": card["model"],
+        "target": inputs[-1].to_plain(),
+        "classes": list(inputs[-1].values()),
+        "batch": plan.batch,
+        "clip": plan.clip,
+        "noise_standard_deviation": schedule.noise_scale,
+        "sample_rate": schedule.event.sample_rate,
+        "steps_asked": schedule.steps_asked,
+        "accountant": plan.accountant,
+        "delta_row": plan.delta,
+        **_widths(card, inputs),
+    }
+    for key, value in said.items():
+        if not _same(told.get(key), value):
+            yield f"the card says {key} = {str(told.get(key))[:60]!r}, its parameters and rows give {str(value)[:60]!r}"
+    if plan.noise is not None and not _same(told["noise_multiplier"], plan.noise):
+        yield f"the card says noise_multiplier = {told['noise_multiplier']}, its parameters {plan.noise}"
+    yield from _ended(told, schedule, plan)
+    bound = schedule.loss(told["steps"])
+    for key, found in (
+        ("epsilon_row", bound.epsilon),
+        ("order", bound.order),
+        ("discretisation", bound.discretisation),
+    ):
+        if not _same(told.get(key), found):
+            yield f"the steps on the card give {key} = {found}, it says {told.get(key)}"
+    cost = _claimed(card, schedule, told)
+    if cost is None:
+        own, claimed = schedule.cost(told["steps"]), card["guarantee"]
+        costs = f"epsilon = {own.epsilon} and delta = {own.delta:.6g}"
+        yield f"the steps on the card cost {costs}, it claims {claimed['epsilon']} and {claimed['delta']}"
+        return
+    # Cards of the former version state the general rule, however large its delta is.
+    yield from _replaced(card, replaced(cost, rows), cost.replace_one())
+    yield from _said(card, people, delta=True, randomness=_randomness())
+    require_small_cost(cost, rows, rows_per_person=people)
+
+
+def _plan(card: dict[str, Any]) -> DpSgdPlan:
+    """Return the parameters of a training; of code that is not at hand, a network of the house stands in its place."""
+    from workbench.deep import networks
+    from workbench.deep.plan import DpSgdPlan
+
+    told, known = card["parameters"], {network.name for network in networks.NETWORKS}
+    name = told.get("network")
+    house = name in known
+    if not isinstance(name, str) or not (name == card["model"] if house else ":" in name):
+        raise ParameterError(f"the card is of {card['model']!r}, and its parameters of {str(name)[:60]!r}")
+    plan = DpSgdPlan.from_plain({**told, "network": name if house else networks.NETWORKS[0].name}, where="parameters")
+    if {**plan.to_plain(), "network": name} != told:
+        raise ParameterError("the parameters on the card are not all of those that a training has")
+    return plan
+
+
+def _schedule(plan: DpSgdPlan, told: dict[str, Any], rows: int, people: int) -> Schedule:
+    """Return what the parameters mean for ``rows`` rows, with the noise of the card."""
+    if plan.noise is None:
+        # What ε it was made for is compared with what it costs; it need not be calibrated again.
+        own = replace(plan, noise=told["noise_multiplier"], epsilon=None).schedule(rows, people)
+        return replace(own, cap=None if plan.epsilon is None else exact(plan.epsilon))
+    return plan.schedule(rows, people)
+
+
+def _ended(told: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
+    """Yield where the number of steps does not fit why the training ended."""
+    steps, stopped = told["steps"], told["stopped"]
+    whole = _EPOCHS if schedule.steps == schedule.steps_asked else _CAP
+    fits = steps == schedule.steps if stopped == whole else stopped == _CLOCK and steps <= schedule.steps
+    if not fits or (stopped == _CLOCK and plan.seconds is None):
+        yield f"the card says that {steps} steps were taken, of {schedule.steps}, and that {stopped!r} ended them"
+
+
+def _claimed(card: dict[str, Any], schedule: Schedule, told: dict[str, Any]) -> Cost | None:
+    """Return the cost that the card claims, if it is that of its steps; a run that a clock ended may cost them all."""
+    claimed = float(card["guarantee"]["epsilon"]), float(card["guarantee"]["delta"])
+    for steps in (told["steps"], schedule.steps):
+        cost = schedule.cost(steps)
+        if all(_same(own, float(found)) for own, found in zip(claimed, (cost.epsilon, cost.delta), strict=True)):
+            # What is claimed, rounded as it was where the card was written.
+            return Cost(Decimal(card["guarantee"]["epsilon"]), Decimal(card["guarantee"]["delta"]), cost.event)
+        if told["stopped"] != _CLOCK:
+            break
+    return None
+
+
+def _widths(card: dict[str, Any], inputs: list[Attribute]) -> dict[str, Any]:
+    """Return the widths of the layers, of a network that its name describes."""
+    from workbench.deep import networks
+    from workbench.deep.model import features_of
+
+    found = next((n for n in networks.NETWORKS if n.name == card["model"] and not n.options), None)
+    if found is None:
+        return {}
+    features = features_of(inputs, inputs[-1], card["training"], "training")
+    return {"widths": list(found.widths(features.width, len(features.classes)))}
+
+
+def _randomness() -> tuple[str, ...]:
+    from workbench.deep.noise import ADDED_ON_GPU, GAUSSIAN_SENTENCE, MADE_ON_GPU
+
+    return (GAUSSIAN_SENTENCE, *(f"{GAUSSIAN_SENTENCE} {more}" for more in (ADDED_ON_GPU, MADE_ON_GPU)))
+
+
+def _used(told: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    if not set(told["attributes_used"]) <= {a.name for a in inputs[:-1]}:
+        yield "the card says that the model looks at columns that it does not have"
+
+
+def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str]:
+    told = card["guarantee"]["replace_one"]
+    if not any(_same(told["epsilon"], epsilon) and _same(told["delta"], delta) for epsilon, delta in given):
+        yield "the replace-one figures do not follow from the zero-out ones"
+
+
+def _said(card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[str, ...]) -> Iterator[str]:
+    """Yield where the words of the guarantee are not those of such a release."""
+    words = [model_statement(people, replaces_invalid=way, delta=delta) for way in (False, True)]
+    if card["guarantee"]["statement"] not in words:
+        yield "the guarantee is not worded as one of such a model"
+    if card["guarantee"]["randomness"] not in randomness:
+        yield "the card names a source of randomness that such a model does not have"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same, numbers up to rounding."""
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (one, other)):
+        return type(one) is type(other) and bool(one == other)
+    return math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=1e-12)

@@ -1,0 +1,152 @@
+"""Quantiles that are drawn on a fine lattice, and their intervals from the rows in bins around them.
+
+Half of the share pays for drawing a cell for each quantile (:mod:`workbench.privacy.central.quantile_choice`). What was
+drawn is released, so that bins may be placed by it: each drawn cell is a bin, and bins on both sides of it are twice as
+long as the one before. The other half pays for one histogram of these bins; a row is in one bin at most. Its noise is
+independent of the draws, so that intervals read from it hold wherever the draws fell, for any rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError
+from workbench.privacy.central.exponential import EPSILON_LEAST
+from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.central.quantile_choice import depths, drawn_quantiles, simple
+from workbench.privacy.central.share import Share
+from workbench.sanitize.plan import Column
+from workbench.statistics.lattice import Lattice
+from workbench.statistics.widths import Widths
+
+_SHORTEST = 4
+"""The shortest bin beside a drawn cell is one part in this many of what noise hides of even values, per quantile."""
+
+_RISK = 0.05
+_CARRIED = 1.3
+"""By how much the errors of the draws before make those of several quantiles longer; measured on even values."""
+
+
+@dataclass(frozen=True)
+class DrawnQuantiles:
+    """How the quantiles of one query are drawn.
+
+    Attributes:
+        lattice: of its column.
+        shares: each q, sorted.
+        paid: the query's share of the budget.
+        shortest: cells of the shortest bin beside a drawn cell.
+    """
+
+    lattice: Lattice
+    shares: tuple[Fraction, ...]
+    paid: Share
+    shortest: int
+
+    @classmethod
+    def of(cls, column: Column, at: Sequence[float], paid: Share, rows: float) -> DrawnQuantiles:
+        """Return how quantiles of about ``rows`` rows of ``column`` are drawn."""
+        lattice = Lattice.of(column, rows * paid.strength)
+        chosen = tuple(sorted({simple(q) for q in at}))
+        shortest = int(lattice.cells * len(chosen) / (_SHORTEST * max(rows * paid.strength, 1.0)))
+        return cls(lattice, chosen, paid, 1 << max(min(shortest, lattice.cells).bit_length() - 1, 0))
+
+    @property
+    def widths(self) -> Widths:
+        """How wide intervals are that are read from the counts."""
+        return Widths(self.paid.part(1, 2))
+
+    @property
+    def distances(self) -> list[int]:
+        """How far from a drawn cell bins end."""
+        found = [1]
+        while found[-1] < self.lattice.cells:
+            found.append(max(2 * found[-1], self.shortest))
+        return found[:-1]
+
+    @property
+    def length(self) -> int:
+        """How many whole numbers a group has: the drawn cells, and counts of as many bins as there may be."""
+        return len(self.shares) + 1 + 2 * len(self.shares) * len(self.distances)
+
+    def expected(self, rows: float) -> float:
+        """Return half of an interval's length as a part of the bounds, if ``rows`` values are even between them."""
+        reach = self.widths.sum(((0.5, self.length - len(self.shares)),)) / rows * self.lattice.cells
+        return min(next((d for d in self.distances if d >= reach), self.lattice.cells) / self.lattice.cells, 1.0)
+
+    def exact(self, x: NDArray[np.float64], groups: NDArray[np.int64], count: int) -> list[int]:
+        """Return how many values each of ``count`` groups has, then the sorted cells of each."""
+        cells = self.lattice.codes(x)
+        order = np.lexsort((cells, groups))
+        return [*np.bincount(groups, minlength=count).tolist(), *cells[order].tolist()]
+
+    def noisy(self, noise: CentralNoise, exact: Sequence[int], count: int) -> list[int]:
+        """Return the drawn cells of each group and the noisy counts of the bins around them.
+
+        Args:
+            noise: where the randomness comes from.
+            exact: as :meth:`exact` gives them.
+            count: number of groups.
+        """
+        ends = list(itertools.accumulate(exact[:count], initial=count))
+        epsilon = _epsilon(self.paid, len(self.shares))
+        drawn, counts = [], []
+        for start, end in itertools.pairwise(ends):
+            cells = np.array(exact[start:end], dtype=np.int64)
+            drawn.append(drawn_quantiles(cells, 0, self.lattice.cells - 1, self.shares, epsilon, noise))
+            borders = self.borders(drawn[-1])
+            counts.append(np.diff(np.searchsorted(cells, [*borders, self.lattice.cells])).tolist())
+        noisy = iter(self.paid.part(1, 2).noisy(noise, [c for group in counts for c in group], 1))
+        found = []
+        for chosen, bins in zip(drawn, counts, strict=True):
+            told = list(itertools.islice(noisy, len(bins)))
+            found += [*chosen, *told, *[0] * (self.length - len(chosen) - len(told))]
+        return found
+
+    def borders(self, drawn: Sequence[int]) -> list[int]:
+        """Return the first cell of each bin around ``drawn`` cells, in order."""
+        last = self.lattice.cells - 1
+        distances, found = self.distances, {0}
+        for before, cell, after in zip((-1, *drawn), drawn, (*drawn[1:], last + 1), strict=False):
+            # Between two drawn cells each has the nearer half.
+            reach_down = cell - before if before < 0 else (cell - before) // 2
+            reach_up = after - cell if after > last else (after - cell) // 2
+            found.add(cell)
+            found |= {cell - d + 1 for d in distances if d <= reach_down}
+            found |= {cell + d for d in distances if d <= reach_up}
+        return sorted(c for c in found if 0 <= c <= last)
+
+    def read(self, answer: Sequence[float]) -> tuple[list[int], list[int], NDArray[np.float64]]:
+        """Return the drawn cells, the first cell of each bin, and the noisy counts, of one group's numbers.
+
+        Raises:
+            ParameterError: the numbers are not of such a query.
+        """
+        drawn = [int(v) for v in answer[: len(self.shares)]]
+        if sorted(drawn) != drawn or not 0 <= drawn[0] <= drawn[-1] < self.lattice.cells:
+            raise ParameterError(f"the drawn cells are not in order or not of {self.lattice.cells} cells")
+        borders = self.borders(drawn)
+        counts = np.asarray(answer[len(drawn) : len(drawn) + len(borders)], dtype=np.float64)
+        if any(answer[len(drawn) + len(borders) :]):
+            raise ParameterError(f"there are more counts than {len(borders)} bins")
+        return drawn, borders, counts
+
+
+def _epsilon(paid: Share, count: int) -> float:
+    """Return ε of the draws at one depth."""
+    return paid.part(1, 2 * depths(count)).choice_epsilon
+
+
+def drawn_error(paid: Share, count: int, rows: float) -> float:
+    """Return by which part of the rows a draw may be off, in 95 % of them; ∞ where ε is too small to draw."""
+    epsilon = _epsilon(paid, count)
+    if epsilon < 2 * EPSILON_LEAST:
+        return math.inf
+    return -math.log(_RISK) / (epsilon * rows) * (_CARRIED if count > 1 else 1.0)
