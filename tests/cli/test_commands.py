@@ -252,7 +252,7 @@ def test_estimate_tells_means_and_frequencies_with_their_intervals(folder: Path,
     age, city = run(*words, "--json").json["columns"]
     assert {"name", "biased", "mean"} <= set(age)
     assert age["mean"]["low"] <= 42.25 <= age["mean"]["high"]
-    assert age["mean"]["low"] <= age["mean"]["estimate"] <= age["mean"]["high"]
+    assert age["mean"]["low"] <= age["mean"]["consistent"] <= age["mean"]["high"]
     assert city["biased"] is False
     for value, share in {"Graz": 0.5, "Linz": 0.25, "Wien": 0.25}.items():
         interval = city["frequencies"][value]
