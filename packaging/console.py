@@ -31,7 +31,7 @@ class Progress:
 
     def __init__(self, task: str) -> None:
         self.task, self.detail, self.fetched = task, "", 0
-        self.began = self.told = time.monotonic()
+        self.began = self.stated = time.monotonic()
         self.width = 0
         if not sys.stdout.isatty():
             say(f"  {task}")
@@ -57,8 +57,8 @@ class Progress:
             sys.stdout.write("\r" + line.ljust(self.width))
             sys.stdout.flush()
             self.width = len(line)
-        elif now - self.told > HEARTBEAT:
-            self.told = now
+        elif now - self.stated > HEARTBEAT:
+            self.stated = now
             say(line)
 
     def end(self) -> None:

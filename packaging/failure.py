@@ -28,17 +28,17 @@ class SetupError(Exception):
     Attributes:
         what: the thing that is wrong, without a final full stop.
         where: the place; empty where it is plain.
-        mend: what to do about it.
+        hint: what to do about it.
     """
 
-    def __init__(self, what: str, where: str = "", mend: str = "") -> None:
-        super().__init__(what, where, mend)
-        self.what, self.where, self.mend = what, where, mend
+    def __init__(self, what: str, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where, hint)
+        self.what, self.where, self.hint = what, where, hint
 
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
-        mend = f"; {self.mend}" if self.mend else ""
-        return " ".join(f"{self.what}{place}{mend}".split())
+        hint = f"; {self.hint}" if self.hint else ""
+        return " ".join(f"{self.what}{place}{hint}".split())
 
 
 def in_words(count: int) -> str:

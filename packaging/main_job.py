@@ -178,7 +178,7 @@ class MainJob:
             if status:
                 say(f"Stopped at this step: {title}. What was done before is in {self.folder}")
                 return status
-        self.tell(target)
+        self.notify(target)
         return 0
 
     def write_plan(self) -> int:
@@ -246,7 +246,7 @@ class MainJob:
             cwd=self.environment.root,
         )
 
-    def tell(self, target: str | None) -> None:
+    def notify(self, target: str | None) -> None:
         """Say where everything is and what comes next."""
         program = self.environment.program("workbench").relative_to(self.environment.root)
         say(f"\nDone. The results are in {self.folder}:")

@@ -87,6 +87,6 @@ def test(pytest_arguments: Sequence[str]) -> int:
     environments.ensure(environment)
     lacking = qt_libraries.ensure(qt_libraries.OFFSCREEN, environment.log)
     if lacking:
-        raise SetupError("the tests draw with Qt", mend=qt_libraries.advice(lacking))
+        raise SetupError("the tests draw with Qt", hint=qt_libraries.advice(lacking))
     os.chdir(ROOT)
     return verification.run(environment, pytest_arguments)

@@ -144,14 +144,14 @@ def numbers_in(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
             yield f"{name}={value}", 1.0
 
 
-def told_of(document: Any) -> Told:
+def accuracy_text(document: Any) -> Told:
     """Return every number of a document."""
     return dict(numbers_in(document))
 
 
 def of_json(data: bytes) -> Told:
     """Return every number of a released JSON file."""
-    return told_of(json.loads(data))
+    return accuracy_text(json.loads(data))
 
 
 def ignored(event: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from audits import HALF, Audit, Fault, Told, drawn_at, ignored, told_of
+from audits import HALF, Audit, Fault, Told, accuracy_text, drawn_at, ignored
 
 from workbench.data.table import Table
 from workbench.privacy.central.exponential import exponential_choice
@@ -66,7 +66,7 @@ def sides_of(
         found = []
         for _ in range(samples):
             drawn = work.make(table, noise, ignored, cancel)
-            found.append(told_of({"file": read(drawn.data), "told": drawn.method}))
+            found.append(accuracy_text({"file": read(drawn.data), "told": drawn.method}))
         return found
 
     return outputs

@@ -108,11 +108,11 @@ def kept_answers() -> Audit:
             filters(BloomBits(parameters), [value], np.zeros(parameters.m, dtype=np.int64), where) for value in VALUES
         )
     )
-    told_apart = (own != other).any(axis=1)
+    kept_separate = (own != other).any(axis=1)
 
     def outputs(gone: bool, samples: int, fault: Fault) -> NDArray[Any]:
         found = []
-        for _ in range(0, samples, int(told_apart.sum())):
+        for _ in range(0, samples, int(kept_separate.sum())):
             with tempfile.TemporaryDirectory() as folder:
                 columns = {"v": [VALUES[gone]] * len(cohorts), "c": cohorts, "h": cohorts}
                 sums = np.zeros((parameters.m, parameters.k), dtype=np.int64)
@@ -121,7 +121,7 @@ def kept_answers() -> Audit:
                         released(parameters, asked, columns, Path(folder) / "answers"), parameters.k
                     )
                     np.add.at(sums, cohort, bits)
-                found.append(np.stack([(sums * own).sum(axis=1), (sums * other).sum(axis=1)], axis=1)[told_apart])
+                found.append(np.stack([(sums * own).sum(axis=1), (sums * other).sum(axis=1)], axis=1)[kept_separate])
         return np.concatenate(found)[:samples]
 
     claim = cost(parameters).permanent

@@ -73,7 +73,7 @@ class Worst:
         """The ε of a plan on these rows."""
         return float(asked.schedule(self.rows).cost().epsilon)
 
-    def told_by(self, folder: Path) -> NDArray[np.float64]:
+    def from_entries(self, folder: Path) -> NDArray[np.float64]:
         """What a released file says of each row: its weights lean towards the row's own class where it was there."""
         from safetensors.numpy import load_file
 
@@ -107,7 +107,7 @@ def sides_of(worst: Worst, release_of: ReleaseOf, releases: int) -> tuple[NDArra
     present, absent = [], []
     for seed in range(releases):
         folder, empty = release_of(seed)
-        told = worst.told_by(folder)
+        told = worst.from_entries(folder)
         present.append(told[~empty])
         absent.append(told[empty])
     return np.concatenate(present), np.concatenate(absent)

@@ -52,14 +52,14 @@ def test_quantiles_and_correlations_cover() -> None:
 def write(found: list[tuple[Held, Held]]) -> None:
     """Write the table of results."""
     totals = [(sum(h.intervals for h in part), sum(h.misses for h in part)) for part in zip(*found, strict=True)]
-    told = [f"{number:,} intervals, coverage {1 - missed / number:.4f}" for number, missed in totals]
+    stated = [f"{number:,} intervals, coverage {1 - missed / number:.4f}" for number, missed in totals]
     RESULTS.write_text(
         f"""# Quantiles and correlations: coverage of nominal 95 % intervals
 
 Two columns with a correlation of about 0.6, each released through the mechanism at this ε; 41 cells (discrete: 5).
 
-* Quartiles of the first column: {told[0]}.
-* Correlation: {told[1]}.
+* Quartiles of the first column: {stated[0]}.
+* Correlation: {stated[1]}.
 
 Width: the mean one, as a part of the public range (of quantiles: of the first 4 tables). Hidden: the part of the
 intervals that is told as "the noise hides it": 80 % or more of what is possible. {REPEATS[300]} tables a setting,

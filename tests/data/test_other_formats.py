@@ -92,7 +92,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_another_format_is_named_with_what_to_do(name: str, tmp_path: Path) -> None:
-    data, mend = FILES[name]
+    data, hint = FILES[name]
     for file in (tmp_path / "t.csv", tmp_path / "t"):
         file.write_bytes(data)
         with pytest.raises(InputError) as refused:
@@ -100,7 +100,7 @@ def test_another_format_is_named_with_what_to_do(name: str, tmp_path: Path) -> N
         told = str(refused.value)
         assert refused.value.code == "wrong-file-type", told
         assert name.strip() in told
-        assert mend in told
+        assert hint in told
         assert "FILE" not in told, "what is advised names the file in use"
         assert "\n" not in told
 
@@ -124,7 +124,7 @@ def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("address", "mend"),
+    ("address", "hint"),
     [
         ("https://example.org/people.csv", "download the file"),
         ("s3://bucket/people.parquet", "download the file"),
@@ -133,8 +133,8 @@ def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Pat
         ("file:///tmp/people.csv", "by its path"),
     ],
 )
-def test_an_address_is_not_looked_for_on_the_disk(address: str, mend: str) -> None:
-    with pytest.raises(InputError, match=mend) as refused:
+def test_an_address_is_not_looked_for_on_the_disk(address: str, hint: str) -> None:
+    with pytest.raises(InputError, match=hint) as refused:
         read_table(address)
     assert "no such file" not in str(refused.value)
 

@@ -136,7 +136,7 @@ class Case:
     """A network with its weights, bound to an engine, and a batch.
 
     Attributes:
-        told: what it is, for the message of a test that fails.
+        stated: what it is, for the message of a test that fails.
         clip: C.
         total: gives the sum.
         x: rows.

@@ -99,4 +99,4 @@ def test_the_histogram_of_norms_counts_each_row_of_the_measured_steps_once(name:
     told = {spread.step: sum(spread.counts) for spread in heard}
     assert told == {step: count for step, count in enumerate(drawn, start=1) if count}
     assert all(spread.edges == NORM_EDGES for spread in heard)
-    assert NORMS.hear is None
+    assert NORMS.on_norms is None

@@ -200,7 +200,7 @@ QUICK = {
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_adversarial_row_moves_the_sum_by_more_than_the_norm(engine: str) -> None:
     """Diverged weights, and rows that are infinite, no numbers, huge or denormal, in batches cut into chunks."""
-    moved = {case.told: case.worst() for case in cases(engine, QUICK[engine], seed=SEED)}
+    moved = {case.stated: case.worst() for case in cases(engine, QUICK[engine], seed=SEED)}
     assert max(moved.values()) <= 1, max(moved, key=lambda told: moved[told])
     assert sum(value > 0.99 for value in moved.values()) > len(moved) / 10, "rows that are clipped reach the norm"
 
@@ -209,4 +209,4 @@ def test_no_adversarial_row_moves_the_sum_by_more_than_the_norm(engine: str) -> 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_adversarial_row_of_very_many_does(engine: str) -> None:
     for case in cases(engine, 300 if engine == "row by row" else 1500, seed=1):
-        assert case.worst() <= 1, case.told
+        assert case.worst() <= 1, case.stated

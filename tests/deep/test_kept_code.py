@@ -75,14 +75,14 @@ def test_code_is_found_again_by_the_next_process(folder: Path, monkeypatch: pyte
     assert run(folder, monkeypatch) == (21, True)
 
 
-@pytest.mark.parametrize("mend", [{"added": 5}, {"times": 3}])
+@pytest.mark.parametrize("hint", [{"added": 5}, {"times": 3}])
 def test_a_constant_that_changed_here_or_in_another_module_is_compiled_anew(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, mend: dict[str, int]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, hint: dict[str, int]
 ) -> None:
     run(folder, monkeypatch)
-    true = 10 * mend.get("times", 2) + mend.get("added", 1)
-    assert run(folder, monkeypatch, **mend) == (true, False)
-    assert run(folder, monkeypatch, **mend) == (true, True)
+    true = 10 * hint.get("times", 2) + hint.get("added", 1)
+    assert run(folder, monkeypatch, **hint) == (true, False)
+    assert run(folder, monkeypatch, **hint) == (true, True)
 
 
 def _flipped(code: bytes) -> bytes:

@@ -77,7 +77,7 @@ def test_the_static_sum_is_that_of_single_rows(name: str, rule: str) -> None:
     engine = chunk(module, x, y, rule=rule)
     expected = reference(module, x, y, engine.clipping.of(CHUNK).bound, rule)
     assert float((engine.total - expected).norm()) <= RELATIVE * float(expected.norm())
-    rows, loss, correct = engine.told.tolist()
+    rows, loss, correct = engine.stated.tolist()
     losses = nn.functional.cross_entropy(module(x), y, reduction="sum").detach()
     assert (rows, correct) == (ROWS, int((module(x).argmax(1) == y).sum()))
     assert loss == pytest.approx(float(losses), rel=1e-5)
@@ -203,12 +203,12 @@ def test_the_usual_engine_does_read_back_and_is_not_static() -> None:
 
 def test_norms_are_told_by_the_caller_and_not_while_recording() -> None:
     heard: list[torch.Tensor] = []
-    NORMS.hear = heard.append
+    NORMS.on_norms = heard.append
     try:
         engine = chunk(*network("tanh"))
-        assert NORMS.hear == heard.append
+        assert NORMS.on_norms == heard.append
     finally:
-        NORMS.hear = None
+        NORMS.on_norms = None
     assert not heard
     assert engine.squares.shape == (CHUNK, 3)
     assert (engine.squares[:ROWS].sum(1) > 0).all()

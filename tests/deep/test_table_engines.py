@@ -73,11 +73,11 @@ def test_squared_norms_of_two_classes_are_heard_as_they_are(name: str, rule: str
     network, x, y = made(name)
     y[3] = -1
     heard: list[torch.Tensor] = []
-    NORMS.hear = lambda squares: heard.append(squares.sum(1).double().clone())
+    NORMS.on_norms = lambda squares: heard.append(squares.sum(1).double().clone())
     try:
         engine_for(network, 0.8, 64, rule=rule)(x, y)
     finally:
-        NORMS.hear = None
+        NORMS.on_norms = None
     (found,) = heard
     parameters = list(network.parameters())
     for row in range(ROWS):

@@ -35,10 +35,10 @@ class Heard:
 
     def __init__(self, window: MainWindow) -> None:
         self.lines: list[str] = []
-        window.session.told.connect(self._hear)
-        window.jobs.noticed.connect(self._hear)
+        window.session.stated.connect(self._on_event)
+        window.jobs.noticed.connect(self._on_event)
 
-    def _hear(self, level: str, text: str) -> None:
+    def _on_event(self, level: str, text: str) -> None:
         if level != "info":
             self.lines.append(text)
 

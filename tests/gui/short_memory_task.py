@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.jobs.network import NetworkOutcome, NetworkTask, pausable, release_here
-from workbench.processes.isolated_process import apart
+from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -19,7 +19,7 @@ def train_short_of_memory(
     task: NetworkTask, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool] | None = None
 ) -> NetworkOutcome:
     """Do what ``train_network`` does, where memory is short."""
-    return apart(release_short_of_memory, task, *pausable(task, emit, cancel, pausing))
+    return run_in_process(release_short_of_memory, task, *pausable(task, emit, cancel, pausing))
 
 
 def release_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
@@ -36,7 +36,7 @@ def train_hungrily(
     task: NetworkTask, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool] | None = None
 ) -> NetworkOutcome:
     """Do what ``train_network`` does, where every step asks the system for memory that it gives back."""
-    return apart(release_hungrily, task, *pausable(task, emit, cancel, pausing))
+    return run_in_process(release_hungrily, task, *pausable(task, emit, cancel, pausing))
 
 
 def release_hungrily(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:

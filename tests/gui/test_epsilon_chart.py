@@ -81,7 +81,7 @@ def test_the_run_draws_what_the_cap_leaves(window, press, idle, tmp_path, qtbot,
     pytest.importorskip("torch")
 
     def refuse(*given):
-        raise InputError("it does not begin", mend="wait")
+        raise InputError("it does not begin", hint="wait")
 
     monkeypatch.setattr(network, "train_network", refuse)
     press(window, "sample_iris")
@@ -113,7 +113,7 @@ def test_a_paused_run_has_one_epsilon_for_its_last_step(qtbot):
         card._take_budget(Budget(bound, 1e-6, 3.0, step, 1000))
     card.settle(100, 0.3643)
     assert card.epsilon.points[-1] == (100, 0.4012), "it was not paused"
-    card.tell_end(Cancelled("paused"), paused=True)
+    card.report_end(Cancelled("paused"), paused=True)
     card.settle(100, 0.3643)
     card.settle(100, 0.3643)
     assert card.epsilon.points == ((0, 0.0), (90, 0.3312), (100, 0.3643))

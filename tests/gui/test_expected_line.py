@@ -103,7 +103,7 @@ def test_it_is_stopped_and_a_refusal_is_one_sentence(network_page, press, idle, 
     assert said(network_page) == ""
 
     def refuse(task, emit, cancel):
-        raise InputError("no expected accuracy can be given: too slow", mend="train")
+        raise InputError("no expected accuracy can be given: too slow", hint="train")
 
     monkeypatch.setattr(network, "expect_accuracy", refuse)
     press(network_page, "train_expect")

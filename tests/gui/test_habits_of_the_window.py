@@ -103,7 +103,7 @@ def test_glossary_and_about_are_shown_beside_the_page(active):
 
 
 def test_an_error_of_one_page_does_not_follow_to_another(active):
-    active.session.tell("error", "Something of this page went wrong.")
+    active.session.notify("error", "Something of this page went wrong.")
     assert active.findChild(QLabel, "banner_text").isVisible()
     active.rail.buttons["release"].click()
     assert not active.findChild(QLabel, "banner_text").isVisible()

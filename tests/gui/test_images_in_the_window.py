@@ -195,7 +195,7 @@ def test_declared_names_of_classes_are_read_anew(images, press, idle, qtbot) -> 
     press(images, "images_read")
     idle(images)
     assert images.session.images.table.classes == tuple("abcdefghij")
-    assert images.session.images.told.endswith("10 classes, 3 per person")
+    assert images.session.images.stated.endswith("10 classes, 3 per person")
     assert not images.findChild(QLabel, "images_waits").isVisible()
     retype(images, qtbot, "images_classes", "a,b")
     press(images, "images_read")

@@ -147,7 +147,7 @@ def test_a_study_is_cancelled_by_its_button(page, press, idle, monkeypatch, qtbo
 
 def test_a_fault_of_the_study_is_a_sentence(page, press, idle, monkeypatch):
     def refused(*given, **more):
-        raise ParameterError("this cannot be", mend="try another")
+        raise ParameterError("this cannot be", hint="try another")
 
     monkeypatch.setattr("workbench.deep.memory_study.compare", refused)
     press(page, "memory_run")

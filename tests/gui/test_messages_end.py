@@ -90,7 +90,7 @@ def test_an_edit_that_is_undone_by_other_means_takes_its_message_along(scores, q
 def test_an_error_that_is_about_no_edit_outlasts_an_undo(scores, qtbot):
     scores.session.edit_column("town", "drop town", action="drop")
     QApplication.processEvents()
-    scores.session.tell("error", "The ledger is locked.")
+    scores.session.notify("error", "The ledger is locked.")
     qtbot.keyClick(scores, Qt.Key.Key_Z, CTRL)
     assert banner(scores) == "The ledger is locked."
     assert status(scores) == "Undone: drop town."
@@ -98,7 +98,7 @@ def test_an_error_that_is_about_no_edit_outlasts_an_undo(scores, qtbot):
 
 @pytest.mark.parametrize("way", ["page", "close", "escape", "table"])
 def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, press, idle, way):
-    scores.session.tell("error", "Something of this page went wrong.")
+    scores.session.notify("error", "Something of this page went wrong.")
     assert status(scores) == banner(scores) == "Something of this page went wrong."
     if way == "page":
         press(scores, "rail_protect")
@@ -115,7 +115,7 @@ def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, pr
 
 def test_no_page_is_left_with_the_error_of_another(scores, press, idle):
     for name in scores.page_names():
-        scores.session.tell("error", f"Wrong on {name}.")
+        scores.session.notify("error", f"Wrong on {name}.")
         following = scores.page_names()[(scores.page_names().index(name) + 1) % len(scores.page_names())]
         press(scores, f"rail_{following}")
         idle(scores)

@@ -163,7 +163,7 @@ def test_messages_offers_and_jobs_fit_together(sized, press, idle, qtbot):
 
     names = ("Releasing a table with quite a long name.csv", "Accuracy against ε", "Verifying")
     handles = [sized.jobs.start(Job(name, wait)) for name in names]
-    sized.session.tell("error", "The ledger cannot be used: database is locked (" + "/a/long/path" * 8 + "); wait.")
+    sized.session.notify("error", "The ledger cannot be used: database is locked (" + "/a/long/path" * 8 + "); wait.")
     sized.findChild(QLabel, "restore_text").setText("The window ended unexpectedly. " * 3)
     sized.restore_panel.show()
     qtbot.waitUntil(lambda: len(sized.findChildren(QPushButton, "job_cancel")) == 3)

@@ -165,7 +165,7 @@ def test_a_declared_order_reads_dates_and_the_other_is_refused_with_its_form():
 def test_a_comma_that_may_mean_two_things_is_refused_with_a_hint(decimal, text):
     with pytest.raises(ParameterError) as refused:
         read(DraftColumn(name="size", kind="real"), "lower", text, decimal)
-    assert "decimal point" in refused.value.mend
+    assert "decimal point" in refused.value.hint
 
 
 def test_a_dropped_column_needs_no_mending():

@@ -58,7 +58,7 @@ def test_the_figures_before_a_run_stand_together_in_a_wide_window(people, qtbot,
 def test_a_message_that_is_too_long_ends_with_dots_and_is_told_in_full_at_the_pointer(window, qtbot):
     line = window.statusBar()
     assert isinstance(line, StatusLine)
-    window.session.tell("info", "word " * 80)
+    window.session.notify("info", "word " * 80)
     assert line.shown.endswith("…")
     assert line.toolTip() == line.currentMessage()
     window.resize(4000, 800)

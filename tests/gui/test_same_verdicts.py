@@ -111,7 +111,7 @@ def another_draw_waits(folder: Path) -> Callable[[], object]:
         release_id = book.reserve("another-table", cost, work="sanitize", details=details)
         book.charge(release_id)
         part.write(b"x\n")
-        with part.kept_if_well():
+        with part.keep_on_success():
             part.finish()
             book.certify(release_id, "checksum", request_of("sanitize", plan="another"), "{}")
         part.__exit__(None, None, None)

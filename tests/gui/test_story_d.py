@@ -65,10 +65,10 @@ def start(window, qtbot, press):
 
 def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_path):
     qtbot.waitUntil(lambda: network.page.primary.isEnabled(), timeout=PATIENT)
-    told_cost = Decimal(said(network, "fact_cost").split()[2].rstrip(","))
-    assert 2.99 < told_cost <= 3
+    stated_cost = Decimal(said(network, "fact_cost").split()[2].rstrip(","))
+    assert 2.99 < stated_cost <= 3
     assert "δ = 1e-5" in said(network, "fact_cost")
-    told_sigma = float(said(network, "fact_sigma").removeprefix("σ = "))
+    stated_sigma = float(said(network, "fact_sigma").removeprefix("σ = "))
     assert said(network, "fact_steps") == "360, 11.25 % of the rows each"
     assert "fits, " in said(network, "fact_memory")
 
@@ -106,7 +106,7 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
         (release,) = book.releases(account.dataset)
     assert release.epsilon == account.spent
     facts = read_card(tmp_path / "net")["training"]
-    assert facts["noise_multiplier"] == pytest.approx(told_sigma, rel=1e-3)
+    assert facts["noise_multiplier"] == pytest.approx(stated_sigma, rel=1e-3)
     event = PoissonGaussian(facts["sample_rate"], facts["noise_multiplier"], facts["steps"])
     assert loss(event, DELTA).epsilon <= float(account.spent) <= loss(event, DELTA).epsilon + 2e-6
     assert verify_model(tmp_path / "net") == []

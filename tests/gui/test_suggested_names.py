@@ -25,7 +25,7 @@ def folder(people, press, idle) -> QLineEdit:
 def dead_share(monkeypatch):
     """A folder that does not answer until it is set."""
     answer = threading.Event()
-    stands = suggesting._stands
+    stands = suggesting._is_current
     monkeypatch.setattr(suggesting, "_stands", lambda path: answer.wait(60) and stands(path))
     yield answer
     answer.set()

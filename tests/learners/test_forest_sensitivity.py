@@ -95,7 +95,7 @@ def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
                 other = tables[(*chosen[:i], len(records), *chosen[i + 1 :])]
                 largest = max(largest, spent(setting.lengths(), one, other))
         for one, other in replaced(tables, len(records)):
-            by_replacing = max(by_replacing, spent_apart(setting.lengths(), one, other))
+            by_replacing = max(by_replacing, spent_separately(setting.lengths(), one, other))
     assert largest <= epsilon * (1 + 1e-12)
     assert 0 < by_replacing <= 2 * epsilon * (1 + 1e-12)
     # The claim is met, not only kept: by the leaves, and where there are rows to be told apart by the splits as well.
@@ -124,7 +124,7 @@ def spent(lengths: dict[str, int], one: Asked, without: Asked) -> float:
     return total
 
 
-def spent_apart(lengths: dict[str, int], one: Asked, other: Asked) -> float:
+def spent_separately(lengths: dict[str, int], one: Asked, other: Asked) -> float:
     """The same where a row was replaced: losses move up in the node that it comes to, and down where it was."""
     total = 0.0
     for (label, length), (values, sensitivity, share), (instead, *_) in zip(lengths.items(), one, other, strict=True):

@@ -41,7 +41,7 @@ def test_what_pip_printed_becomes_one_sentence(output, what, tmp_path):
     error = failure.from_output("pip", output, tmp_path / "setup.log")
     assert str(error).startswith(what)
     assert str(tmp_path) in str(error)
-    assert error.mend
+    assert error.hint
     assert "\n" not in str(error)
 
 

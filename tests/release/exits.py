@@ -109,7 +109,7 @@ def walk(release: Release, folder: Path, ledger: Path, at: int, **how: Any) -> W
     made = Walk(folder, at, **how)
     sys.setprofile(made)
     try:
-        release(folder, ledger, made.hear)
+        release(folder, ledger, made.on_norms)
     except BaseException:
         if not made.ended:
             raise

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from release_cases import names_in, release
+from workbench.release.documents.described_release import told
 
 from workbench.params import CheckFailedError, InputError
 from workbench.release.bundle import write_bundle as writing
 from workbench.release.bundle.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.bundle.write_bundle import write_bundle
-from workbench.release.documents.told_release import told
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.signature import signing_key, trusted_keys
 from workbench.release.signature.signature_file import sign, signature_of
@@ -165,8 +165,8 @@ def test_a_bundle_holds_what_is_public_and_no_more(bundle, original):
 def test_the_plan_runs_again_by_the_script(bundle, tmp_path):
     words = [sys.executable, "-I", "-S", "rerun.py", "mine.csv", "-o", "new.csv", "--show", "--ledger", "l.sqlite"]
     done = subprocess.run(words, cwd=bundle, capture_output=True, text=True)
-    told_of = f"workbench sanitize mine.csv --plan {bundle}/plan.toml -o new.csv --ledger l.sqlite"
-    assert done.stdout.strip() == told_of
+    accuracy_text = f"workbench sanitize mine.csv --plan {bundle}/plan.toml -o new.csv --ledger l.sqlite"
+    assert done.stdout.strip() == accuracy_text
 
 
 def test_a_bundle_that_fails_leaves_nothing(original, tmp_path, monkeypatch):

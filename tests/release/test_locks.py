@@ -123,7 +123,7 @@ def test_a_model_leaves_no_lock_in_its_folder(tmp_path: Path, system: str) -> No
         with sole_user(part.path) as free:
             assert not free
         part.write({"card.json": b"{}"})
-        with part.kept_if_well():
+        with part.keep_on_success():
             part.publish()
     assert {path.name for path in target.iterdir()} == {"card.json"}
     with DrawFolder(tmp_path / "other", 1000, CARD) as part:

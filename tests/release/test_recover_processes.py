@@ -128,7 +128,7 @@ def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(
         with pytest.raises(InputError, match=f"is going on, by process {process.pid}.*wait for it"):
             opened.move(new)
         with monkeypatch.context() as patch:  # as on another machine, whose processes nobody here can see
-            patch.setattr(custody, "runs_beside", lambda process: False)
+            patch.setattr(custody, "is_other_live_process", lambda process: False)
             opened.move(new)
     go.touch()
     process.join(60)

@@ -17,7 +17,7 @@ from test_curve_study import BOUNDS, PLAN, table
 import workbench
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.processes import dask_cluster, dask_run
-from workbench.processes.dask_address import readable_on_the_way, scheduler_address
+from workbench.processes.dask_address import scheduler_address, unencrypted
 from workbench.processes.dask_executor import run_tasks_on
 from workbench.processes.worker import WorkerFaultError
 from workbench.signals.cancel import CancelToken
@@ -149,7 +149,7 @@ def test_an_address_is_taken_as_dask_writes_it(text: str, address: str) -> None:
 def test_only_what_leaves_this_computer_unencrypted_is_readable() -> None:
     hidden = ["tls://10.0.0.1:1", "tcp://127.0.0.1:1", "tcp://127.3.2.1:1", "tcp://[::1]:1", "tcp://localhost:1"]
     seen = ["tcp://10.0.0.1:1", "tcp://[fe80::1]:1", "tcp://server:1", "ws://server:1"]
-    assert readable_on_the_way([*hidden, *seen]) == seen
+    assert unencrypted([*hidden, *seen]) == seen
 
 
 def test_without_dask_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

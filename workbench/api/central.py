@@ -111,7 +111,7 @@ def synthesize(
         return restored(frame, texts(made.frame(entropy)), declared, private=PRIVATE)
     to = destination(pays.output, replace=replace)
     done = _done(plan, table, synthesis_work(plan, of_row, count, to.format, chosen, beside), to, pays)
-    return restored(frame, texts(_cells(done.output, to.format)), declared, **_told(done))
+    return restored(frame, texts(_cells(done.output, to.format)), declared, **_stated(done))
 
 
 def statistics(
@@ -176,7 +176,7 @@ def statistics(
         return _frame(decode(made.data, "json", "the study"), private=PRIVATE)
     to = destination(pays.output, formats=FORMATS, replace=replace)
     done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format, beside), to, pays)
-    return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_told(done))
+    return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_stated(done))
 
 
 def _of_row(plan: Plan, epsilon: float | None) -> Decimal:
@@ -213,7 +213,7 @@ def _cells(path: Path, kind: str) -> pl.DataFrame:
     return read.with_columns(pl.all().replace("", None))
 
 
-def _told(done: CentralRelease) -> dict[str, Any]:
+def _stated(done: CentralRelease) -> dict[str, Any]:
     return {
         "output": str(done.output),
         "certificate": str(done.certificate),
@@ -225,9 +225,9 @@ def _told(done: CentralRelease) -> dict[str, Any]:
     }
 
 
-def _frame(records: list[dict[str, Any]], **told: Any) -> pd.DataFrame:
+def _frame(records: list[dict[str, Any]], **stated: Any) -> pd.DataFrame:
     names = list(records[0]) if records else []
-    return frame_of({name: [record[name] for record in records] for name in names}, **told)
+    return frame_of({name: [record[name] for record in records] for name in names}, **stated)
 
 
 def _figures(given: Any) -> Any:

@@ -111,8 +111,8 @@ def dataset(
 
 def mark_of(data: Any) -> Mark | None:
     """Return what a DataFrame or Series carries; ``None`` where it carries nothing."""
-    told = getattr(data, "attrs", {}).get(_KEY) if isinstance(data, pd.DataFrame | pd.Series) else None
-    return Mark(told["account"], told["ledger"]) if isinstance(told, dict) else None
+    stated = getattr(data, "attrs", {}).get(_KEY) if isinstance(data, pd.DataFrame | pd.Series) else None
+    return Mark(stated["account"], stated["ledger"]) if isinstance(stated, dict) else None
 
 
 def paid(

@@ -87,10 +87,10 @@ def cell_text(value: Any) -> str | None:
     raise TypeError
 
 
-def frame_of(columns: Mapping[str, Sequence[Any]], **told: Any) -> pd.DataFrame:
+def frame_of(columns: Mapping[str, Sequence[Any]], **stated: Any) -> pd.DataFrame:
     """Return a DataFrame whose ``attrs`` hold what is told of it."""
     made = pd.DataFrame(columns)
-    made.attrs.update(told)
+    made.attrs.update(stated)
     return made
 
 
@@ -105,7 +105,7 @@ def frame_of_table(table: Table) -> pd.DataFrame:
 
 
 def restored(
-    frame: pd.DataFrame, cells: Mapping[str, Cells], declared: Mapping[str, Attribute], **told: Any
+    frame: pd.DataFrame, cells: Mapping[str, Cells], declared: Mapping[str, Attribute], **stated: Any
 ) -> pd.DataFrame:
     """Return released cells with the columns' labels, order and dtypes of ``frame``.
 
@@ -116,12 +116,12 @@ def restored(
         frame: the rows as they were given.
         cells: the released columns as text.
         declared: the plan's columns by name; of a column that is published as it is the cells themselves tell.
-        told: what the ``attrs`` of the result say.
+        stated: what the ``attrs`` of the result say.
     """
     made = pd.DataFrame(
         {label: _like(frame[label], cells[str(label)], declared[str(label)]) for label in _labels(frame, cells)}
     )
-    made.attrs.update(told)
+    made.attrs.update(stated)
     return made
 
 

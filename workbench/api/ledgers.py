@@ -41,9 +41,9 @@ class LedgerView(Shown):
         """Return one row for each account: its name, cap, what is spent or reserved, and what remains, in ε and δ."""
         with Ledger.read(self._path) as opened:
             rows = [self._account(opened, dataset) for dataset in opened.caps()]
-            told = {"ledger": str(opened.path), "problems": opened.verify()}
+            stated = {"ledger": str(opened.path), "problems": opened.verify()}
         columns = (*ACCOUNT_COLUMNS, *DELTA_COLUMNS)
-        return frame_of({name: [row[name] for row in rows] for name in columns}, **told)
+        return frame_of({name: [row[name] for row in rows] for name in columns}, **stated)
 
     def releases(self) -> pd.DataFrame:
         """Return one row for each release, with its present status and cost."""

@@ -33,11 +33,11 @@ class MadeColumns:
     @classmethod
     def of(cls, frame: Any) -> Self | None:
         """Return what ``frame`` carries; ``None`` where no private step has made it."""
-        told = frame.attrs.get(_KEY) if isinstance(frame, pd.DataFrame) else None
-        if not isinstance(told, dict):
+        stated = frame.attrs.get(_KEY) if isinstance(frame, pd.DataFrame) else None
+        if not isinstance(stated, dict):
             return None
-        facts = (Attribute.from_plain(plain, "the columns' facts") for plain in told[_FACTS])
-        return cls({fact.name: fact for fact in facts}, told[_RELEASED] is True, told[_ACCOUNT])
+        facts = (Attribute.from_plain(plain, "the columns' facts") for plain in stated[_FACTS])
+        return cls({fact.name: fact for fact in facts}, stated[_RELEASED] is True, stated[_ACCOUNT])
 
     def on(self, columns: Mapping[str, Sequence[Any]], index: pd.Index[Any]) -> pd.DataFrame:
         """Return a DataFrame of ``columns`` that carries this."""
@@ -48,8 +48,8 @@ class MadeColumns:
 
     def column(self, name: str, *, may_miss: bool) -> Column:
         """Return one of the columns as a plan declares it; ``may_miss`` says that a missing value is one more value."""
-        told = {"missing": OWN_VALUE} if may_miss else {}
-        return Column.from_plain({**self.facts[name].to_plain(), **told, "action": "protect"}, f"column {name}")
+        stated = {"missing": OWN_VALUE} if may_miss else {}
+        return Column.from_plain({**self.facts[name].to_plain(), **stated, "action": "protect"}, f"column {name}")
 
     def require_charged(self) -> None:
         """Check that what follows from these columns can be released.

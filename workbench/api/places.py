@@ -20,7 +20,7 @@ def path_of(place: Any) -> Path:
     try:
         return Path(os.fspath(place))
     except TypeError:
-        raise ParameterError(f"the {type(place).__name__} is not a path", mend="give text or a Path") from None
+        raise ParameterError(f"the {type(place).__name__} is not a path", hint="give text or a Path") from None
 
 
 def asked_for(ledger: Place | bool | None) -> bool:

@@ -56,14 +56,14 @@ class Plan(Shown, sanitize_plan.Plan):
         made = forecast(self)
         count = None if rows is None else int(_ROWS.check(rows, "rows"))
         keys = ("mechanism", "epsilon", "exact_epsilon", "expected_absolute_error", "constant_error", "advised")
-        told: dict[str, list[Any]] = {"column": [c.name for c in made.columns]}
-        told |= {key: [c.to_plain()[key] for c in made.columns] for key in keys}
+        stated: dict[str, list[Any]] = {"column": [c.name for c in made.columns]}
+        stated |= {key: [c.to_plain()[key] for c in made.columns] for key in keys}
         attrs: dict[str, Any] = {"epsilon_total": float(made.epsilon_total), "outside": list(made.outside)}
         if count is not None:
-            told["mean_error"] = [c.mean_error(count) for c in made.columns]
+            stated["mean_error"] = [c.mean_error(count) for c in made.columns]
             ways = compare_ways(self, count, made).to_plain()
             attrs |= {"advised": ways["advised"], "reason": ways["reason"]}
-        return frame_of(told, **attrs)
+        return frame_of(stated, **attrs)
 
     def facts_shown(self) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
         """Return the heading, the settings and the columns, as they are shown."""

@@ -146,10 +146,10 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     def _columns(self, names: list[str], before: MadeColumns | None) -> tuple[Column, ...]:
         pairs, domains = _pairs(self.bounds, names, self.domains), dict(self.domains or {})
         for name in (n for n in (*pairs, *domains, *self.missing) if n not in names):
-            mend = "check the names in bounds, domains, missing"
+            hint = "check the names in bounds, domains, missing"
             if hasattr(self, "target_bounds"):
-                mend += ", and give those of y as target_bounds"
-            raise ParameterError("X has no such column", f"column {name}", mend)
+                hint += ", and give those of y as target_bounds"
+            raise ParameterError("X has no such column", f"column {name}", hint)
         made = []
         for name in names:
             if name in pairs and name in domains:
@@ -168,15 +168,15 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
                     f"column {name}",
                     "name it in bounds= or domains=; they are never read from the rows",
                 )
-            told: dict[str, Any] = {"missing": OWN_VALUE} if name in self.missing else {}
-            made.append(Column(name=name, action="protect", **facts, **told))
+            stated: dict[str, Any] = {"missing": OWN_VALUE} if name in self.missing else {}
+            made.append(Column(name=name, action="protect", **facts, **stated))
         return tuple(made)
 
     def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
         """Return the name of the column to predict, its values and its public facts."""
         if y is None:
             raise ParameterError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None", mend="give what to predict"
+                f"{type(self).__name__} requires y to be passed, but the target y is None", hint="give what to predict"
             )
         name = str(y.name) if isinstance(y, pd.Series) and y.name is not None else "target"
         values = y.tolist() if isinstance(y, pd.Series) else column_or_1d(y, warn=True).tolist()
@@ -232,6 +232,6 @@ def _pairs(bounds: Any, names: list[str], domains: Any) -> dict[str, tuple[Any, 
         lower, upper = (np.broadcast_to(np.asarray(end, dtype=float), len(numbered)) for end in bounds)
     except (TypeError, ValueError):
         raise ParameterError(
-            "bounds are neither a mapping nor (lower, upper)", mend="give one number or one for each column"
+            "bounds are neither a mapping nor (lower, upper)", hint="give one number or one for each column"
         ) from None
     return {name: (float(a), float(b)) for name, a, b in zip(numbered, lower, upper, strict=True)}

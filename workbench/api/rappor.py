@@ -101,7 +101,7 @@ def encode(
     kept = None if answers is None else path_of(answers)
     work = rappor_work(parameters, asked, table.rows, basic=_texts(basic), answers=kept)
     bound = cost(parameters, asked.reports)
-    told: dict[str, Any] = {"epsilon_permanent": bound.permanent, "epsilon_one": bound.one}
+    stated: dict[str, Any] = {"epsilon_permanent": bound.permanent, "epsilon_one": bound.one}
     if pays is None:
         note("rappor", table, frame, study_ledger=study_ledger)
         if work.check is not None:
@@ -110,14 +110,14 @@ def encode(
             table, StudyNoise(np.random.default_rng()), ignore, CancelToken()
         )  # the reports are drawn by the system
         warn_of_study("these reports", many=True, hint="with a ledger and output= they are charged")
-        return _reports(made.data, private=PRIVATE, **told)
+        return _reports(made.data, private=PRIVATE, **stated)
     prepared = prepared_central(plan, table, destination(pays.output, formats=FORMATS, replace=replace), work)
     check_central_values(prepared, CancelToken())
     with opened(pays) as book:
         done = release_central(prepared, book)
-    told |= {"output": str(done.output), "certificate": str(done.certificate), "release_id": done.release_id}
-    told |= {"epsilon": float(done.epsilon_charged), "remaining": float(done.epsilon_remaining)}
-    return _reports(done.output.read_bytes(), **told)
+    stated |= {"output": str(done.output), "certificate": str(done.certificate), "release_id": done.release_id}
+    stated |= {"epsilon": float(done.epsilon_charged), "remaining": float(done.epsilon_remaining)}
+    return _reports(done.output.read_bytes(), **stated)
 
 
 def sum(reports: pd.DataFrame | Place, params: Told) -> pd.DataFrame:
@@ -184,14 +184,18 @@ def decode(
         known = read_map(path, parameters)
     found = summary(decoded(read, known, level, ignore, CancelToken()), chosen)
     keys = ("string", "estimate", "low", "high", "std_error", "p_value")
-    told = {key: found[key] for key in ("reports", "candidates", "detected", "unexplained")}
-    return frame_of({key: [row[key] for row in found["strings"]] for key in keys}, **told)
+    stated = {key: found[key] for key in ("reports", "candidates", "detected", "unexplained")}
+    return frame_of({key: [row[key] for row in found["strings"]] for key in keys}, **stated)
 
 
-def _parameters(told: Told) -> RapporParameters:
-    if isinstance(told, RapporParameters):
-        return told
-    return RapporParameters.from_plain(told, "params") if isinstance(told, Mapping) else read_parameters(path_of(told))
+def _parameters(stated: Told) -> RapporParameters:
+    if isinstance(stated, RapporParameters):
+        return stated
+    return (
+        RapporParameters.from_plain(stated, "params")
+        if isinstance(stated, Mapping)
+        else read_parameters(path_of(stated))
+    )
 
 
 def _texts(values: Sequence[Any] | pd.Series[Any]) -> tuple[str, ...]:
@@ -202,9 +206,9 @@ def _texts(values: Sequence[Any] | pd.Series[Any]) -> tuple[str, ...]:
     return texts
 
 
-def _reports(data: bytes, **told: Any) -> pd.DataFrame:
+def _reports(data: bytes, **stated: Any) -> pd.DataFrame:
     made = pd.read_csv(io.BytesIO(data), dtype={"rappor": "str", "client": "str"}, keep_default_na=False)
-    made.attrs.update(told)
+    made.attrs.update(stated)
     return made
 
 

@@ -43,8 +43,8 @@ class Released(Shown):
 
     @property
     def _account(self) -> str | None:
-        told = self.card.get("account")
-        return None if told is None else str(told["name"])
+        stated = self.card.get("account")
+        return None if stated is None else str(stated["name"])
 
     @property
     def epsilon(self) -> float:
@@ -94,9 +94,9 @@ class Released(Shown):
         if not made:
             raise AttributeError("this model makes no columns: call predict")
         rows = self._opened.made(self._table(X))
-        told = MadeColumns({fact.name: fact for fact in made}, released=True, account=self._account)
+        stated = MadeColumns({fact.name: fact for fact in made}, released=True, account=self._account)
         index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(rows))
-        return told.on(values_of(rows, made, {}), index)
+        return stated.on(values_of(rows, made, {}), index)
 
     def predictions(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return what ``workbench predict`` writes: the predictions, and the probability of each class."""

@@ -81,7 +81,7 @@ def curve(
         settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
     )
     if jobs < 1:
-        raise ParameterError(f"jobs = {jobs} is no number of processes", mend="give 1 or more")
+        raise ParameterError(f"jobs = {jobs} is no number of processes", hint="give 1 or more")
     if scheduler is not None:
         scheduler_address(scheduler)
     chosen = learner(model)
@@ -135,7 +135,7 @@ def why(
     """
     given = WhyPlan(model=model, epsilon=float(epsilon), repeats=repeats, seed=seed)
     if (frame is None) == (rows is None):
-        raise ParameterError("the rows are not named", mend="give a DataFrame, or None and rows=N for generated ones")
+        raise ParameterError("the rows are not named", hint="give a DataFrame, or None and rows=N for generated ones")
     if frame is not None:
         plan, table = for_frame(plan, frame), table_of(frame)
         of = Rows.of(StudyData.read(table, plan, target, given.learner.task))
@@ -148,10 +148,10 @@ def why(
     result = explain(given, of, jobs=jobs)
     lines = [("step", line) for line in step_lines(result)] + [("change", line) for line in change_lines(result)]
     values = [(p, e.name, e.title, e.point.mean, e.point.standard_error, e.change) for p, e in lines]
-    told = {"metric": given.metric.name, "sentences": in_sentences(result), "absent": result.absent}
+    stated = {"metric": given.metric.name, "sentences": in_sentences(result), "absent": result.absent}
     if frame is not None:
-        told["private"] = PRIVATE
-    return frame_of({name: [v[i] for v in values] for i, name in enumerate(WHY_COLUMNS)}, **told)
+        stated["private"] = PRIVATE
+    return frame_of({name: [v[i] for v in values] for i, name in enumerate(WHY_COLUMNS)}, **stated)
 
 
 def _warn(event: Event) -> None:

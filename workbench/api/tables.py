@@ -122,9 +122,9 @@ def bundle(
     from workbench.release.bundle.write_bundle import write_bundle
     from workbench.release.documents.verified_release import verified
 
-    told = verified(path_of(path), CancelToken())
+    stated = verified(path_of(path), CancelToken())
     with Ledger.read(place_of(ledger)) as book:
-        write_bundle(told, path_of(folder), book, signed=signed, replace=replace)
+        write_bundle(stated, path_of(folder), book, signed=signed, replace=replace)
     return path_of(folder)
 
 
@@ -159,11 +159,11 @@ def estimate(
         column = released.column(name)
         counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
         found = estimate_column(column, counts, confidence)
-        told: dict[str, Interval] = dict(found.frequencies or {})
+        stated: dict[str, Interval] = dict(found.frequencies or {})
         for what, interval in (("mean", found.mean), ("missing", found.missing)):
             if interval is not None:
-                told[what] = interval
-        rows += [{"column": name, "of": of, **i.to_plain(), "biased": found.biased} for of, i in told.items()]
+                stated[what] = interval
+        rows += [{"column": name, "of": of, **i.to_plain(), "biased": found.biased} for of, i in stated.items()]
         if shares and column.grid.cells.numeric:
             cells, randomiser = column.grid.cells, column.randomiser
             for q in estimate_quantiles(name, cells, randomiser, counts, shares, confidence):

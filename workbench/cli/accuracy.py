@@ -11,7 +11,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
 from workbench.cli.private_study import note_study
 from workbench.cli.tables import add_data, add_ledger, columns_text, figure, load_confirmed, read_as
-from workbench.cli.training_data import image_training, let_run, table_training, tell_remarks
+from workbench.cli.training_data import image_training, import_trusted, notify_remarks, table_training
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.read import ReadOptions
@@ -63,9 +63,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if (options.data is None) == (options.rows is None):
         raise ParameterError(
-            "the rows are not named", mend="give DATA to see where its accuracy goes, or --rows N for a simulation"
+            "the rows are not named", hint="give DATA to see where its accuracy goes, or --rows N for a simulation"
         )
-    let_run(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
+    import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
     plan = read_options(options, DpSgdPlan)
     seed = 0 if options.seed is None else _SEED.parse(options.seed, "--seed")
     return (_expected if options.data is None else _where)(options, context, plan, seed)
@@ -75,7 +75,7 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed:
     """Train three times on the private rows."""
     for name in ("public", "patience"):
         if getattr(options, name) is not None:
-            raise ParameterError(f"--{name} is for a simulation", mend=f"leave --{name} out, or give --rows, not DATA")
+            raise ParameterError(f"--{name} is for a simulation", hint=f"leave --{name} out, or give --rows, not DATA")
     context.emit(Notice("warning", PRIVATE))
     options.test = None
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
@@ -83,7 +83,7 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed:
     from workbench.deep.accuracy_study import where_it_went
     from workbench.deep.features import TableData
 
-    tell_remarks(plan, work.features, context)
+    notify_remarks(plan, work.features, context)
     table = work.table.with_invalid_replaced() if work.replace_invalid else work.table
     stages = where_it_went(
         plan,
@@ -119,7 +119,7 @@ def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, se
     from workbench.studies.expected_accuracy import in_sentences, made_up_rows, public_rows
 
     found = network_preflight(plan, features, rows, people)
-    tell_remarks(plan, features, context)
+    notify_remarks(plan, features, context)
     source = made_up_rows(features, seed) if public is None else public_rows(features, public, seed)
     result = expected_accuracy(
         plan,
@@ -168,14 +168,14 @@ def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, 
     if public is not None:
         if not is_image_set(public):
             raise ParameterError(
-                "a public table is read by its plan, which is missing", mend="give --target COL and --bounds PLAN"
+                "a public table is read by its plan, which is missing", hint="give --target COL and --bounds PLAN"
             )
         images = read_images(public, declared, emit=context.emit, cancel=context.cancel)
         return ImageFeatures.of(images), images, declared.rows_per_person, False
     if declared.classes is None or declared.image_size is None:
         raise ParameterError(
             "what is public of the rows is not declared",
-            mend="give --target COL and --bounds PLAN for a table, --classes and --image-size for images, or --public",
+            hint="give --target COL and --bounds PLAN for a table, --classes and --image-size for images, or --public",
         )
     shape = ImageShape(1 if declared.grey else 3, declared.image_size, declared.image_size)
     features = ImageFeatures((pixel_attribute(),), class_attribute(declared.classes), shape)
@@ -189,10 +189,10 @@ def _of_table(
     from workbench.release.model.release_learner import columns_of, outside
 
     if declared != ImageOptions():
-        raise ParameterError("--classes, --image-size and --grey are for images", mend="leave them out")
+        raise ParameterError("--classes, --image-size and --grey are for images", hint="leave them out")
     for name in ("target", "bounds"):
         if getattr(options, name) is None:
-            raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
+            raise ParameterError(f"the option --{name} is missing", hint="a table needs --target COL and --bounds PLAN")
     facts = load_confirmed(options.bounds)
     features = network_features(facts, options.target)
     from_rows = bool(outside(*columns_of(facts, options.target)))
@@ -207,7 +207,7 @@ def _of_table(
 def _refuse_reading(options: argparse.Namespace) -> None:
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
-            raise ParameterError("made-up rows are not read from a file", mend="leave the options of reading out")
+            raise ParameterError("made-up rows are not read from a file", hint="leave the options of reading out")
 
 
 def _text(result: Mapping[str, Any]) -> str:

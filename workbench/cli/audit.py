@@ -38,8 +38,8 @@ class AuditOptions(Parameters):
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     names = [m.name for m in mechanisms.MECHANISMS]
-    told = f"one of {', '.join(names)}; or {audit_dpsgd.NAME}, the step that trains networks"
-    parser.add_argument("name", metavar="MECHANISM", help=told)
+    stated = f"one of {', '.join(names)}; or {audit_dpsgd.NAME}, the step that trains networks"
+    parser.add_argument("name", metavar="MECHANISM", help=stated)
     for declared in (LocalParameters, AuditOptions, CellOptions, audit_dpsgd.StepOptions):
         add_options(parser, declared)
 
@@ -86,7 +86,7 @@ def _text(result: Mapping[str, Any]) -> str:
         verdict = f"not refuted: its outputs do not contradict epsilon = {claim}"
     else:
         verdict = f"REFUTED: its epsilon is above {claim} (wrong with probability at most {odds})"
-    told = (
+    stated = (
         f"had its true epsilon been {figure(caught)} or more, this audit would have found it in at least "
         f"{result['power']['share']:.0%} of runs"
         if caught is not None
@@ -98,7 +98,7 @@ def _text(result: Mapping[str, Any]) -> str:
             f"  lower bound on epsilon  {figure(result['epsilon_lower'])}"
             f"  (above the true one with probability at most {odds})",
             f"  event                   {result['event']}: {counts[0]:,} against {counts[1]:,} times",
-            f"  power                   {told}",
+            f"  power                   {stated}",
         ]
     )
 

@@ -77,7 +77,7 @@ def text(result: Mapping[str, Any]) -> str:
         verdict = f"not refuted: nothing that was seen contradicts {claim}"
     else:
         verdict = f"REFUTED: it does not have {claim} (wrong with probability at most {odds})"
-    told = f"{noise['measured']:.3f} of what was planned, between {noise['lower']:.3f} and {noise['upper']:.3f}"
+    stated = f"{noise['measured']:.3f} of what was planned, between {noise['lower']:.3f} and {noise['upper']:.3f}"
     steps = "1 step" if result["steps"] == 1 else f"{result['steps']} steps"
     return "\n".join(
         [
@@ -86,6 +86,6 @@ def text(result: Mapping[str, Any]) -> str:
             f"  (above the true one with probability at most {odds})",
             f"  canaries                {result['right']:,} of {result['guesses']:,} guesses right,"
             f" among {result['canaries']:,}",
-            f"  noise                   {told}",
+            f"  noise                   {stated}",
         ]
     )

@@ -53,14 +53,14 @@ class BeliefBudget(Parameters):
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="|".join([*_ACTIONS, "compose"]))
-    for name, (told, parameters, _, _) in _ACTIONS.items():
-        sub = actions.add_parser(name, help=told, description=told, allow_abbrev=False)
+    for name, (stated, parameters, _, _) in _ACTIONS.items():
+        sub = actions.add_parser(name, help=stated, description=stated, allow_abbrev=False)
         add_options(sub, parameters)
         if name == "dpsgd":
             sub.add_argument("--curves", type=Path, metavar="CSV", help="write epsilon against every figure of the run")
         _add_json(sub)
-    told = "total of a list of events by every account, the best one marked"
-    compose = actions.add_parser("compose", help=told, description=told, allow_abbrev=False)
+    stated = "total of a list of events by every account, the best one marked"
+    compose = actions.add_parser("compose", help=stated, description=stated, allow_abbrev=False)
     compose.add_argument("file", type=Path, metavar="FILE", help="a list of events, TOML or JSON")
     compose.add_argument("--delta", metavar="δ", help="delta of the whole (default: the one in the file, else 0)")
     _add_json(compose)

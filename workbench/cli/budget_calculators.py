@@ -139,10 +139,10 @@ def _shuffle(asked: ShuffleBudget) -> dict[str, Any]:
 
 def _shuffle_text(result: Any) -> str:
     closed = result["closed_form"]
-    told = "does not hold for so few reports" if closed is None else f"would give {round_up(closed, 4)}"
+    stated = "does not hold for so few reports" if closed is None else f"would give {round_up(closed, 4)}"
     return (
         f"epsilon at most {round_up(result['epsilon'], 6)} at delta = {result['delta']:g} for the shuffled reports "
-        f"(Feldman, McMillan & Talwar 2021; the closed form {told})\n"
+        f"(Feldman, McMillan & Talwar 2021; the closed form {stated})\n"
         f"neighbours: replace-one. It holds only if {result['trust']}."
     )
 

@@ -66,14 +66,14 @@ def solved(asked: SolveBudget) -> dict[str, Any]:
 
 def solved_text(result: Mapping[str, Any]) -> str:
     """Return the run in one line, the figure that was found first."""
-    told = {
+    stated = {
         "epsilon": f"epsilon at most {round_up(result['epsilon'], 4)}",
         "noise": f"noise multiplier {round_up(result['noise_multiplier'], 5)}",
         "epochs": f"{result['epochs']} epochs",
         "batch": f"batches of {result['batch']} rows",
     }
-    first = told.pop(result["solved"])
-    return f"{first}, with {', '.join(told.values())} at delta = {result['delta']:g} ({result['accountant']})"
+    first = stated.pop(result["solved"])
+    return f"{first}, with {', '.join(stated.values())} at delta = {result['delta']:g} ({result['accountant']})"
 
 
 def composed(options: argparse.Namespace) -> dict[str, Any]:
@@ -113,8 +113,8 @@ def composed_text(result: Mapping[str, Any]) -> str:
     rows = []
     for method, epsilon in result["totals"].items():
         mark = "← best" if method == result["best"] else ""
-        told = result["refused"][method] if epsilon is None else str(_shown(epsilon))
-        rows.append((method, told if epsilon is not None else "–", mark or (told if epsilon is None else "")))
+        stated = result["refused"][method] if epsilon is None else str(_shown(epsilon))
+        rows.append((method, stated if epsilon is not None else "–", mark or (stated if epsilon is None else "")))
     head = f"all events together at delta = {result['delta']:g}, neighbours: {result['relation']}"
     other = result["replace_one"]
     return "\n".join(

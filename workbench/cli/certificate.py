@@ -33,7 +33,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     from workbench.release.documents.verified_release import verified
 
     if not asks_for_documents(options):
-        raise ParameterError("nothing was asked for", mend="give --pdf FILE, --html FILE, --sign or --bundle DIR")
+        raise ParameterError("nothing was asked for", hint="give --pdf FILE, --html FILE, --sign or --bundle DIR")
     check_documents(options, options.release)
     release = verified(options.release, context.cancel)
     check_documents(options, release.path, release.release)

@@ -81,13 +81,13 @@ def add_options(
         if isinstance(spec, BooleanField):
             _add_flag(parser, cls, name, f"{prefix}.{name}", default=default)
             continue
-        told = "" if default in (None, dataclasses.MISSING) else f" (default {_written(spec.plain(default))})"
+        stated = "" if default in (None, dataclasses.MISSING) else f" (default {_written(spec.plain(default))})"
         parser.add_argument(
             flag_of(cls, name),
             dest=f"{prefix}.{name}",
             metavar=spec.symbol or name.upper(),
             required=default is dataclasses.MISSING,
-            help=(spec.help + unit + told).replace("%", "%%"),
+            help=(spec.help + unit + stated).replace("%", "%%"),
         )
 
 
@@ -126,5 +126,5 @@ def read_options(namespace: argparse.Namespace, cls: type[P], *, prefix: str | N
         if f.name not in values and f.default is f.default_factory is dataclasses.MISSING
     ]
     if missing:
-        raise ParameterError(f"the option {flag_of(cls, missing[0])} is missing", mend="give it")
+        raise ParameterError(f"the option {flag_of(cls, missing[0])} is missing", hint="give it")
     return cls(**values)

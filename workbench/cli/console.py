@@ -89,12 +89,12 @@ def _end(title: str, settle: Callable[[], str]) -> None:
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
             child.kill()
-    told: list[str] = []
-    settling = threading.Thread(target=lambda: told.append(settle()), name="settle what is left", daemon=True)
+    stated: list[str] = []
+    settling = threading.Thread(target=lambda: stated.append(settle()), name="settle what is left", daemon=True)
     settling.start()
     settling.join(_SETTLING)
     with contextlib.suppress(OSError):
-        print("; ".join([f"error: {title} was cancelled", *filter(None, told)]), file=sys.stderr, flush=True)
+        print("; ".join([f"error: {title} was cancelled", *filter(None, stated)]), file=sys.stderr, flush=True)
     os._exit(CancelledError.exit_code)
 
 

@@ -65,20 +65,20 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = read_options(options, CurvePlan)
     if options.scheduler is not None:
         if options.jobs is not None:
-            raise ParameterError("--jobs and --scheduler are two ways to run the study", mend="give one of them")
+            raise ParameterError("--jobs and --scheduler are two ways to run the study", hint="give one of them")
         scheduler_address(options.scheduler)
     jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
     theme = _THEME.parse(options.theme, "--theme")
     if options.bounds is None:
         raise ParameterError(
             "the bounds of the columns are not declared",
-            mend="give --bounds PLAN; `workbench plan` writes one to fill in",
+            hint="give --bounds PLAN; `workbench plan` writes one to fill in",
         )
     _check_places(options)
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
     table = read_data(options, context, bounds)
-    _tell_unused(table.names, [column.name for column in bounds.columns], context)
+    _report_unused(table.names, [column.name for column in bounds.columns], context)
     chosen = learners.learner(plan.model)
     data = StudyData.read(table, bounds, options.target, chosen.task)
     chosen.require(data.columns, data.target)
@@ -138,7 +138,7 @@ def _check_places(options: argparse.Namespace) -> None:
             raise InputError("two outputs are one file", str(path), "give them different names")
 
 
-def _tell_unused(names: tuple[str, ...], declared: list[str], context: Context) -> None:
+def _report_unused(names: tuple[str, ...], declared: list[str], context: Context) -> None:
     unused = [name for name in names if name not in declared]
     if unused:
         context.emit(Notice("info", f"not in the plan and so not used: {', '.join(unused)}"))
@@ -169,20 +169,20 @@ def _figures(result: CurveResult) -> dict[str, Any]:
         if p.metric == metric.name
     ]
     level = result.levels[metric.name]
-    told = {"task": result.plan.measured.task, "metric": metric.name, "constant": level, metric.name: figures}
-    told["left_out"] = list(result.left_out.values())
+    stated = {"task": result.plan.measured.task, "metric": metric.name, "constant": level, metric.name: figures}
+    stated["left_out"] = list(result.left_out.values())
     private = any(way.kind == "private" for way in result.plan.ways)
-    told["each_prediction"] = private and learners.learner(result.plan.model).each_prediction
-    return {"majority": level, **told} if metric.name == ACCURACY else told
+    stated["each_prediction"] = private and learners.learner(result.plan.model).each_prediction
+    return {"majority": level, **stated} if metric.name == ACCURACY else stated
 
 
 def _text(result: Mapping[str, Any]) -> str:
     metric = measured(result["task"]).main
     figures = result[metric.name]
     regimes = list(dict.fromkeys(p["regime"] for p in figures))
-    told = {(p["epsilon"], p["regime"]): f"{p['mean']:.3f} ± {p['standard_error']:.3f}" for p in figures}
+    stated = {(p["epsilon"], p["regime"]): f"{p['mean']:.3f} ± {p['standard_error']:.3f}" for p in figures}
     epsilons = list(dict.fromkeys(p["epsilon"] for p in figures))
-    rows = [[f"{e:.3g}", *(told[e, regime] for regime in regimes)] for e in epsilons]
+    rows = [[f"{e:.3g}", *(stated[e, regime] for regime in regimes)] for e in epsilons]
     lines = [
         f"{metric.inside} on held-out rows, mean ± standard error (private – not for release)",
         columns_text(["epsilon", *regimes], rows, right=range(len(regimes) + 1)),

@@ -82,8 +82,8 @@ def _text(result: Mapping[str, Any]) -> str:
     for column in result["columns"]:
         name = one_line(column["name"])
         name = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-        told = one_line("; ".join(suspicion["reason"] for suspicion in column["suspicions"]))
-        rows.append((name, column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", told))
+        stated = one_line("; ".join(suspicion["reason"] for suspicion in column["suspicions"]))
+        rows.append((name, column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", stated))
     header = ("column", "kind", "missing", "distinct", "look at" if any(row[-1] for row in rows) else "")
     lines += ["", columns_text(header, rows, right=(2, 3))]
     lines += ["", "Everything above is private: it is computed from the rows, without noise. Not for release."]

@@ -12,7 +12,7 @@ from workbench.cli.models import one_of
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import add_account, add_data, add_ledger, add_release_output, charge, figure
 from workbench.cli.training import stopped_words
-from workbench.cli.training_data import image_training, let_run, table_training, tell_remarks
+from workbench.cli.training_data import image_training, import_trusted, notify_remarks, table_training
 from workbench.data.images.read import ImageOptions, is_image_set
 from workbench.deep import networks
 from workbench.deep.plan import DpSgdPlan
@@ -24,7 +24,7 @@ from workbench.release.model.kept_run import release_of
 from workbench.release.model.model import FinishedModel
 from workbench.release.model.paused_training import give_up
 from workbench.release.model.release_network import Checkpoints, NetworkRelease, release_training
-from workbench.release.model.stopped_training import charge_told
+from workbench.release.model.stopped_training import charge_text
 from workbench.signals import Notice
 
 SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
@@ -71,24 +71,24 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    let_run(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
+    import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
     plan = read_options(options, DpSgdPlan)
     if options.resume is not None and options.checkpoint is not None:
-        raise ParameterError("--checkpoint and --resume both name a checkpoint", mend="leave --checkpoint out")
+        raise ParameterError("--checkpoint and --resume both name a checkpoint", hint="leave --checkpoint out")
     if options.give_up:
         return _given_up(options)
     if options.test_public and options.test is None:
-        raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")
+        raise ParameterError("--test-public says something about --test, which is missing", hint="give --test DATA")
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
     for sentence in work.found.warnings:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
-    tell_remarks(plan, work.features, context)
+    notify_remarks(plan, work.features, context)
     resumed = "" if options.resume is None else release_of(options.resume)
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
     if not options.quiet or (work.test is not None and not work.test.public):
         context.emit(Notice("info", NOTED))
-    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words, resumed)
+    stopped = charge_text(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(
             plan,
@@ -113,7 +113,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _given_up(options: argparse.Namespace) -> dict[str, Any]:
     """End an interrupted run for good."""
     if options.resume is None:
-        raise ParameterError("--give-up does not say which run", mend="name its checkpoint with --resume DIR")
+        raise ParameterError("--give-up does not say which run", hint="name its checkpoint with --resume DIR")
     with Ledger.open(options.ledger) as ledger:
         release_id = release_of(options.resume)
         give_up(ledger, options.resume)
@@ -156,7 +156,7 @@ def _result(done: NetworkRelease) -> dict[str, Any]:
 def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
     """Return the result of a run that published what an earlier one had trained: what its card says."""
     assert isinstance(done.model, FinishedModel)
-    told, guarantee = done.model.card["training"], done.model.card["guarantee"]
+    stated, guarantee = done.model.card["training"], done.model.card["guarantee"]
     return {
         "release_id": done.model.release_id,
         "epsilon_charged": float(done.model.epsilon),
@@ -165,7 +165,7 @@ def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
         "epsilon": float(done.model.epsilon),
         "delta": float(done.model.delta),
         "replace_one": guarantee["replace_one"],
-        **{key: told[key] for key in ("noise_multiplier", "sample_rate", "steps", "stopped")},
+        **{key: stated[key] for key in ("noise_multiplier", "sample_rate", "steps", "stopped")},
         "accuracy": done.accuracy,
         "accuracy_public": done.accuracy_public,
         **dict.fromkeys(("peak_memory_bytes", "predicted_peak_bytes", "seconds", "device")),

@@ -70,8 +70,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         pair = estimate_pair(released.column(first), released.column(second), answers, confidence, context.cancel)
         together.append(pair.to_plain())
     notes = [f"{MEANS_ARE_OF_CLAMPED}."] if any("mean" in column for column in out) else []
-    told = {"pairs": together} if together else {}
-    return {"rows": released.rows, "confidence": confidence, "columns": out, **told, "notes": notes}
+    stated = {"pairs": together} if together else {}
+    return {"rows": released.rows, "confidence": confidence, "columns": out, **stated, "notes": notes}
 
 
 def _shares(text: str | None) -> tuple[float, ...]:
@@ -102,7 +102,7 @@ def _chosen(released: VerifiedRelease, names: Sequence[str] | None) -> list[str]
         if name not in known:
             raise ParameterError(
                 f"the release protects no column {name!r}{did_you_mean(name, known)}",
-                mend=f"choose from {', '.join(known)}",
+                hint=f"choose from {', '.join(known)}",
             )
     return list(names or known)
 
@@ -113,8 +113,8 @@ def _text(result: Mapping[str, Any]) -> str:
         mark = {LIKELIHOOD: "biased", RATIO: "ratio"}.get(column["method"], "unbiased")
         if "mean" in column:
             days = column["kind"] == "date"
-            told = tuple(map(_day, _figures(column["mean"]))) if days else _interval(column["mean"])
-            rows.append((column["name"], "mean", *told, mark))
+            stated = tuple(map(_day, _figures(column["mean"]))) if days else _interval(column["mean"])
+            rows.append((column["name"], "mean", *stated, mark))
         for quantile in column.get("quantiles", ()):
             rows.append((column["name"], _quantile_name(quantile["quantile"]), *_quantile(quantile, column["kind"])))
         if "missing" in column:
@@ -162,8 +162,8 @@ def _quantile_name(share: float) -> str:
 
 def _quantile(found: Mapping[str, Any], kind: str) -> tuple[str, ...]:
     """Return its likeliest value and the ends; a quantile has no unbiased estimate."""
-    told = _day if kind == "date" else figure
-    figures = (told(found["estimate"]), told(found["low"]), told(found["high"]))
+    stated = _day if kind == "date" else figure
+    figures = (stated(found["estimate"]), stated(found["low"]), stated(found["high"]))
     return (*figures, "", _HIDES if found["hidden"] else "biased")
 
 
@@ -174,10 +174,10 @@ def _pair_lines(result: Mapping[str, Any]) -> list[str]:
         named = " and ".join(pair["columns"])
         if "correlation" in pair:
             found = pair["correlation"]
-            told = f"{figure(found['estimate'])} ({figure(found['low'])} to {figure(found['high'])})"
+            stated = f"{figure(found['estimate'])} ({figure(found['low'])} to {figure(found['high'])})"
             if pair["hidden"]:
-                told = f"{_HIDES}: anything from {figure(found['low'])} to {figure(found['high'])} is possible"
-            lines += ["", f"correlation of {named}: {told}."]
+                stated = f"{_HIDES}: anything from {figure(found['low'])} to {figure(found['high'])} is possible"
+            lines += ["", f"correlation of {named}: {stated}."]
         if "table" in pair:
             rows = [
                 (a, b, *(figure(i[key]) for key in ("consistent", "low", "high")))

@@ -71,10 +71,10 @@ def _text(result: Mapping[str, Any]) -> str:
         parts += ["", section["title"], *map(_wrapped, section["text"])]
         if "rows" in section:
             parts += ["", columns_text(section["header"], section["rows"])]
-    told = [
+    stated = [
         [d["who"], d["what"], _range(d["low"], d["high"]), d["delta"] or "0", d["unit"]] for d in result["published"]
     ]
-    parts += ["", "What others have published", columns_text(["who", "what", "ε", "δ", "of"], told), ""]
+    parts += ["", "What others have published", columns_text(["who", "what", "ε", "δ", "of"], stated), ""]
     parts += [_wrapped(f"{d['who']}: {d['source']}.") for d in result["published"]]
     chosen = result["advice"]
     answers = ", ".join(f"{name}: {answer}" for name, answer in chosen["answers"].items())

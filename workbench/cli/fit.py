@@ -35,7 +35,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import columns_of, release_fit
-from workbench.release.model.stopped_training import charge_told
+from workbench.release.model.stopped_training import charge_text
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
@@ -67,14 +67,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if fit_on_release.asks_for_release(options):
         if asks_for_documents(options):
             what = "documents of a model that learns from a release are made afterwards"
-            raise ParameterError(what, mend="see `workbench certificate --help`")
+            raise ParameterError(what, hint="see `workbench certificate --help`")
         return fit_on_release.run(options, context)
     chosen = learner(options.model)
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
     given: dict[str, Any] = {"epsilon": epsilon}
     if options.delta is not None:
         if not _has_delta(chosen):
-            raise ParameterError(f"the model {chosen.name} has delta = 0", mend="leave --delta out")
+            raise ParameterError(f"the model {chosen.name} has delta = 0", hint="leave --delta out")
         given["delta"] = chosen.parameters.declared()["delta"].parse(options.delta, "--delta")
     parameters = read_parameters(options, chosen, **given)
     check_documents(options, options.data, options.bounds, options.ledger)
@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if found.made_of:
         context.emit(Notice("info", f"before it starts: {found.made_of}"))
 
-    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
+    stopped = charge_text(options.output, options.ledger, context.emit, stopped_words)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_fit(
             chosen,

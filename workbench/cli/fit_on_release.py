@@ -40,17 +40,17 @@ def asks_for_release(options: argparse.Namespace) -> bool:
     if options.on_release is None:
         missing = [said for name, said in _NEEDED.items() if getattr(options, name) is None]
         if options.certificate is not None:
-            raise ParameterError("--certificate is for --on-release", mend="name the release, or leave it out")
+            raise ParameterError("--certificate is for --on-release", hint="name the release, or leave it out")
         if missing:
             verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
             what = f"{_listed(missing)} {verb} missing"
-            raise ParameterError(what, mend=(f"give {them}", "name a released table with --on-release"))
+            raise ParameterError(what, hint=(f"give {them}", "name a released table with --on-release"))
         return False
     given = list(_given(options))
     if given:
         raise ParameterError(
             f"--on-release reads only a released table and its certificate, at no cost: it takes no {_listed(given)}",
-            mend=f"leave {'it' if len(given) == 1 else 'them'} out, or --on-release",
+            hint=f"leave {'it' if len(given) == 1 else 'them'} out, or --on-release",
         )
     return True
 

@@ -101,17 +101,17 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(lines + _ways(result["release"])) if "release" in result else "\n".join(lines)
 
 
-def _ways(told: Mapping[str, Any]) -> list[str]:
+def _ways(stated: Mapping[str, Any]) -> list[str]:
     """Return the ways to release side by side."""
-    header = ("what could be released", *told["questions"])
+    header = ("what could be released", *stated["questions"])
     rows = [
         (way["name"], *("–" if half is None else f"± {figure(half)}" for half in way["half_lengths"]))
-        for way in told["ways"]
+        for way in stated["ways"]
     ]
     return [
         "",
         columns_text(header, rows, right=range(1, len(header))),
-        f"advised: {told['advised']}. {told['reason']}",
+        f"advised: {stated['advised']}. {stated['reason']}",
     ]
 
 

@@ -67,11 +67,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.template:
         return _write_template(options.spec)
     if options.output is None:
-        raise ParameterError("the option --output is missing", mend="give -o CSV")
+        raise ParameterError("the option --output is missing", hint="give -o CSV")
     begun = time.monotonic()
     ways = [f"--{name}" for name in ("jobs", "scheduler", "devices") if getattr(options, name) is not None]
     if len(ways) > 1:
-        raise ParameterError(f"{ways[0]} and {ways[1]} are two ways to run the sweep", mend="give one of them")
+        raise ParameterError(f"{ways[0]} and {ways[1]} are two ways to run the sweep", hint="give one of them")
     if options.scheduler is not None:
         scheduler_address(options.scheduler)
     devices = () if options.devices is None else _devices(options.devices)
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     data, table = _load(spec, options, context)
     schedules = schedules_of(spec, data, context.cancel)
     note_study(options, context, table, "grid")
-    told = publishing(schedules)
+    stated = publishing(schedules)
     runs = run_grid(
         spec,
         data,
@@ -112,13 +112,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         ],
         "majority": lines[0].majority,
         "publishing": {
-            "settings": told.settings,
-            "delta": told.delta,
-            "one_run": told.largest,
-            "plain_sum": told.plain_sum,
-            "all_runs": told.composed,
-            "selected": None if told.selected is None else told.selected.epsilon,
-            "sentences": list(publishing_words(told)),
+            "settings": stated.settings,
+            "delta": stated.delta,
+            "one_run": stated.largest,
+            "plain_sum": stated.plain_sum,
+            "all_runs": stated.composed,
+            "selected": None if stated.selected is None else stated.selected.epsilon,
+            "sentences": list(publishing_words(stated)),
         },
     }
 

@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     except ImportError as error:
         if error.name is not None and not error.name.startswith("PySide6"):
             raise
-        raise WorkbenchError("Qt cannot be loaded", mend=f"run `{_apt(_LIBRARIES)}`, or install PySide6") from None
+        raise WorkbenchError("Qt cannot be loaded", hint=f"run `{_apt(_LIBRARIES)}`, or install PySide6") from None
     return {"exit_code": run(data)}
 
 
@@ -69,12 +69,12 @@ def check_display() -> None:
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise InputError(
             "there is no display to show the window on",
-            mend="start it in a graphical session, or use the other commands (`workbench --help`)",
+            hint="start it in a graphical session, or use the other commands (`workbench --help`)",
         )
     lacking = {library: package for library, package in _LIBRARIES.items() if not _loads(library)}
     if lacking:
         raise WorkbenchError(
-            f"Qt needs system libraries that are missing here: {', '.join(lacking)}", mend=f"run `{_apt(lacking)}`"
+            f"Qt needs system libraries that are missing here: {', '.join(lacking)}", hint=f"run `{_apt(lacking)}`"
         )
 
 

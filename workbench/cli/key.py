@@ -23,31 +23,31 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     from workbench.release.signature import signing_key, trusted_keys
 
     if options.act in ("make", "show") and (options.key is not None or options.name is not None):
-        raise ParameterError(f"`key {options.act}` takes neither a key nor a name", mend="leave it out")
+        raise ParameterError(f"`key {options.act}` takes neither a key nor a name", hint="leave it out")
     if options.act in ("trust", "forget") and options.name is None:
-        raise ParameterError(f"`key {options.act}` needs --name", mend="give the name of who holds the key")
+        raise ParameterError(f"`key {options.act}` needs --name", hint="give the name of who holds the key")
     if options.act == "make":
         signing_key.make_key()
     elif options.act == "trust":
         if options.key is None:
-            raise ParameterError("`key trust` needs a public key", mend="give it, or a file that holds it")
+            raise ParameterError("`key trust` needs a public key", hint="give it, or a file that holds it")
         path = Path(options.key)
         text = read_text(path, "public key") if path.is_file() else options.key
         trusted_keys.trust(signing_key.public_key_in(text), options.name)
     elif options.act == "forget":
         if options.key is not None:
-            raise ParameterError("`key forget` takes a name alone", mend="give --name NAME")
+            raise ParameterError("`key forget` takes a name alone", hint="give --name NAME")
         trusted_keys.forget(options.name)
     own = signing_key.own_public_key()
-    trusted = [{"name": name, **_told(key)} for key, name in trusted_keys.trusted_keys().items()]
+    trusted = [{"name": name, **_stated(key)} for key, name in trusted_keys.trusted_keys().items()]
     return {
-        "key": None if own is None else {**_told(own), "pem": signing_key.public_pem(own)},
+        "key": None if own is None else {**_stated(own), "pem": signing_key.public_pem(own)},
         "file": str(signing_key.signing_key_path()),
         "trusted": sorted(trusted, key=lambda entry: entry["name"]),
     }
 
 
-def _told(public: bytes) -> dict[str, str]:
+def _stated(public: bytes) -> dict[str, str]:
     from workbench.release.signature.signing_key import fingerprint
 
     return {"public_key": base64.b64encode(public).decode(), "fingerprint": fingerprint(public)}

@@ -63,11 +63,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="the plain sum of epsilon, or a Rényi filter, by which many small releases count for less",
     )
     copies = []
-    for verb, told in (
+    for verb, stated in (
         ("backup", "write a whole copy of the ledger and its key"),
         ("move", "move the ledger; the former file charges no more releases"),
     ):
-        copy = actions.add_parser(verb, help=told, allow_abbrev=False)
+        copy = actions.add_parser(verb, help=stated, allow_abbrev=False)
         copy.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the new file")
         copies.append(copy)
     merge = actions.add_parser(
@@ -168,8 +168,8 @@ def _merged(options: argparse.Namespace) -> dict[str, Any]:
     """Take over the entries of another ledger."""
     path, other = existing_ledger(options.ledger), existing_ledger(options.other)
     with Ledger.open(path) as ledger, Ledger.open(other) as taken:
-        told = vars(ledger.merge(taken))
-        return {**_show(ledger), "merged": {**told, "ledger": str(taken.path)}}
+        stated = vars(ledger.merge(taken))
+        return {**_show(ledger), "merged": {**stated, "ledger": str(taken.path)}}
 
 
 def _accepted(options: argparse.Namespace) -> dict[str, Any]:
@@ -193,10 +193,10 @@ def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -
     return new, _known(options.of, options, context, ledger)  # both are read with the same options
 
 
-def _known(told: str, options: argparse.Namespace, context: Context, ledger: Ledger) -> Identity | str:
+def _known(stated: str, options: argparse.Namespace, context: Context, ledger: Ledger) -> Identity | str:
     """Return the marks of a table, or the account that is called so where there is no such file."""
-    account = "" if os.path.exists(told) else ledger.called_by(told)
-    return account or ledger.identify(_data(told, options, context))
+    account = "" if os.path.exists(stated) else ledger.called_by(stated)
+    return account or ledger.identify(_data(stated, options, context))
 
 
 def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:
@@ -212,13 +212,15 @@ def _show(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
     """Return releases and caps, all of them or those of one account."""
     caps = {d: float(cap) for d, cap in ledger.caps().items() if account in (None, d)}
     releases = ledger.releases(account)
-    told = ledger.called()
+    stated = ledger.called()
     return {
-        "entries": [_entry(r, told.get(ledger.account_of(r.dataset), "")) for r in releases],
+        "entries": [_entry(r, stated.get(ledger.account_of(r.dataset), "")) for r in releases],
         "caps": caps,
-        "called": {dataset: told.get(dataset, "") for dataset in caps},
+        "called": {dataset: stated.get(dataset, "") for dataset in caps},
         "accounts": [_show_account(ledger, ledger.account(dataset)) for dataset in caps],
-        "figures": [{**vars(f), "called": told.get(f.dataset, ""), "shown": f.words} for f in ledger.figures(account)],
+        "figures": [
+            {**vars(f), "called": stated.get(f.dataset, ""), "shown": f.words} for f in ledger.figures(account)
+        ],
         "ok": not ledger.verify(),
         "ledger": str(ledger.path),
     }
@@ -258,7 +260,7 @@ def _show_account(ledger: Ledger, account: Account) -> dict[str, Any]:
         "name": known.name_of(account.dataset),
         "tables": sum(known.of(dataset) == account.dataset for dataset in known.datasets),
         "group": known.grouped(account.dataset),
-        "count": {"method": SUM} if account.count is None else account.count.told(),
+        "count": {"method": SUM} if account.count is None else account.count.stated(),
         **_budget(account),
     }
 
@@ -289,11 +291,11 @@ def _text(result: Mapping[str, Any]) -> str:
     ]
     if "spent_epsilon" in result:
         cap, left = result["cap_epsilon"], result["remaining_epsilon"]
-        told = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
+        stated = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
         if result["cap_delta"] is not None:
-            told += f" (delta: cap {figure(result['cap_delta'])}, {figure(result['remaining_delta'])} remain)"
+            stated += f" (delta: cap {figure(result['cap_delta'])}, {figure(result['remaining_delta'])} remain)"
         called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
-        lines.append(f"{called}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
+        lines.append(f"{called}: {stated}, {figure(result['spent_epsilon'])} spent or reserved")
         if result["group"]:
             lines.append(f"  {result['tables']} tables about the same people share this account")
         if result["count"]["method"] == FILTER:
@@ -307,10 +309,10 @@ def _text(result: Mapping[str, Any]) -> str:
             else "  this computer has not charged it before, so an older copy of it would not be noticed"
         )
     if "merged" in result:
-        told = result["merged"]
+        stated = result["merged"]
         lines.append(
-            f"merged from {told['ledger']}: {_number(told['releases'], 'release')} and "
-            f"{_number(told['tables'], 'table')}, beside {_number(told['shared'], 'release')} that both held; "
+            f"merged from {stated['ledger']}: {_number(stated['releases'], 'release')} and "
+            f"{_number(stated['tables'], 'table')}, beside {_number(stated['shared'], 'release')} that both held; "
             "that ledger charges no more"
         )
     if "accepted" in result:

@@ -104,10 +104,10 @@ def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
         _say(workbench.__version__)
         return DONE
     if name in LATER:
-        raise ParameterError(f"`workbench {name}` is not in this version", mend="see `workbench --help` for what is")
+        raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
     if name not in COMMANDS:
         near = did_you_mean(name, [*COMMANDS, *LATER])
-        raise ParameterError(f"the command {name!r} is not known{near}", mend="see `workbench --help`")
+        raise ParameterError(f"the command {name!r} is not known{near}", hint="see `workbench --help`")
     command = load(name)
     parser = parser_of(command)
     try:
@@ -115,7 +115,7 @@ def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
     except SystemExit as leave:  # --help has printed itself
         return int(leave.code or DONE)
     if getattr(options, "seed_refused", None) is not None:
-        raise ParameterError("--seed is for studies; a release draws fresh randomness", mend="leave --seed out")
+        raise ParameterError("--seed is for studies; a release draws fresh randomness", hint="leave --seed out")
     importlib.import_module("workbench.cli.console")  # here, where an interrupt does no harm
     return command, options
 

@@ -52,15 +52,15 @@ class CellOptions(Parameters):
         """Return the cells, or raise :class:`ParameterError` where the options contradict each other."""
         if self.domain is not None:
             if any(v is not None for v in (self.lower, self.upper, self.cells)):
-                raise ParameterError("--domain and --lower, --upper, --cells exclude each other", mend="give one kind")
+                raise ParameterError("--domain and --lower, --upper, --cells exclude each other", hint="give one kind")
             return Cells(size=len(self.domain))
         if self.lower is None or self.upper is None:
-            raise ParameterError("the cells are not given", mend="give --lower, --upper and --cells, or --domain a,b,c")
+            raise ParameterError("the cells are not given", hint="give --lower, --upper and --cells, or --domain a,b,c")
         made = Cells.line(self.lower, self.upper, self.cells or _DEFAULT_CELLS)
         if made.values is None or not np.all(np.diff(made.values) > 0):
             raise ParameterError(
                 f"{made.size} cells between {self.lower:g} and {self.upper:g} are too fine for a double",
-                mend="ask for fewer cells, or a wider range",
+                hint="ask for fewer cells, or a wider range",
             )
         return made
 

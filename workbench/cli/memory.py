@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         inputs = _pixels(asked.shape)
     setting = Setting(chosen, inputs, asked.classes, asked.batch, asked.private == YES, slots=SLOTS[asked.optimizer])
     found = phases(setting, asked.device)
-    told: dict[str, Any] = {
+    stated: dict[str, Any] = {
         "network": chosen.name,
         "batch": asked.batch,
         "device": asked.device,
@@ -83,10 +83,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.output is None:
         if options.batches or options.hidden or options.reductions:
             raise ParameterError("a study has no place to be written to", "-o", "give -o FILE.csv")
-        return told
+        return stated
     rows = _study(options, setting, asked.device)
     write_output(options.output, csv_bytes(rows))
-    return {**told, "output": str(options.output), "rows": len(rows)}
+    return {**stated, "output": str(options.output), "rows": len(rows)}
 
 
 def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[StudyRow]:

@@ -33,8 +33,8 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
         own = [name for name in chosen.parameters.declared() if name not in OF_EVERY_MODEL]
         shared = [flag_of(chosen.parameters, name) for name in own if flag_of(chosen.parameters, name) in added]
         more = f" It shares {', '.join(shared)} with a model above." if shared else ""
-        told = f"{chosen.about} {chosen.needs} Its cost is for {chosen.relation} neighbours.{more}"
-        group = parser.add_argument_group(f"{chosen.name} ({chosen.title})", told.replace("%", "%%"))
+        stated = f"{chosen.about} {chosen.needs} Its cost is for {chosen.relation} neighbours.{more}"
+        group = parser.add_argument_group(f"{chosen.name} ({chosen.title})", stated.replace("%", "%%"))
         fresh = [name for name in own if flag_of(chosen.parameters, name) not in added]
         if fresh:
             add_options(group, chosen.parameters, *fresh, prefix=PREFIX)
@@ -52,5 +52,5 @@ def read_parameters(options: argparse.Namespace, chosen: Learner, **given: Any) 
         for name in other.parameters.declared():
             if name not in declared and getattr(options, f"{PREFIX}.{name}", None) is not None:
                 flag = flag_of(other.parameters, name)
-                raise ParameterError(f"the model {chosen.name} has no {flag}", mend=f"leave {flag} out")
+                raise ParameterError(f"the model {chosen.name} has no {flag}", hint=f"leave {flag} out")
     return read_options(options, chosen.parameters, prefix=PREFIX, **given)

@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     needed = {"DATA": options.data, "--epsilon": options.epsilon, "-o": options.output}
     if options.confirm is not None:
         for name in (name for name, value in needed.items() if value is not None):
-            raise ParameterError(f"--confirm changes a plan that stands, and {name} is for a new one", mend=_ALONE)
+            raise ParameterError(f"--confirm changes a plan that stands, and {name} is for a new one", hint=_ALONE)
         return _confirm(options.confirm)
     if options.export_dictionary is not None:
         return _export(options, context)
@@ -121,7 +121,7 @@ def _export(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     """Write the data dictionary of a plan."""
     given = {"DATA": options.data, "--epsilon": options.epsilon, "--dictionary": options.dictionary}
     for name in (name for name, value in given.items() if value is not None):
-        raise ParameterError(f"--export-dictionary reads a plan, and {name} is for a new one", mend=_EXPORT_ALONE)
+        raise ParameterError(f"--export-dictionary reads a plan, and {name} is for a new one", hint=_EXPORT_ALONE)
     if options.output is None:
         raise ParameterError("-o is missing", "workbench plan", _EXPORT_ALONE)
     keep_inputs(options.output, options.export_dictionary)

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, read_options
 from workbench.cli.private_study import note_study
 from workbench.cli.tables import add_data, add_ledger, add_output, keep_inputs
-from workbench.cli.training_data import let_run
+from workbench.cli.training_data import import_trusted
 from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.loose import is_picture
 from workbench.data.images.read import is_image_set
@@ -41,7 +41,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     keep_inputs(options.output, options.data, options.model, options.ledger)
     if options.trust_code:
-        let_run(read_card(options.model)["model"], trusted=True)
+        import_trusted(read_card(options.model)["model"], trusted=True)
     opened = open_model(options.model, options.weights)
     table: Table
     if is_image_set(options.data) or is_picture(options.data):

@@ -29,8 +29,8 @@ _TOP = 20
 def _configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="encode|sum|map|decode|simulate")
     subs = {
-        name: actions.add_parser(name, help=told, description=told, allow_abbrev=False)
-        for name, told in (
+        name: actions.add_parser(name, help=stated, description=stated, allow_abbrev=False)
+        for name, stated in (
             ("encode", "release the reports of a column: charged first"),
             ("sum", "add reports up: for each cohort its reports and the count of each bit"),
             ("map", "which bits each candidate sets"),
@@ -116,8 +116,8 @@ def _sum(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _sum_text(result: Mapping[str, Any]) -> str:
-    told = f"{result['reports']} reports of {result['cohorts']} cohorts are summed in {result['output']}"
-    return f"{told}\n{_epsilon_text(result)}"
+    stated = f"{result['reports']} reports of {result['cohorts']} cohorts are summed in {result['output']}"
+    return f"{stated}\n{_epsilon_text(result)}"
 
 
 def _map(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -179,11 +179,11 @@ def _found_text(result: Mapping[str, Any]) -> str:
         for s in found[:_TOP]
     ]
     more = [f"and {len(found) - _TOP} more"] if len(found) > _TOP else []
-    told = "Bonferroni" if result["correction"] == "bonferroni" else "Benjamini and Hochberg"
+    stated = "Bonferroni" if result["correction"] == "bonferroni" else "Benjamini and Hochberg"
     return "\n".join(
         [
             f"{result['detected']} of {result['candidates']} candidates are found in "
-            f"{result['reports']} reports ({told})",
+            f"{result['reports']} reports ({stated})",
             *([columns_text(["string", "share", "95 % interval", "p"], rows, right=(1, 2, 3))] if rows else []),
             *more,
             f"share of the reports that no candidate explains: {_unexplained(result)}",
@@ -226,10 +226,10 @@ def _simulate(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         write_output(options.output, result_bytes(made.decoded, correction))
     found = score(made, correction)
     truth = dict(zip(made.decoded.strings, made.truth.tolist(), strict=True))
-    told = summary(made.decoded, correction)
-    told["strings"] = [{**s, "true": truth[s["string"]]} for s in told["strings"]]
+    stated = summary(made.decoded, correction)
+    stated["strings"] = [{**s, "true": truth[s["string"]]} for s in stated["strings"]]
     return {
-        **told,
+        **stated,
         "distribution": distribution.name,
         "private": options.data is not None,
         "parameters": {name: getattr(parameters, name) for name in parameters.declared()},
@@ -249,13 +249,13 @@ def _experiment(options: argparse.Namespace, context: Context) -> tuple[RapporPa
     sources = [options.preset, options.distribution, options.data]
     if sum(source is not None for source in sources) != 1:
         raise ParameterError(
-            "the true distribution is not named once", mend="give --preset, --distribution, or --data and --column"
+            "the true distribution is not named once", hint="give --preset, --distribution, or --data and --column"
         )
     if (options.data is None) != (options.column is None):
-        raise ParameterError("--data and --column belong together", mend="give both")
+        raise ParameterError("--data and --column belong together", hint="give both")
     base = preset(options.preset) if options.preset is not None else None
     if options.preset is not None and options.values is not None:
-        raise ParameterError("--values is for --distribution", mend="leave it out")
+        raise ParameterError("--values is for --distribution", hint="leave it out")
     parameters = _parameters(options, base.parameters if base is not None else RapporParameters())
     if base is not None:
         distribution = base.distribution

@@ -138,10 +138,10 @@ def encode_text(result: Mapping[str, Any]) -> str:
 
 def _published(options: argparse.Namespace, context: Context) -> Table:
     """Return the table, read as the published files are written where no option says otherwise."""
-    told = read_options(options, ReadOptions)
+    stated = read_options(options, ReadOptions)
     if not options.data.startswith(SAMPLE_PREFIX):
         for name, usual in _PUBLISHED.items():
-            if getattr(told, name) is None:
+            if getattr(stated, name) is None:
                 setattr(options, f"{ReadOptions.__name__}.{name}", usual)
     table = read_as(options.data, options, context, None)
     for sentence in table.notices:
@@ -161,7 +161,7 @@ def _asked(options: argparse.Namespace, table: Table) -> Any:
         column = table.names[0]
     if column is None:
         raise ParameterError(
-            "the column to report is not named", mend=f"give --column, one of {', '.join(table.names)}"
+            "the column to report is not named", hint=f"give --column, one of {', '.join(table.names)}"
         )
     client, cohort = named(options.client, _CLIENT), named(options.cohort, _COHORT)
     reports = 1 if options.reports is None else _REPORTS.parse(options.reports, "--reports")

@@ -77,10 +77,10 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
     """
     if not asks_for_documents(options):
         return {}
-    from workbench.release.documents.told_release import told
+    from workbench.release.documents.described_release import stated
 
     try:
-        return documents_of(told(release), options, context)
+        return documents_of(stated(release), options, context)
     except WorkbenchError as problem:
         again = f"{command_in_use(options, 'certificate', str(release), LEDGER)} makes documents of it again"
         problem.outcome = f"the release stands at {release} and stays charged; {again}"
@@ -114,4 +114,4 @@ def documents_of(release: Any, options: argparse.Namespace, context: Context) ->
 def documents_text(result: Any) -> str:
     """Return the lines on the documents of a result; empty where there are none."""
     words = {"pdf": "certificate to print", "html": "certificate to read", "signature": "signature", "bundle": "bundle"}
-    return "".join(f"\n{told} {result[name]}" for name, told in words.items() if name in result)
+    return "".join(f"\n{stated} {result[name]}" for name, stated in words.items() if name in result)

@@ -39,9 +39,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.engine == "dask":
-        raise ParameterError("--engine dask is not in this version", mend="use --engine local")
+        raise ParameterError("--engine dask is not in this version", hint="use --engine local")
     if options.engine != "local":
-        raise ParameterError(f"--engine {options.engine} is not known", mend="use --engine local")
+        raise ParameterError(f"--engine {options.engine} is not known", hint="use --engine local")
     not_here(options, "scheduler")
     to = destination(options.output, options.data, options.plan, options.ledger, replace=options.replace)
     check_documents(options, options.data, options.plan, options.ledger)

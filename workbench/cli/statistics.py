@@ -65,8 +65,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_account(parser)
     add_documents(parser)
     for name in STATISTICS:
-        what, told = _OPTIONS[name]
-        parser.add_argument(f"--{name}", action="append", metavar=what, help=f"{told}; may be repeated")
+        what, stated = _OPTIONS[name]
+        parser.add_argument(f"--{name}", action="append", metavar=what, help=f"{stated}; may be repeated")
     parser.add_argument(
         "--by", action="append", default=[], metavar="COL", help="of each group that COL makes; twice at most"
     )
@@ -79,7 +79,7 @@ def _request(options: argparse.Namespace, plan: Plan) -> Request:
     asked = request_of_options({name: getattr(options, name) for name in STATISTICS}, options.by)
     if options.request is not None:
         if asked is not None:
-            raise ParameterError("--request names everything that is asked for", mend="leave the other options out")
+            raise ParameterError("--request names everything that is asked for", hint="leave the other options out")
         asked = read_request(options.request)
     return (asked or usual_request(plan)).checked(plan)
 
@@ -91,9 +91,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         return _forecast(options, epsilon, delta)
     for given, name in ((options.data, "DATA"), (options.output, "-o")):
         if given is None:
-            raise ParameterError(f"the release needs {name}", mend="give it, or --forecast")
+            raise ParameterError(f"the release needs {name}", hint="give it, or --forecast")
     if options.rows is not None:
-        raise ParameterError("--rows is for --forecast", mend="leave it out: the rows of the table count")
+        raise ParameterError("--rows is for --forecast", hint="leave it out: the rows of the table count")
     sources = (options.data, options.plan, options.ledger, options.request)
     to = destination(options.output, *sources, formats=FORMATS, replace=options.replace)
     check_documents(options, options.data, options.plan, options.ledger, options.request)
@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 def _forecast(options: argparse.Namespace, epsilon: float, delta: Decimal) -> dict[str, Any]:
     if options.rows is None:
-        raise ParameterError("--forecast reads no table", mend="give --rows N")
+        raise ParameterError("--forecast reads no table", hint="give --rows N")
     rows = _ROWS.parse(options.rows, "--rows")
     plan = load_plan(options.plan)
     request = _request(options, plan)
@@ -144,7 +144,7 @@ def _forecast(options: argparse.Namespace, epsilon: float, delta: Decimal) -> di
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    told = result["forecast"] if "forecast" in result else result["figures"]
+    stated = result["forecast"] if "forecast" in result else result["figures"]
     lines = [
         [
             _called(f),
@@ -152,10 +152,10 @@ def _text(result: Mapping[str, Any]) -> str:
             _expected(f) + (" in groups of equal size" if f["by_group_size"] else ""),
             f["source"],
         ]
-        for f in told
+        for f in stated
     ]
     table = columns_text(["statistic", "figures", "95 % interval, expected", "read from"], lines, right=(1,))
-    table += _sizes_text(told)
+    table += _sizes_text(stated)
     if "forecast" in result:
         cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
         return f"{table}\na release would charge epsilon = {cost}; nothing is charged now"
@@ -163,9 +163,9 @@ def _text(result: Mapping[str, Any]) -> str:
     return f"{done}{charged_words(result)}{documents_text(result)}"
 
 
-def _sizes_text(told: Sequence[Mapping[str, Any]]) -> str:
+def _sizes_text(stated: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of what to expect of groups of stated sizes; empty where there are none."""
-    sized = [f for f in told if f["by_group_size"]]
+    sized = [f for f in stated if f["by_group_size"]]
     if not sized:
         return ""
     lines = [
@@ -182,14 +182,14 @@ def _sizes_text(told: Sequence[Mapping[str, Any]]) -> str:
     return f"\n\n{columns_text(head, lines, right=(1, 2))}\n"
 
 
-def _called(told: Mapping[str, Any]) -> str:
-    of = f" of {told['column']}" if told["column"] else ""
-    return f"{told['statistic']}{of}" + (f" by {' and '.join(told['by'])}" if told["by"] else "")
+def _called(stated: Mapping[str, Any]) -> str:
+    of = f" of {stated['column']}" if stated["column"] else ""
+    return f"{stated['statistic']}{of}" + (f" by {' and '.join(stated['by'])}" if stated["by"] else "")
 
 
-def _expected(told: Mapping[str, Any]) -> str:
-    width = f"{figure(told['half_width'])} {told['unit']}"
-    return f"right if it leads by {width}" if told["statistic"] == MODE else f"± {width}"
+def _expected(stated: Mapping[str, Any]) -> str:
+    width = f"{figure(stated['half_width'])} {stated['unit']}"
+    return f"right if it leads by {width}" if stated["statistic"] == MODE else f"± {width}"
 
 
 COMMAND = Command(

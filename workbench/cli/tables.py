@@ -25,8 +25,8 @@ from workbench.signals import Notice
 def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
     """Add DATA and the options that say how to read it; ``more`` is added to its help."""
     many = None if required else "?"
-    told = f"CSV, TSV, Parquet or Feather file, or sample:NAME{more}"
-    parser.add_argument("data", metavar="DATA", nargs=many, help=told)
+    stated = f"CSV, TSV, Parquet or Feather file, or sample:NAME{more}"
+    parser.add_argument("data", metavar="DATA", nargs=many, help=stated)
     add_reading(parser)
 
 
@@ -97,8 +97,8 @@ def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: boo
 def add_release_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
     """Add ``-o OUT --replace`` of a command that releases."""
     add_output(parser, help_text, required=required)
-    told = "replace an output that exists: it is another release, and is charged again"
-    parser.add_argument("--replace", action="store_true", help=told)
+    stated = "replace an output that exists: it is another release, and is charged again"
+    parser.add_argument("--replace", action="store_true", help=stated)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:
@@ -149,11 +149,11 @@ _DELTA = RealField(help="chance that the guarantee fails; below 1/rows", symbol=
 
 def add_delta(parser: argparse.ArgumentParser) -> None:
     """Add ``--delta D``."""
-    told = (
+    stated = (
         "chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
         "for few (default: none, delta = 0)"
     )
-    parser.add_argument("--delta", metavar="δ", help=told)
+    parser.add_argument("--delta", metavar="δ", help=stated)
 
 
 def read_delta(options: argparse.Namespace) -> Decimal:
@@ -181,4 +181,4 @@ def not_here(options: argparse.Namespace, *names: str) -> None:
     for name in names:
         if getattr(options, name, None) is not None:
             flag = "--" + name.replace("_", "-")
-            raise ParameterError(f"{flag} is not in this version", mend=f"leave {flag} out")
+            raise ParameterError(f"{flag} is not in this version", hint=f"leave {flag} out")

@@ -29,6 +29,6 @@ def stopped_words(stopped: StoppedCharge) -> str:
             "well to end it"
         )
     why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
-    told = why.get(stopped.why, "the model was being written")
-    stands = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {told}"
-    return f"nothing was released; epsilon = {charge(float(stopped.epsilon))} {stands}"
+    stated = why.get(stopped.why, "the model was being written")
+    is_current = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {stated}"
+    return f"nothing was released; epsilon = {charge(float(stopped.epsilon))} {is_current}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from workbench.deep.features import Features
 
 
-def let_run(name: str, *, trusted: bool) -> None:
+def import_trusted(name: str, *, trusted: bool) -> None:
     """Import the code that ``name`` names where it is ``trusted``; refuse a name that is not known, or not trusted."""
     if trusted and ":" in name:
         from workbench.deep.user_network import trust
@@ -62,10 +62,10 @@ def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     """
     declared = read_options(options, ImageOptions)
     if declared != ImageOptions():
-        raise ParameterError("--classes, --image-size and --grey are for images", mend="leave them out")
+        raise ParameterError("--classes, --image-size and --grey are for images", hint="leave them out")
     for name in ("target", "bounds"):
         if getattr(options, name) is None:
-            raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
+            raise ParameterError(f"the option --{name} is missing", hint="a table needs --target COL and --bounds PLAN")
     facts = load_confirmed(options.bounds, options.account)
     features = network_features(facts, options.target)
     table = read_data(options, context, facts)
@@ -78,7 +78,7 @@ def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         test = TestSet(held_out, options.test_public)
     table.require(columns)
     found = preflight(None, plan, facts, options.target, facts.rows_of(table).rows)
-    _tell_people(found, plan, context)
+    _report_people(found, plan, context)
     return TrainingWork(features, table, test, found, facts.replaces_invalid, facts.account)
 
 
@@ -95,7 +95,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
 
     for name in ("target", "bounds"):
         if getattr(options, name) is not None:
-            raise ParameterError(f"--{name} is for tables, and these are images", mend=f"leave --{name} out")
+            raise ParameterError(f"--{name} is for tables, and these are images", hint=f"leave --{name} out")
     declared = read_options(options, ImageOptions)
     images = read_images(options.data, declared, emit=context.emit, cancel=context.cancel)
     features = ImageFeatures.of(images)
@@ -109,23 +109,23 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         features.inputs(held_out)
         test = TestSet(held_out, options.test_public)
     found = network_preflight(plan, features, images.rows, declared.rows_per_person, _warnings(images))
-    _tell_people(found, plan, context)
+    _report_people(found, plan, context)
     return TrainingWork(features, images, test, found, account=options.account)
 
 
-def tell_remarks(plan: DpSgdPlan, features: Features, context: Context) -> None:
+def notify_remarks(plan: DpSgdPlan, features: Features, context: Context) -> None:
     """Tell how the network that trains differs from what was given."""
     for sentence in plan.architecture.remarks(features.width, len(features.classes)):
         context.emit(Notice("info", sentence))
 
 
-def _tell_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
+def _report_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
     """Tell δ where a person may have several rows."""
     if found.rows_per_person > 1:
-        told = (
+        stated = (
             f"delta = {float(found.delta):g} for a person with {found.rows_per_person} rows, {plan.delta:g} for one row"
         )
-        context.emit(Notice("info", told))
+        context.emit(Notice("info", stated))
 
 
 def _for_test(path: str, declared: ImageOptions, images: ImageSet) -> ImageOptions:

@@ -45,8 +45,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         document = ledger_claims(options.release)
         with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
-    told = {"signature": signature.to_plain()} if signature is not None else {}
-    return {"ok": not problems, "problems": problems, **told, "cannot_know": cannot_know}
+    stated = {"signature": signature.to_plain()} if signature is not None else {}
+    return {"ok": not problems, "problems": problems, **stated, "cannot_know": cannot_know}
 
 
 def _text(result: Mapping[str, Any]) -> str:

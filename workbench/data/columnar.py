@@ -82,14 +82,14 @@ class _Reading:
 
     def died(self) -> InputError:
         """Return the error for a process that ended before its answer was complete."""
-        mend = "export it again, in parts if it is large, or give a CSV file"
+        hint = "export it again, in parts if it is large, or give a CSV file"
         if self.too_long:
-            return InputError(f"the {self.format} file was not read within {self._time()}", self.source, mend)
+            return InputError(f"the {self.format} file was not read within {self._time()}", self.source, hint)
         return InputError(
             f"the {self.format} file is damaged, or reading it needs more than {self.memory / 1e6:,.0f} MB of memory "
             f"or {self.seconds} s of the processor",
             self.source,
-            mend,
+            hint,
             code="damaged-file",
         )
 
@@ -122,9 +122,9 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             raise EOFError
         content = _exactly(answer, length)
         if letter == REFUSED:
-            what, where, mend, *code = parse_json(content.decode(), "answer")
+            what, where, hint, *code = parse_json(content.decode(), "answer")
             place = f"{reading.source}, {where}" if where else reading.source
-            raise InputError(what, place, mend, code="".join(code))
+            raise InputError(what, place, hint, code="".join(code))
         if letter == SHAPE:
             rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
         elif letter == TYPES:
@@ -174,7 +174,7 @@ def _child() -> Iterator[subprocess.Popen[bytes]]:
     except OSError as error:
         reason = error.strerror or "the system refuses"
         raise WorkbenchError(
-            f"no process can be started to read the file: {reason}", mend="close other programs"
+            f"no process can be started to read the file: {reason}", hint="close other programs"
         ) from None
     try:
         yield child

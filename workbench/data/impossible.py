@@ -44,15 +44,15 @@ def statements(text: str, where: str = OPTION) -> tuple[Statement, ...]:
         parts = []
         for condition in written.split("&"):
             name, equals, values = condition.partition("=")
-            told = tuple(value.strip() for value in values.split("|"))
-            if not equals or not name.strip() or not all(told):
+            stated = tuple(value.strip() for value in values.split("|"))
+            if not equals or not name.strip() or not all(stated):
                 raise ParameterError(
                     f"{condition.strip()!r} is not COLUMN = VALUE",
                     where,
                     'write it as "sex = male & pregnant = yes; age = 0..15 & job = retired"',
                     field=KEY,
                 )
-            parts.append((name.strip(), told))
+            parts.append((name.strip(), stated))
         if len({name for name, _ in parts}) < len(parts):
             raise ParameterError(f"{written!r} names a column twice", where, "join its values by |", field=KEY)
         found.append(Statement(tuple(parts)))

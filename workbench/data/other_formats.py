@@ -78,8 +78,8 @@ def refuse_address(source: str) -> None:
     scheme = found.group(1).lower()
     if scheme == "file":
         raise InputError("this is a file: address, not a path", source, "name the file by its path", code="address")
-    mend = "download the file and name it" if scheme in _ON_THE_WEB else "export the table as CSV and name that file"
-    raise InputError("this is an address, and only files are read", source, mend, code="address")
+    hint = "download the file and name it" if scheme in _ON_THE_WEB else "export the table as CSV and name that file"
+    raise InputError("this is an address, and only files are read", source, hint, code="address")
 
 
 def refuse_other_formats(
@@ -94,9 +94,9 @@ def refuse_other_formats(
         stated: whether a person said how its cells are separated, so that it is a table of text.
     """
     head = view[:_HEAD].tobytes()
-    for mark, what, mend in _MARKS:
+    for mark, what, hint in _MARKS:
         if (expected is None or expected not in what) and re.match(mark, head, re.DOTALL):
-            raise _refusal(what, expected, source, mend)
+            raise _refusal(what, expected, source, hint)
     tail = view[-4:].tobytes()
     if head.startswith(b"ORC") and tail.startswith(b"ORC"):  # its last byte is the length of what is before
         raise _refusal("an ORC file", expected, source, _FROM_PANDAS.format("orc"))
@@ -106,13 +106,13 @@ def refuse_other_formats(
     if expected is not None or stated:
         return
     text = head.removeprefix(codecs.BOM_UTF8)
-    for mark, what, mend in _TEXTS:
+    for mark, what, hint in _TEXTS:
         if re.match(mark, text, re.IGNORECASE):
-            raise _refusal(what, expected, source, mend)
+            raise _refusal(what, expected, source, hint)
 
 
-def _refusal(what: str, expected: str | None, source: str, mend: str) -> InputError:
+def _refusal(what: str, expected: str | None, source: str, hint: str) -> InputError:
     wanted = "text table" if expected is None else f"{expected} file"
     # In a call of Python its name is a text, in a command a word.
-    mend = mend.replace("(FILE", f"({source!r}").replace(" FILE", f" {shlex.quote(source)}")
-    return InputError(f"the file is {what}, not a {wanted}", source, mend, code="wrong-file-type")
+    hint = hint.replace("(FILE", f"({source!r}").replace(" FILE", f" {shlex.quote(source)}")
+    return InputError(f"the file is {what}, not a {wanted}", source, hint, code="wrong-file-type")

@@ -40,9 +40,9 @@ def over(stated: ReadOptions, reading: ReadOptions | None) -> ReadOptions:
     if reading is None:
         return stated
     usual = ReadOptions()
-    told = {name: getattr(stated, name) for name in ReadOptions.declared()}
-    planned = {name: getattr(reading, name) for name, value in told.items() if value == getattr(usual, name)}
-    return ReadOptions(**{**told, **planned})
+    found = {name: getattr(stated, name) for name in ReadOptions.declared()}
+    planned = {name: getattr(reading, name) for name, value in found.items() if value == getattr(usual, name)}
+    return ReadOptions(**{**found, **planned})
 
 
 def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
@@ -58,14 +58,14 @@ def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
         return None if stated.missing is None else Reading(missing=stated.missing)
     asked = [*doubted(table), *(["header"] if stated.header is None else [])]
     guessed: dict[str, Any] = {name: value for name, value in options_of(table.dialect).items() if name in asked}
-    told = {name: getattr(stated, name) for name in ReadOptions.declared()}
+    found = {name: getattr(stated, name) for name in ReadOptions.declared()}
     from workbench.data.columns.missing import marks_in  # this loads polars, as above
 
     marks = marks_in(table) if stated.missing is None else ()
     if marks:
         guessed["missing"] = marks
     origin = GUESS if guessed else DECLARED
-    return Reading(**{**told, **guessed, "origin": origin, "renamed": table.renamed or None})
+    return Reading(**{**found, **guessed, "origin": origin, "renamed": table.renamed or None})
 
 
 def options_of(dialect: Dialect) -> dict[str, str]:

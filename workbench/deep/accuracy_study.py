@@ -69,7 +69,7 @@ def where_it_went(
     X, y = data.load()
     here = np.flatnonzero(y != EMPTY)
     if len(here) < LEAST_ROWS:
-        raise InputError(f"{len(here)} rows are too few to hold some out", mend="give a larger table")
+        raise InputError(f"{len(here)} rows are too few to hold some out", hint="give a larger table")
     order = np.random.default_rng(seed).permutation(here)
     held, kept = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
     architecture = plan.architecture

@@ -58,7 +58,7 @@ class ClippedSum(Protocol):
         ...
 
 
-def unheard(phase: str) -> None:
+def ignore_phase(phase: str) -> None:
     """Take no note of a phase."""
 
 
@@ -69,7 +69,7 @@ def sums_of(
     rows: NDArray[np.int64],
     *,
     measure: bool = True,
-    enter: Callable[[str], None] = unheard,
+    enter: Callable[[str], None] = ignore_phase,
 ) -> StepSums:
     """Return the sums of the batch of ``rows`` of a table; ``enter`` hears when the batch is there.
 
@@ -117,7 +117,7 @@ class PerRowClippedSum:
             ParameterError: the norm or the physical batch is not positive.
         """
         if not physical_batch >= 1:
-            raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", mend="give 1 or more")
+            raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", hint="give 1 or more")
         self._network = network
         self._clipping = Clipping(rule, clip * _ROUNDING)
         self._layers = _by_layer(network)

@@ -44,7 +44,7 @@ def engine_for(
     """
     require_separate_rows(network)
     if not any(True for _ in network.parameters()):
-        raise ParameterError("the network has no parameters to train", mend="give a network with layers that learn")
+        raise ParameterError("the network has no parameters to train", hint="give a network with layers that learn")
     if example is not None:
         require_rows_for_themselves(network, example[:_ROWS_TRIED])
     for made in _candidates(network, clip):

@@ -172,7 +172,7 @@ def _affordable_rows(
     """Return how many rows are worked with, those that are held out among them."""
     architecture, least = plan.architecture, min(schedule.rows, LEAST_ROWS) * _HELD_SHARE // (_HELD_SHARE - 1)
     if public.available < least:
-        raise InputError(f"{public.available:,} public rows are too few to learn from", mend=f"give {least:,} or more")
+        raise InputError(f"{public.available:,} public rows are too few to learn from", hint=f"give {least:,} or more")
     few, _ = public.make(_TRIED_ROWS)
     widest = max(few[0].size, architecture.prepared_width(features.width))
     allowed: int = min(schedule.rows + _HELD_OUT, public.available, _MOST_NUMBERS // widest)
@@ -187,7 +187,7 @@ def _affordable_rows(
     if allowed < least:
         raise InputError(
             "no expected accuracy can be given: the fixed part of the network is too large or too slow for it",
-            mend="choose a smaller network, or train",
+            hint="choose a smaller network, or train",
         )
     return allowed
 
@@ -296,10 +296,10 @@ def _size(seconds_of: Callable[[_Size], float], schedule: Schedule, most: int, p
             found = size
     if found is not None:
         return found
-    told = f"{3 * first / 60:.0f} minutes" if first >= 40 else f"{3 * first:.0f} seconds"
+    stated = f"{3 * first / 60:.0f} minutes" if first >= 40 else f"{3 * first:.0f} seconds"
     raise InputError(
-        f"no expected accuracy can be given: the smallest simulation of {schedule.steps:,} steps would take {told}",
-        mend="take fewer epochs or larger batches, or train",
+        f"no expected accuracy can be given: the smallest simulation of {schedule.steps:,} steps would take {stated}",
+        hint="take fewer epochs or larger batches, or train",
     )
 
 

@@ -53,12 +53,12 @@ _LEAST_SQUARE = 1e-300
 """Norms are compared with at least this: the square of a very small C is zero, by which nothing can be divided."""
 
 NORMS = threading.local()
-"""Its ``hear``, where it has one, is called in this thread with the squared norms (b, K) of rows being clipped."""
+"""Its ``on_norms``, where it has one, is called in this thread with the squared norms (b, K) of rows being clipped."""
 
 
-def heard() -> Callable[[Tensor], None] | None:
+def norms_listener() -> Callable[[Tensor], None] | None:
     """Return who hears the squared norms in this thread, if anybody does."""
-    found: Callable[[Tensor], None] | None = getattr(NORMS, "hear", None)
+    found: Callable[[Tensor], None] | None = getattr(NORMS, "on_norms", None)
     return found
 
 
@@ -122,9 +122,9 @@ class Clipping:
     def __post_init__(self) -> None:
         """Refuse impossible values."""
         if not 0 < self.bound < float("inf"):
-            raise ParameterError(f"clip = {self.bound} is not a number above 0", mend="give a norm such as 1")
+            raise ParameterError(f"clip = {self.bound} is not a number above 0", hint="give a norm such as 1")
         if self.rule not in CLIPPINGS:
-            raise ParameterError(f"clipping = {self.rule!r} is not known", mend=f"use one of {', '.join(CLIPPINGS)}")
+            raise ParameterError(f"clipping = {self.rule!r} is not known", hint=f"use one of {', '.join(CLIPPINGS)}")
 
     def factors(self, squares: Tensor) -> Tensor:
         """Return the factors (b, 1), or (b, K) where they differ by layer.
@@ -133,9 +133,9 @@ class Clipping:
             squares: squared norms (b, K) of the rows' gradients in each layer. A row whose norm over all layers is
                 infinite or undefined gets 0 in each: its gradient has to be left out by whoever sums, as 0·∞ is NaN.
         """
-        hear = heard()
-        if hear is not None:
-            hear(squares)
+        on_norms = norms_listener()
+        if on_norms is not None:
+            on_norms(squares)
         bound = self.bound
         whole = squares.sum(1, keepdim=True) if squares.shape[1] > 1 else squares.clone()
         if self.rule == PER_LAYER:
@@ -155,9 +155,9 @@ class Clipping:
             squares: squared norms (K, b) of the rows' gradients in each layer.
             rows: how many of these are rows of the batch, and not there to fill up memory; all if not given.
         """
-        hear = heard()
-        if hear is not None:
-            hear(torch.from_numpy(squares[:, :rows].T))
+        on_norms = norms_listener()
+        if on_norms is not None:
+            on_norms(torch.from_numpy(squares[:, :rows].T))
         by_layer = self.rule == PER_LAYER
         bound = self.bound / math.sqrt(len(squares)) if by_layer else self.bound
         factors = np.empty((len(squares) if by_layer else 1, squares.shape[1]), dtype=np.float32)

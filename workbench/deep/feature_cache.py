@@ -104,8 +104,8 @@ class FeatureCache:
             data = path.read_bytes()
         except OSError:
             return None
-        told, body = data[:_DIGEST], memoryview(data)[_DIGEST:]
-        if len(body) != 4 * rows * self._width or hashlib.sha256(body).digest() != told:
+        stated, body = data[:_DIGEST], memoryview(data)[_DIGEST:]
+        if len(body) != 4 * rows * self._width or hashlib.sha256(body).digest() != stated:
             return None
         return np.frombuffer(body, np.float32).reshape(rows, self._width)
 

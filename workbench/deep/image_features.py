@@ -54,7 +54,7 @@ class ImageFeatures(Features):
         if pixels.dtype != np.uint8 or pixels.shape[1:] != self.width.shape:
             raise InputError(
                 f"the network reads images of {self.shape}, not an array {pixels.shape[1:]} of {pixels.dtype}",
-                mend="give images of that shape",
+                hint="give images of that shape",
             )
         scaled = pixels.astype(np.float32)
         scaled *= np.float32(2 / BRIGHTEST)

@@ -77,8 +77,8 @@ class ImageClippedSum:
             whole = total.new_zeros(len(total), dtype=torch.float64)
             rows, loss, correct = 0, 0.0, 0
             for part in chunks(len(targets), self._rows):
-                told = self._chunk(inputs[part], targets[part], measure=measure)
-                rows, loss, correct = rows + told[0], loss + told[1], correct + told[2]
+                stated = self._chunk(inputs[part], targets[part], measure=measure)
+                rows, loss, correct = rows + stated[0], loss + stated[1], correct + stated[2]
                 whole += total
         return StepSums(whole, rows, loss, correct, measured=measure)
 
@@ -97,14 +97,14 @@ class ImageClippedSum:
         image = x if self._unflatten is None else self._unflatten(x)
         room = self._room(len(y), image.shape[1:])
         self._forward(room, image.permute(0, 2, 3, 1))
-        told = (0, 0.0, 0)
+        stated = (0, 0.0, 0)
         if measure:
-            told = measured(room.entering[-1], y.clamp_min(0).unsqueeze(1), y >= 0)
+            stated = measured(room.entering[-1], y.clamp_min(0).unsqueeze(1), y >= 0)
         self._backward(room, y)
         self._watch()
         factors = self._convolutions(room, self.clipping.of(len(y)))
         self._layers(room, factors)
-        return told
+        return stated
 
     def _forward(self, room: _Room, image: Tensor) -> None:
         """Make what enters each layer, of images (b, h, w, c), and begin the squares of the linear ones."""

@@ -160,10 +160,10 @@ class Pass:
         layer = self.stage.convolution
         (down, across), wide = layer.stride, layer.kernel_size[1]
         step = back.stride()
-        apart = -(-wide // across)  # so many windows on are the next that do not overlap
-        for begin in range(min(apart, of_patches.shape[2])):
-            here = of_patches[:, :, begin::apart]
-            strides = (step[0], step[1] * down, step[2] * across * apart, 1)
+        separate = -(-wide // across)  # so many windows on are the next that do not overlap
+        for begin in range(min(separate, of_patches.shape[2])):
+            here = of_patches[:, :, begin::separate]
+            strides = (step[0], step[1] * down, step[2] * across * separate, 1)
             for line in range(here.shape[3]):
                 offset = line * step[1] + begin * across * step[2]
                 part = here[:, :, :, line]
@@ -210,7 +210,7 @@ class _Pool:
         self._to_first, self._to_second = _pairs(self.spread, axis, count, stride)
         # With stride 1 the last one is the first of no pair; with a larger one some are in no pair, and stay zero.
         self._end = self.spread.narrow(axis, count, 1) if stride == 1 else None
-        self._apart = stride > 1
+        self._distance = stride > 1
 
     def forward(self) -> None:
         """Compute ``output`` and which of the two it is."""
@@ -220,7 +220,7 @@ class _Pool:
     def backward(self) -> None:
         """Hand each gradient to the larger of the two."""
         torch.ops.aten.threshold_backward.grad_input(self.slope, self._gap, 0, grad_input=self._to_first)
-        if self._apart:
+        if self._distance:
             torch.sub(self.slope, self._to_first, out=self._to_second)
             return
         assert self._end is not None

@@ -80,7 +80,7 @@ class KeptCode(FunctionCache):  # type: ignore[misc]
     @cached_property
     def _source(self) -> str:
         versions = f"numba {numba.__version__}, llvmlite {metadata.version('llvmlite')}, numpy {np.__version__}"
-        return "\n".join([versions, _told(self._options), *described(self._function)])
+        return "\n".join([versions, _stated(self._options), *described(self._function)])
 
 
 def described(function: FunctionType) -> Iterator[str]:
@@ -103,12 +103,12 @@ def described(function: FunctionType) -> Iterator[str]:
         elif isinstance(value, ModuleType):
             yield f"{name} = {value.__name__}"
         elif hasattr(value, "py_func"):
-            yield f"{name}: {_told(value.targetoptions)}"
+            yield f"{name}: {_stated(value.targetoptions)}"
             yield from described(value.py_func)
         else:
             raise TypeError(f"{function.__qualname__} uses {name}, a {type(value).__name__}, which cannot be kept")
 
 
-def _told(options: dict[str, Any]) -> str:
+def _stated(options: dict[str, Any]) -> str:
     """Return options as text that is the same in every process."""
     return repr({name: sorted(value) if isinstance(value, set) else value for name, value in sorted(options.items())})

@@ -63,22 +63,22 @@ def convolution(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradie
 def cut_patches(image: Tensor, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Tensor:
     """Return the patches (b, places, kernel height · width · channels) of ``image`` (b, h, w, c), contiguous."""
     rows, height, width, channels = image.shape
-    (high, wide), (down, across), (apart_h, apart_w) = kernel, stride, dilation
-    out = ((height - apart_h * (high - 1) - 1) // down + 1, (width - apart_w * (wide - 1) - 1) // across + 1)
+    (high, wide), (down, across), (distance_h, distance_w) = kernel, stride, dilation
+    out = ((height - distance_h * (high - 1) - 1) // down + 1, (width - distance_w * (wide - 1) - 1) // across + 1)
     step = image.stride()
     if wide * channels < SHORT:
         # First across, then down: fewer short runs are copied.
         lines = image.as_strided(
-            (rows, out[1], height, wide, channels), (step[0], step[2] * across, step[1], step[2] * apart_w, 1)
+            (rows, out[1], height, wide, channels), (step[0], step[2] * across, step[1], step[2] * distance_w, 1)
         ).contiguous()
         step = lines.stride()
         windows = lines.as_strided(
-            (rows, *out, high, wide * channels), (step[0], step[2] * down, step[1], step[2] * apart_h, 1)
+            (rows, *out, high, wide * channels), (step[0], step[2] * down, step[1], step[2] * distance_h, 1)
         )
     else:
         windows = image.as_strided(
             (rows, *out, high, wide, channels),
-            (step[0], step[1] * down, step[2] * across, step[1] * apart_h, step[2] * apart_w, 1),
+            (step[0], step[1] * down, step[2] * across, step[1] * distance_h, step[2] * distance_w, 1),
         )
     return windows.reshape(rows, out[0] * out[1], -1)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from workbench.deep.clipping import nothing
-from workbench.deep.factors import AUTOMATIC, STABILITY, heard
+from workbench.deep.factors import AUTOMATIC, STABILITY, norms_listener
 from workbench.deep.table_engine import Floats, TableEngine, measured_of_two
 from workbench.deep.table_loops import logistic
 
@@ -55,7 +55,7 @@ class LogisticClippedSum(TableEngine):
             odds, squares, self._of_weight, self._of_bias,
         )  # fmt: skip
         self._watch()
-        hear = heard()
-        if hear is not None:
-            hear(torch.from_numpy(squares[: len(rows), np.newaxis]))
+        on_norms = norms_listener()
+        if on_norms is not None:
+            on_norms(torch.from_numpy(squares[: len(rows), np.newaxis]))
         return measured_of_two(odds[: len(rows)], self._y.take(rows)) if measure else (0, 0.0, 0)

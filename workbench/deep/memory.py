@@ -285,6 +285,6 @@ def available(device: str) -> int:
 
 def out_of_memory(error: BaseException) -> bool:
     """Return whether ``error`` says that the system or the GPU gave no more memory; torch raises RuntimeError."""
-    told = str(error).lower()
+    stated = str(error).lower()
     words = ("can't allocate memory", "not enough memory", "out of memory")
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(w in told for w in words))
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(w in stated for w in words))

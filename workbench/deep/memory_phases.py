@@ -57,7 +57,7 @@ class Setting:
         if min(self.inputs, self.classes - 1, self.batch) < 1:
             raise ParameterError(
                 f"{self.inputs} inputs, {self.classes} classes and {self.batch} rows are no setting of a training",
-                mend="give at least 1 input, 2 classes and 1 row",
+                hint="give at least 1 input, 2 classes and 1 row",
             )
 
 
@@ -137,9 +137,9 @@ def crossed_pool(fewer: Setting, more: Setting) -> str | None:
     before, after = tensors(fewer, "cuda"), tensors(more, "cuda")
     for name in PHASES:
         for small, large in zip(before[name], after[name], strict=True):
-            told = next((words for size, words in _OUTGROWN if small <= size < large), None)
-            if told is not None and (found is None or large > found[0]):
-                found = large, f"a tensor of the phase {name} outgrows {told}"
+            stated = next((words for size, words in _OUTGROWN if small <= size < large), None)
+            if stated is not None and (found is None or large > found[0]):
+                found = large, f"a tensor of the phase {name} outgrows {stated}"
     return None if found is None else found[1]
 
 

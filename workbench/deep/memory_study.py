@@ -221,9 +221,9 @@ def compare(
     lines = [line for network in networks for line in study_lines(network, hidden, study.numbers("reductions"), ways)]
     total = len(lines) * len(batches)
     if not networks:
-        raise ParameterError("no network is chosen", mend="choose at least one")
+        raise ParameterError("no network is chosen", hint="choose at least one")
     if total > MOST_SETTINGS:
-        raise ParameterError(f"{total:,} settings are too many", mend=f"compare at most {MOST_SETTINGS:,} at once")
+        raise ParameterError(f"{total:,} settings are too many", hint=f"compare at most {MOST_SETTINGS:,} at once")
     rows: list[StudyRow] = []
     largest: dict[StudyLine, int] = {}
     remarks, refused = [], None
@@ -310,7 +310,7 @@ def _steps_of(study: MemoryStudy, result: StudyResult) -> Iterator[str]:
     if study.device == CUDA:
         yield SEGMENTS
         steepest = sorted(_jumps(study, result), reverse=True)[:MOST_JUMPS]
-        yield from (told for _, told in steepest)
+        yield from (stated for _, stated in steepest)
         return
     yield "On the processor memory is given in pages of 4 KiB: the curves have no jumps."
     held: dict[int, list[str]] = {}
@@ -328,7 +328,7 @@ def _steps_of(study: MemoryStudy, result: StudyResult) -> Iterator[str]:
 def _jumps(study: MemoryStudy, result: StudyResult) -> Iterator[tuple[float, str]]:
     """Yield the steepest jump of every line that has one, as a factor, and which tensor outgrew what."""
     for line in result.lines:
-        steepest, told = 1.0, ""
+        steepest, stated = 1.0, ""
         for one, other in itertools.pairwise(result.of(line)):
             fewer, more = (
                 setting_of(line, study.inputs, study.classes, row.batch, SLOTS[study.optimizer]) for row in (one, other)
@@ -336,12 +336,12 @@ def _jumps(study: MemoryStudy, result: StudyResult) -> Iterator[tuple[float, str
             crossed = crossed_pool(fewer, more)
             if crossed is not None and other.peak / one.peak > steepest:
                 steepest = other.peak / one.peak
-                told = (
+                stated = (
                     f"{line_name(line, result.lines)} jumps from {one.peak / MB:.0f} to {other.peak / MB:.0f} MB "
                     f"between {one.batch:,} and {other.batch:,} rows: {crossed}."
                 )
-        if told:
-            yield steepest, told
+        if stated:
+            yield steepest, stated
 
 
 def line_name(line: StudyLine, among: Sequence[StudyLine]) -> str:

@@ -25,7 +25,7 @@ def require_separate_rows(network: nn.Module) -> None:
     for name, layer in mixing(network):
         raise ParameterError(
             f"the layer {name or type(layer).__name__} ({type(layer).__name__}) mixes the rows of a batch",
-            mend="add --convert-batchnorm, which puts GroupNorm in its place, or change the network",
+            hint="add --convert-batchnorm, which puts GroupNorm in its place, or change the network",
         )
 
 
@@ -63,7 +63,7 @@ def converted(network: nn.Module) -> nn.Module:
         if not channels:
             raise ParameterError(
                 f"a {type(network).__name__} does not know its channels before it has read rows",
-                mend="give it the number of channels",
+                hint="give it the number of channels",
             )
         most = min(_GROUPS, max(1, channels // _IN_A_GROUP))
         groups = next(g for g in range(most, 0, -1) if channels % g == 0)
@@ -92,9 +92,9 @@ def require_rows_for_themselves(network: nn.Module, inputs: Tensor) -> None:
     again = _passed(network, inputs)
     now = _tensors(network)
     if len(now) != len(held) or not _same(again, alone) or not all(map(_unchanged, now, held)):
-        raise ParameterError("the network keeps something of the rows that pass it, beside its gradients", mend=_MEND)
+        raise ParameterError("the network keeps something of the rows that pass it, beside its gradients", hint=_MEND)
     if not all(_same(out, alone[row]) for row, out in zip(rows, found, strict=True)) or _by_number(network, inputs):
-        raise ParameterError("the network mixes the rows of a batch", mend=_MEND)
+        raise ParameterError("the network mixes the rows of a batch", hint=_MEND)
 
 
 @contextmanager

@@ -149,7 +149,7 @@ def weights_bytes(training: Training) -> bytes:
     from safetensors.numpy import save
 
     if not training.releasable:
-        raise ParameterError("a run with seeded randomness cannot be released", mend="train without a seed")
+        raise ParameterError("a run with seeded randomness cannot be released", hint="train without a seed")
     return bytes(save(dict(training.weights)))
 
 
@@ -194,8 +194,8 @@ def facts(training: Training) -> dict[str, Any]:
 def _architecture(training: Training) -> dict[str, Any]:
     """Return what a card says of the network beyond its name, where there is anything."""
     width, classes = training.features.width, len(training.features.classes)
-    told, remarks = training.network.facts(), training.network.remarks(width, classes)
-    return {"architecture": {**told, **({"remarks": list(remarks)} if remarks else {})}} if told or remarks else {}
+    stated, remarks = training.network.facts(), training.network.remarks(width, classes)
+    return {"architecture": {**stated, **({"remarks": list(remarks)} if remarks else {})}} if stated or remarks else {}
 
 
 def features_of(

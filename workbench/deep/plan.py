@@ -75,7 +75,7 @@ class DpSgdPlan(Parameters):
         choices=CLIPPINGS,
         default="flat",
         help="flat clips whole gradients, per-layer each layer's part, automatic scales all to the norm",
-        seldom=True,
+        advanced=True,
     )
     noise: float | None = real(
         default=None,
@@ -84,20 +84,20 @@ class DpSgdPlan(Parameters):
         symbol="σ",
         help="noise of a step divided by the clipping norm; if empty, it follows from ε",
         empty="from ε",
-        seldom=True,
+        advanced=True,
     )
     optimizer: str = choice(
         choices=OPTIMIZERS,
         default="sgd",
         help="how steps are made from noisy gradients; this spends no budget",
-        seldom=True,
+        advanced=True,
     )
     momentum: float = real(
         default=0.0,
         at_least=0,
         below=1,
         help="how much of the previous step is kept, with sgd; this spends no budget",
-        seldom=True,
+        advanced=True,
     )
     physical_batch: int = integer(
         default=128,
@@ -105,7 +105,7 @@ class DpSgdPlan(Parameters):
         upto=10**6,
         title="rows in memory",
         help="the most rows in memory at once; fewer rows need less memory and give the same result",
-        seldom=True,
+        advanced=True,
     )
     seconds: float | None = real(
         default=None,
@@ -114,10 +114,10 @@ class DpSgdPlan(Parameters):
         title="stop after",
         help="end after this time, at a lower cost",
         empty="never",
-        seldom=True,
+        advanced=True,
     )
     device: str = declared_by(
-        DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", seldom=True),
+        DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", advanced=True),
         default="auto",
     )
     gpu_steps: str = choice(
@@ -126,42 +126,42 @@ class DpSgdPlan(Parameters):
         title="steps on a GPU",
         help="plain adds noise that the processor made; replayed makes it on the GPU and replays recorded steps, which "
         "should be faster but was never tested on a GPU",
-        seldom=True,
+        advanced=True,
     )
     precision: str = choice(
         choices=PRECISIONS,
         default="float32",
         help="of the passes of replayed steps on a GPU: float32, or tf32 or bf16, which should be faster and change "
         "neither clipping nor cost",
-        seldom=True,
+        advanced=True,
     )
     weights: str | None = text(
         default=None,
         help="a file of public weights, for a network with a frozen part",
         empty="none yet",
         file="weights",
-        seldom=True,
+        advanced=True,
     )
     weights_sha256: str | None = text(
         default=None,
         title="checksum",
         help="the SHA-256 that the file of weights must have",
         empty="any file",
-        seldom=True,
+        advanced=True,
     )
     reduction: str = choice(
         choices=("1", "2", "4"),
         default="1",
         help="by how much the sides of images are reduced before a frozen part",
-        seldom=True,
+        advanced=True,
     )
     convert_batchnorm: bool = boolean(
         default=False,
         title="convert BatchNorm",
         help="of a network that is code: put GroupNorm in the place of BatchNorm, which mixes the rows of a batch",
-        seldom=True,
+        advanced=True,
     )
-    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", seldom=True)
+    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", advanced=True)
 
     def __post_init__(self) -> None:
         """Check the values one by one, then against each other."""
@@ -169,17 +169,17 @@ class DpSgdPlan(Parameters):
         network(self.network)
         if self.noise is None and self.epsilon is None:
             raise ParameterError(
-                "neither noise nor epsilon is given", mend="give --noise S or --epsilon E", field="epsilon"
+                "neither noise nor epsilon is given", hint="give --noise S or --epsilon E", field="epsilon"
             )
         if self.precision != "float32" and self.gpu_steps != REPLAYED_STEPS:
             raise ParameterError(
                 f"only replayed steps compute in {self.precision}",
-                mend="add --gpu-steps replayed, which was never tested on a GPU, or leave the precision out",
+                hint="add --gpu-steps replayed, which was never tested on a GPU, or leave the precision out",
                 field="precision",
             )
         if self.momentum and self.optimizer != "sgd":
             raise ParameterError(
-                f"{self.optimizer} has a momentum of its own", mend="leave momentum out, or use sgd", field="momentum"
+                f"{self.optimizer} has a momentum of its own", hint="leave momentum out, or use sgd", field="momentum"
             )
 
     @property
@@ -205,7 +205,7 @@ class DpSgdPlan(Parameters):
             BudgetRefusedError: not one step fits under the cap.
         """
         if isinstance(rows_per_person, bool) or not rows_per_person >= 1:
-            raise ParameterError(f"{rows_per_person} rows per person is not possible", mend="give 1 or more")
+            raise ParameterError(f"{rows_per_person} rows per person is not possible", hint="give 1 or more")
         asked = event_of(rows, self.batch, self.epochs, self.noise or 1.0, label=f"DP-SGD {self.network}")
         event = asked
         if self.epsilon is not None:

@@ -69,11 +69,11 @@ class RunReport:
     _rows: int | Tensor = 0
     _loss: float | Tensor = 0.0
     _correct: int | Tensor = 0
-    _told: float = 0.0
+    _stated: float = 0.0
     _steps: int = 0
     _norms: list[Tensor] = field(default_factory=list)
 
-    def hear_norms(self, squares: Tensor) -> None:
+    def on_norms(self, squares: Tensor) -> None:
         """Take the squared norms (b, K) of the rows of a step, layer by layer; private."""
         self._norms.append(squares.sum(1).sqrt())
 
@@ -95,11 +95,11 @@ class RunReport:
 
     def enter(self, phase: str) -> None:
         """Take note of the next phase of a step; it is measured, and told of, no more often than an eye can follow."""
-        due = time.monotonic() - self._told >= _BETWEEN
+        due = time.monotonic() - self._stated >= _BETWEEN
         self.watch.enter(phase, look=due or self._steps < _ALWAYS)
         if due:
-            self._told = time.monotonic()
-            self._tell_memory()
+            self._stated = time.monotonic()
+            self._report_memory()
 
     def after(self, step: int, sums: StepSums, epsilon: float) -> None:
         """Take note of a step."""
@@ -118,21 +118,21 @@ class RunReport:
         # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
         due = step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps
         now = time.monotonic()
-        if due or step <= _ALWAYS or now - self._told >= _BETWEEN:
-            self._told = now
-            self._tell(step, epsilon)
+        if due or step <= _ALWAYS or now - self._stated >= _BETWEEN:
+            self._stated = now
+            self._notify(step, epsilon)
         if due:
             self._record(step, epsilon)
 
-    def _tell(self, step: int, epsilon: float) -> None:
+    def _notify(self, step: int, epsilon: float) -> None:
         steps = self.schedule.steps
         self.watch.look()
         self.emit(Progress(step, steps, "training steps"))
         cap = self.schedule.cap or self.whole.epsilon
         self.emit(Budget(epsilon, float(self.whole.delta), float(cap), step, steps))
-        self._tell_memory()
+        self._report_memory()
 
-    def _tell_memory(self) -> None:
+    def _report_memory(self) -> None:
         watch, expected = self.watch, self.corrected.phases()
         now, peak, predicted = (watch.before + size for size in (watch.now, watch.peak, self.predicted))
         self.emit(

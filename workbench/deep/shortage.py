@@ -37,7 +37,7 @@ class HalvingClippedSum:
             ParameterError: the physical batch is not positive.
         """
         if not physical_batch >= 1:
-            raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", mend="give 1 or more")
+            raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", hint="give 1 or more")
         self.physical_batch = physical_batch
         self._make = make
         self._emit = emit
@@ -84,8 +84,8 @@ class HalvingClippedSum:
         self.physical_batch = rows
         self.renew()
         noun = "row" if rows == 1 else "rows"
-        told = f"{why}: {rows:,} {noun} at once from now on; the result and its cost are the same"
-        self._emit(Notice("warning", told))
+        stated = f"{why}: {rows:,} {noun} at once from now on; the result and its cost are the same"
+        self._emit(Notice("warning", stated))
 
 
 def too_large(physical_batch: int, rows: int, step: int) -> WorkbenchError:
@@ -93,7 +93,7 @@ def too_large(physical_batch: int, rows: int, step: int) -> WorkbenchError:
     if step == 0:
         return WorkbenchError(
             f"there is not enough memory for {rows:,} rows as numbers",
-            mend="close other programs, or use fewer columns",
+            hint="close other programs, or use fewer columns",
         )
     chunk = min(physical_batch, rows)
     if chunk == 1:

@@ -56,13 +56,13 @@ class TableEngine(ABC):
             self._find()
         total = self._places.total
         if 0 < len(rows) <= self._rows:
-            told = self._chunk(rows, measure=measure)
-            return StepSums(total, *told) if measure else self._unmeasured
+            stated = self._chunk(rows, measure=measure)
+            return StepSums(total, *stated) if measure else self._unmeasured
         whole = total.new_zeros(len(total), dtype=torch.float64)
         count, loss, correct = 0, 0.0, 0
         for part in chunks(len(rows), self._rows):
-            told = self._chunk(rows[part], measure=measure)
-            count, loss, correct = count + told[0], loss + told[1], correct + told[2]
+            stated = self._chunk(rows[part], measure=measure)
+            count, loss, correct = count + stated[0], loss + stated[1], correct + stated[2]
             whole += total
         return StepSums(whole, count, loss, correct, measured=measure)
 

@@ -143,13 +143,13 @@ class TableClippedSum(TableEngine):
         room = self._room(-(-len(rows) // _LEVEL) * _LEVEL)
         take(self._x, self._y, rows, room.entering[0], room.classes, room.each[0])
         self._forward(room)
-        told = (0, 0.0, 0)
+        stated = (0, 0.0, 0)
         if measure:
-            told = measured_of_two(room.odds, room.classes) if self._two else _measured(room)
+            stated = measured_of_two(room.odds, room.classes) if self._two else _measured(room)
         self._backward(room)
         self._watch()
         self._sum(room, self.clipping.of(len(rows)).row_factors(room.squares, len(rows)))
-        return told
+        return stated
 
     def _forward(self, room: Room) -> None:
         """Make what enters each layer, begin the squares, and make the gradient of the logits."""

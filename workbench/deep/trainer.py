@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
-from workbench.deep.clipping import ClippedSum, StepSums, sums_of, unheard
+from workbench.deep.clipping import ClippedSum, StepSums, ignore_phase, sums_of
 from workbench.deep.device.device_forecast import device_forecast
 from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
 from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
@@ -91,7 +91,7 @@ class PrivateStep:
     clipped_sum: ClippedSum
     noise: GaussianNoise
     batch: int
-    enter: Callable[[str], None] = unheard
+    enter: Callable[[str], None] = ignore_phase
     _kept: dict[int, tuple[Tensor, Any, Tensor, Any]] = field(default_factory=dict, init=False, repr=False)
     """A total, its gradient, and both as arrays."""
 
@@ -102,7 +102,7 @@ class PrivateStep:
         clipped_sum: Callable[[float], ClippedSum],
         coins: Entropy,
         noise: Entropy,
-        enter: Callable[[str], None] = unheard,
+        enter: Callable[[str], None] = ignore_phase,
     ) -> PrivateStep:
         """Make the parts of ``schedule``.
 
@@ -278,7 +278,7 @@ def train(
                     checkpoints.before(step)
                     begun = step
                     measure = not quiet and step % every == 0
-                    NORMS.hear = report.hear_norms if measure else None
+                    NORMS.on_norms = report.on_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
                     if gradient.dtype != parameters.dtype:
                         gradient = gradient.to(parameters.dtype)
@@ -306,7 +306,7 @@ def train(
                 raise too_large(chunked.physical_batch, data.rows, begun) from None
             raise
         finally:
-            NORMS.hear = None
+            NORMS.on_norms = None
         if begun < schedule.steps and settle is not None:
             settle(schedule.cost(_counted(keep, begun)))
     return Training(

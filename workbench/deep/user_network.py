@@ -61,28 +61,28 @@ class UserNetwork(Network):
         """Return what a card says of the code."""
         return {"code_sha256": self.code, **({CONVERT: True} if self.converts else {})}
 
-    def from_facts(self, told: Any, weights: Path | None) -> UserNetwork:
+    def from_facts(self, stated: Any, weights: Path | None) -> UserNetwork:
         """Return the network, if its code is still that of the card."""
-        if not isinstance(told, dict) or told.get("code_sha256") != self.code:
+        if not isinstance(stated, dict) or stated.get("code_sha256") != self.code:
             raise InputError(
                 "the code of the network was changed since it was trained", self.name, "use the former code"
             )
-        return replace(self, converts=told.get(CONVERT) is True)
+        return replace(self, converts=stated.get(CONVERT) is True)
 
     def remarks(self, inputs: int, classes: int) -> tuple[str, ...]:
         """Return what conversion and the mode of a prediction change of the module that the code makes."""
         from workbench.deep.mixing_layers import dropouts, mixing
 
         made = self._module(inputs, classes)
-        told, norms, dropped = [], mixing(made) if self.converts else [], dropouts(made)
+        stated, norms, dropped = [], mixing(made) if self.converts else [], dropouts(made)
         if norms:
             stood = (
                 f"GroupNorm of the same channels stands in for {_listed(norms)}, which would mix the rows of a batch"
             )
-            told.append(stood)
+            stated.append(stood)
         if dropped:
-            told.append(f"dropout is off, because the network trains in the mode of a prediction: {_listed(dropped)}")
-        return tuple(told)
+            stated.append(f"dropout is off, because the network trains in the mode of a prediction: {_listed(dropped)}")
+        return tuple(stated)
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return inputs and classes: what is between them is the module's own affair."""
@@ -137,7 +137,7 @@ class UserNetwork(Network):
             made = converted(made)
         frozen = next((name for name, p in made.named_parameters() if not p.requires_grad), None)
         if frozen is not None:
-            raise ParameterError(f"the parameter {frozen} of {self.name} is frozen", mend="let all of them learn")
+            raise ParameterError(f"the parameter {frozen} of {self.name} is frozen", hint="let all of them learn")
         front: list[nn.Module] = [nn.Unflatten(1, shape)] if len(shape) > 1 else []
         module = nn.Sequential(*front, made.float())
         for layer in module.modules():  # not by eval(), which the code may have replaced
@@ -158,15 +158,15 @@ class UserNetwork(Network):
                 made = self._made(inputs=int(inputs), shape=shape, classes=classes)
         except Exception as error:  # noqa: BLE001 - it is the user's code
             raise ParameterError(
-                f"the factory {self.name} failed: {type(error).__name__}: {error}", mend="correct it"
+                f"the factory {self.name} failed: {type(error).__name__}: {error}", hint="correct it"
             ) from None
         if not isinstance(made, nn.Module):
-            raise ParameterError(f"{self.name} makes no torch.nn.Module", mend="return one")
+            raise ParameterError(f"{self.name} makes no torch.nn.Module", hint="return one")
         return made
 
-    def _made(self, **told: Any) -> Any:
+    def _made(self, **stated: Any) -> Any:
         known = inspect.signature(self.factory).parameters
-        return self.factory(**{name: value for name, value in told.items() if name in known})
+        return self.factory(**{name: value for name, value in stated.items() if name in known})
 
     def _require_logits(self, module: nn.Module, inputs: int, classes: int) -> None:
         import torch
@@ -177,12 +177,12 @@ class UserNetwork(Network):
         except Exception as error:  # noqa: BLE001 - it is the user's code
             raise ParameterError(
                 f"{self.name} cannot pass rows of {inputs} numbers: {type(error).__name__}: {error}",
-                mend="its factory may name inputs, shape and classes to learn what it is to read",
+                hint="its factory may name inputs, shape and classes to learn what it is to read",
             ) from None
         if found != (2, classes):
             raise ParameterError(
                 f"{self.name} makes {found} of 2 rows, not a logit for each of the {classes} classes",
-                mend="let its last layer have as many outputs as there are classes",
+                hint="let its last layer have as many outputs as there are classes",
             )
 
 
@@ -203,10 +203,10 @@ def trust(name: str) -> UserNetwork:
     except Exception as error:  # noqa: BLE001 - it is the user's code
         raise ParameterError(
             f"the network {name} cannot be imported: {type(error).__name__}: {error}",
-            mend="name it package.module:factory, from a package of the current folder or of the environment",
+            hint="name it package.module:factory, from a package of the current folder or of the environment",
         ) from None
     if not callable(found):
-        raise ParameterError(f"{name} cannot be called", mend="name a function or a class that makes a torch.nn.Module")
+        raise ParameterError(f"{name} cannot be called", hint="name a function or a class that makes a torch.nn.Module")
     made = UserNetwork(
         name,
         name,

@@ -81,14 +81,14 @@ def application() -> QApplication:
 def report_faults(window: MainWindow) -> None:
     """Let a fault in the window's own code be told of and logged without values, and the window go on."""
 
-    def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def stated(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):  # Ctrl+C in the terminal it was started from
             window.close()
             return
         log_trace("the window", trace_of(error))
         window.session.report(error)
 
-    sys.excepthook = told
+    sys.excepthook = stated
 
 
 def settle(window: MainWindow, data: str | None) -> None:

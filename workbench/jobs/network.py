@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.processes.isolated_process import apart
+from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken, PutOffCancel
 from workbench.signals.events import Budget, Emit, Event
 
@@ -109,7 +109,7 @@ def train_network(
         WorkbenchError: as :func:`workbench.release.model.release_network.release_training`, or its process died.
         MemoryError: there was not enough memory.
     """
-    return apart(release_here, task, *pausable(task, emit, cancel, pausing))
+    return run_in_process(release_here, task, *pausable(task, emit, cancel, pausing))
 
 
 def pausable(
@@ -120,12 +120,12 @@ def pausable(
         return emit, cancel
     taken = threading.Event()
 
-    def heard(event: Event) -> None:
+    def listener(event: Event) -> None:
         if isinstance(event, Budget) and event.step:
             taken.set()
         emit(event)
 
-    return heard, PutOffCancel(cancel, lambda: taken.is_set() or not pausing())
+    return listener, PutOffCancel(cancel, lambda: taken.is_set() or not pausing())
 
 
 def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
@@ -143,7 +143,7 @@ def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[t
     from workbench.release.ledger.study_note import note_study
 
     note_study(task.table, "accuracy", emit=emit)
-    return apart(study_here, task, emit, cancel)
+    return run_in_process(study_here, task, emit, cancel)
 
 
 def study_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
@@ -167,7 +167,7 @@ def expect_accuracy(task: ExpectationTask, emit: Emit, cancel: CancelToken) -> t
         WorkbenchError: as :func:`workbench.deep.expected_accuracy.expected_accuracy`, or its process died.
         MemoryError: there was not enough memory.
     """
-    return apart(expect_here, task, emit, cancel)
+    return run_in_process(expect_here, task, emit, cancel)
 
 
 def expect_here(task: ExpectationTask, emit: Emit, cancel: CancelToken) -> tuple[str, ...]:

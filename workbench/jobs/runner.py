@@ -73,7 +73,7 @@ class Run(Generic[R]):
         try:
             self._thread.start()
         except RuntimeError:  # the system gives no more threads
-            error = WorkbenchError("the system gives this program no more threads", mend="close other work, try again")
+            error = WorkbenchError("the system gives this program no more threads", hint="close other work, try again")
             self._mailbox.put(Failed(error))
 
     def _work(self) -> None:
@@ -110,7 +110,7 @@ def perform(job: Job[R], emit: Callable[[Event], None], cancel: CancelToken) -> 
     except MemoryError as error:
         _without_values(error)
         return Failed(
-            WorkbenchError("there is not enough memory for this", mend="close other programs or use fewer rows")
+            WorkbenchError("there is not enough memory for this", hint="close other programs or use fewer rows")
         )
     except BaseException as error:  # noqa: BLE001 - the worker's edge: also SystemExit ends in one terminal event
         return Failed(_without_values(error), bug=True, trace=trace_of(error))

@@ -43,8 +43,8 @@ def learner(name: str) -> Learner:
     for entry in LEARNERS:
         if entry.name == name:
             return entry
-    mend = f"choose one of {', '.join(known)}"
-    raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, known)}", mend=mend)
+    hint = f"choose one of {', '.join(known)}"
+    raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, known)}", hint=hint)
 
 
 def corrected(chosen: Learner) -> type[CorrectedEstimator]:
@@ -56,7 +56,7 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
     if chosen.corrected is None:
         able = [entry.name for entry in LEARNERS if entry.corrected is not None]
         raise ParameterError(
-            f"the model {chosen.name} cannot learn from a release", mend=f"choose one of {', '.join(able)}"
+            f"the model {chosen.name} cannot learn from a release", hint=f"choose one of {', '.join(able)}"
         )
     found: type[CorrectedEstimator] = chosen.corrected
     return found

@@ -207,12 +207,12 @@ class PrivateEstimator(ABC):
         if cost is None:
             if self.charge is not None:
                 raise ParameterError(
-                    "a fit without noise has no privacy cost that a budget could carry", mend="give it no charge"
+                    "a fit without noise has no privacy cost that a budget could carry", hint="give it no charge"
                 )
         elif self.charge is not None:
             self.charge(cost)
         elif self.noise.releasable:
-            raise ParameterError("a fit that may be released has to be charged", mend="give it a ledger's charge")
+            raise ParameterError("a fit that may be released has to be charged", hint="give it a ledger's charge")
 
 
 def noise_kind(noise: CentralNoise) -> str:
@@ -256,11 +256,11 @@ def table_shape(X: ArrayLike, y: ArrayLike, attributes: Sequence[Attribute]) -> 
     """
     shape, length = np.shape(X), np.shape(y)
     if len(shape) != 2 or shape[1] != len(attributes):
-        raise InputError(f"X has the shape {shape}, not (rows, {len(attributes)})", mend="give one column an attribute")
+        raise InputError(f"X has the shape {shape}, not (rows, {len(attributes)})", hint="give one column an attribute")
     if length != (shape[0],):
-        raise InputError(f"y has the shape {length}, not ({shape[0]},)", mend="give one target value for each row")
+        raise InputError(f"y has the shape {length}, not ({shape[0]},)", hint="give one target value for each row")
     if shape[0] < 1:
-        raise InputError("the table has no rows", mend="give at least one row")
+        raise InputError("the table has no rows", hint="give at least one row")
     return int(shape[0])
 
 
@@ -276,10 +276,10 @@ def checked_columns(X: ArrayLike, attributes: Sequence[Attribute]) -> NDArray[np
     try:
         columns = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("X is not a table of numbers", mend="give numbers and codes") from None
+        raise InputError("X is not a table of numbers", hint="give numbers and codes") from None
     if columns.ndim != 2 or columns.shape[1] != len(attributes):
         raise InputError(
-            f"X has the shape {columns.shape}, not (rows, {len(attributes)})", mend="give one column an attribute"
+            f"X has the shape {columns.shape}, not (rows, {len(attributes)})", hint="give one column an attribute"
         )
     for attribute, column in zip(attributes, columns.T, strict=True):
         if attribute.numeric:
@@ -360,7 +360,7 @@ def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predic
             not fit the task.
     """
     if not attributes:
-        raise ParameterError("there is no attribute to learn from", mend="give at least one")
+        raise ParameterError("there is no attribute to learn from", hint="give at least one")
     names = [a.name for a in (*attributes, target)]
     for name in names:
         if names.count(name) > 1:

@@ -164,8 +164,8 @@ def numbers_part(
     """
     found: list[float] = []
     if key not in values or not _take(values[key], shape, found):
-        told = f"{' × '.join(map(str, shape))} numbers" if shape else "a number"
-        raise ParameterError(f"the key {key!r} does not hold {told}", where, "give a model that this program wrote")
+        stated = f"{' × '.join(map(str, shape))} numbers" if shape else "a number"
+        raise ParameterError(f"the key {key!r} does not hold {stated}", where, "give a model that this program wrote")
     for value in found:
         if not least <= value <= most:
             raise ParameterError(f"the key {key!r} has {value:g}, which is not from {least:g} to {most:g}", where)

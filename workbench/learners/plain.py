@@ -83,7 +83,7 @@ class FitSetting(Generic[Chosen]):
             return math.inf
         given: float | None = getattr(self.parameters, "epsilon", None)
         if given is None:
-            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
+            raise ParameterError("epsilon is not given", hint="give epsilon = NUMBER above 0")
         return given
 
 

@@ -176,4 +176,4 @@ def task(name: str) -> Task:
     for known in TASKS:
         if known.name == name:
             return known
-    raise ParameterError(f"the task {name!r} is not known", mend=f"use one of {', '.join(t.name for t in TASKS)}")
+    raise ParameterError(f"the task {name!r} is not known", hint=f"use one of {', '.join(t.name for t in TASKS)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Self
 
-from workbench.params.remedies import Mend, joined, remedies_of
+from workbench.params.remedies import Hint, joined, remedies_of
 
 _LONGEST, _END = 1_000, 200
 """Most characters of the thing and of the place; of a longer text, the beginning and so much of the end are shown."""
@@ -29,14 +29,14 @@ class WorkbenchError(Exception):
 
     exit_code = 2
 
-    def __init__(self, what: str, where: str = "", mend: Mend = "", *, code: str = "", field: str = "") -> None:
-        self.what, self.where, self.remedies = _cut(what), _cut(where), remedies_of(mend)
+    def __init__(self, what: str, where: str = "", hint: Hint = "", *, code: str = "", field: str = "") -> None:
+        self.what, self.where, self.remedies = _cut(what), _cut(where), remedies_of(hint)
         self.code, self.field, self.outcome = code, field, ""
         self.line: int | None = None
-        super().__init__(what, where, mend)
+        super().__init__(what, where, hint)
 
     @property
-    def mend(self) -> str:
+    def hint(self) -> str:
         """What to do about it, as files and commands say it."""
         return joined([remedy.text for remedy in self.remedies])
 
@@ -50,12 +50,12 @@ class WorkbenchError(Exception):
         return self
 
     def __str__(self) -> str:
-        return self.worded(self.mend)
+        return self.worded(self.hint)
 
-    def worded(self, mend: str) -> str:
-        """Return the error as one sentence in which the ways out are told as ``mend``."""
+    def worded(self, hint: str) -> str:
+        """Return the error as one sentence in which the ways out are told as ``hint``."""
         place = f" ({self.where})" if self.where else ""
-        ends = "".join(f"; {told}" for told in (mend, self.outcome) if told)
+        ends = "".join(f"; {stated}" for stated in (hint, self.outcome) if stated)
         return one_line(f"{self.what}{place}{ends}")
 
 
@@ -79,9 +79,9 @@ class CancelledError(WorkbenchError):
     exit_code = 4
 
     def __init__(
-        self, what: str = "cancelled", where: str = "", mend: Mend = "", *, code: str = "", field: str = ""
+        self, what: str = "cancelled", where: str = "", hint: Hint = "", *, code: str = "", field: str = ""
     ) -> None:
-        super().__init__(what, where, mend, code=code, field=field)
+        super().__init__(what, where, hint, code=code, field=field)
 
 
 class CheckFailedError(WorkbenchError):

@@ -42,7 +42,7 @@ class Field:
         optional: whether ``None`` (not given) is a value.
         flag: the command-line option where it is not the attribute's name.
         empty: what a form's field says while it is left empty.
-        seldom: whether it is seldom changed; a form shows it below the others.
+        advanced: whether it is seldom changed; a form shows it below the others.
     """
 
     help: str = ""
@@ -52,7 +52,7 @@ class Field:
     optional: bool = False
     flag: str = ""
     empty: str = ""
-    seldom: bool = False
+    advanced: bool = False
 
     def check(self, value: Any, name: str) -> Any:
         """Return ``value`` in its canonical type, or raise :class:`ParameterError` naming ``name``."""
@@ -61,7 +61,7 @@ class Field:
             if self.optional:
                 return None
             raise ParameterError(
-                f"{name} is missing", mend=f"give {self.expected()}", code="bad-value", field=name.lstrip("-")
+                f"{name} is missing", hint=f"give {self.expected()}", code="bad-value", field=name.lstrip("-")
             )
         return self._check(value, name)
 
@@ -79,7 +79,7 @@ class Field:
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return ParameterError(
             f"{name} = {shown} is not {self.expected()}",
-            mend=f"give {self.expected()}",
+            hint=f"give {self.expected()}",
             code="bad-value",
             field=name.lstrip("-"),
         )
@@ -125,7 +125,7 @@ class _Number(Field):
             bare = value.strip()
             raise ParameterError(
                 f"{name} = {value!r} is text",
-                mend=f"write it without quotes: {name} = {bare}",
+                hint=f"write it without quotes: {name} = {bare}",
                 code="bad-value",
                 field=name,
             )
@@ -238,7 +238,7 @@ class ChoiceField(Field):
             return value
         if isinstance(value, str):
             near = did_you_mean(value, self.choices)
-            raise ParameterError(f"{name} = {value!r} is not known{near}", mend=f"choose {self.expected()}")
+            raise ParameterError(f"{name} = {value!r} is not known{near}", hint=f"choose {self.expected()}")
         raise self.refuse(value, name)
 
 
@@ -258,13 +258,13 @@ class TextsField(Field):
             raise self.refuse(value, name)
         if not all(isinstance(v, str) for v in value):
             quoted = ", ".join(f'"{v}"' for v in list(value)[:3])
-            raise ParameterError(f"{name} holds non-string values", mend=f"write each in quotes: [{quoted}]")
+            raise ParameterError(f"{name} holds non-string values", hint=f"write each in quotes: [{quoted}]")
         if not self.shortest <= len(value) <= self.most:
             raise self.refuse(value, name)
         seen: set[str] = set()
         for v in value:
             if v in seen:
-                raise ParameterError(f"{name} names {v!r} twice", mend="name each value once")
+                raise ParameterError(f"{name} names {v!r} twice", hint="name each value once")
             seen.add(v)
         return tuple(value)
 

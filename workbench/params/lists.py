@@ -36,7 +36,7 @@ class LevelsField(Field):
         levels = sorted(self._number().check(v, f"a number of {name}") for v in value)
         for former, level in itertools.pairwise(levels):
             if former == level:
-                raise ParameterError(f"{name} names {level:g} twice", mend="name each number once")
+                raise ParameterError(f"{name} names {level:g} twice", hint="name each number once")
         return tuple(levels)
 
     def _parse(self, string: str, name: str) -> list[float]:
@@ -44,13 +44,13 @@ class LevelsField(Field):
             return [self._number().parse(part, f"a number of {name}") for part in string.split(",")]
         parts = [part.strip() for part in string.split(":")]
         if len(parts) != 3 or not parts[2].isascii() or not parts[2].isdigit() or len(parts[2]) > 6:
-            raise ParameterError(f"{name} = {string!r} is not a range", mend="write it as LOWEST:HIGHEST:HOW-MANY")
+            raise ParameterError(f"{name} = {string!r} is not a range", hint="write it as LOWEST:HIGHEST:HOW-MANY")
         low, high = (self._number().parse(part, f"an end of {name}") for part in parts[:2])
         count = int(parts[2])
         if not low < high or not 2 <= count <= self.most:
             raise ParameterError(
                 f"{name} = {string!r} is not a range of 2 to {self.most} rising numbers",
-                mend="write it as LOWEST:HIGHEST:HOW-MANY, such as 0.1:100:13",
+                hint="write it as LOWEST:HIGHEST:HOW-MANY, such as 0.1:100:13",
             )
         return [low, *_between(low, high, count), high]
 

@@ -86,15 +86,15 @@ class Remedy:
         )
 
 
-Mend = str | Remedy | Sequence[str | Remedy]
+Hint = str | Remedy | Sequence[str | Remedy]
 """What an error is given: one way out or several; a plain text is the same in every front end."""
 
 
-def remedies_of(mend: Mend) -> tuple[Remedy, ...]:
+def remedies_of(hint: Hint) -> tuple[Remedy, ...]:
     """Return the ways out as remedies."""
-    if isinstance(mend, (str, Remedy)):
-        mend = (mend,)
-    return tuple(Remedy(SAY, way) if isinstance(way, str) else way for way in mend if way)
+    if isinstance(hint, (str, Remedy)):
+        hint = (hint,)
+    return tuple(Remedy(SAY, way) if isinstance(way, str) else way for way in hint if way)
 
 
 def joined(texts: Sequence[str]) -> str:
@@ -110,8 +110,8 @@ def declare(key: str, *values: str, more: str = "") -> Remedy:
         values: what it can be.
         more: what follows in a plan's file.
     """
-    told = " or ".join(f'{key} = "{value}"' for value in values)
-    return Remedy(DECLARE, f"write {told}{more}", {"key": key, "values": "|".join(values)})
+    stated = " or ".join(f'{key} = "{value}"' for value in values)
+    return Remedy(DECLARE, f"write {stated}{more}", {"key": key, "values": "|".join(values)})
 
 
 def declare_bound(key: str) -> Remedy:
@@ -174,16 +174,16 @@ def name_account(name: str) -> Remedy:
 REPLACE_IT = Remedy(REPLACE_OUTPUT, "replace it with --replace (in Python replace=True), which is charged again")
 
 
-def run(told: str, *words: str, kind: str = SAY, about: Mapping[str, str] | None = None) -> Remedy:
+def run(stated: str, *words: str, kind: str = SAY, about: Mapping[str, str] | None = None) -> Remedy:
     """Run a command of the program.
 
     Args:
-        told: what it is for, before the command: ``raise the cap with``.
+        stated: what it is for, before the command: ``raise the cap with``.
         words: the command's, :data:`DATA` and :data:`LEDGER` among them.
         kind: what is to be done.
         about: its arguments.
     """
-    return Remedy(kind, f"{told} {shown(words)}", about or {}, words)
+    return Remedy(kind, f"{stated} {shown(words)}", about or {}, words)
 
 
 _SAME = "if they are the same people, "

@@ -199,8 +199,8 @@ def _promised(hits: NDArray[np.int64], misses: NDArray[np.int64], n: int, alpha:
     if bounds.max() > 0:
         return bounds
     # No event promises a bound: take the one that differs most. The whole range is no event.
-    apart: NDArray[Any] = 1e-6 * (hits - misses) / np.sqrt(hits + misses + 1.0) - 1.0
-    return apart
+    separate: NDArray[Any] = 1e-6 * (hits - misses) / np.sqrt(hits + misses + 1.0) - 1.0
+    return separate
 
 
 def _proved(hits: int, misses: int, n: int, alpha: float, delta: float) -> float:

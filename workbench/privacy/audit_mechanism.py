@@ -67,7 +67,7 @@ def audit_mechanism(
     """
     made = mechanism.build(cells, epsilon)
     if not isinstance(made, MechanismTable):
-        raise ParameterError(f"{mechanism.name} over {cells.total} values is not audited", mend="ask for fewer values")
+        raise ParameterError(f"{mechanism.name} over {cells.total} values is not audited", hint="ask for fewer values")
     return audit_table(made, epsilon, samples=samples, alpha=alpha, entropy=entropy, cancel=cancel)
 
 

@@ -39,7 +39,7 @@ def _plain(address: str) -> str:
     return f"{parts.scheme}://{host}:{parts.port}"
 
 
-def readable_on_the_way(addresses: Iterable[str]) -> list[str]:
+def unencrypted(addresses: Iterable[str]) -> list[str]:
     """Return those addresses whose traffic leaves this computer without encryption."""
     return [address for address in addresses if not address.startswith("tls://") and not _on_this_computer(address)]
 

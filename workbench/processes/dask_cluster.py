@@ -84,18 +84,18 @@ async def workers_of(client: Any, address: str) -> tuple[str, ...]:
         raise WorkbenchError("the workers do not answer", address, "see whether they are busy or stopped") from None
     if not found:
         raise WorkbenchError("the scheduler has no worker", address, f"start one: dask worker {address} --nthreads 1")
-    for worker, told in found.items():
-        _compare(f"the worker {worker}", told, here)
+    for worker, stated in found.items():
+        _compare(f"the worker {worker}", stated, here)
     return tuple(found)
 
 
-def _compare(place: str, told: Versions | BaseException, here: Versions) -> None:
-    if isinstance(told, BaseException):
+def _compare(place: str, stated: Versions | BaseException, here: Versions) -> None:
+    if isinstance(stated, BaseException):
         raise WorkbenchError(
             f"{place} does not run this version of the workbench ({here['workbench']})",
-            mend="install the same versions there",
+            hint="install the same versions there",
         )
-    other = different(place, told, here)
+    other = different(place, stated, here)
     if other is not None:
         raise other
 

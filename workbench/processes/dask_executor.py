@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import Any, TypeVar
 
 from workbench.params import WorkbenchError
-from workbench.processes.dask_address import readable_on_the_way, scheduler_address
+from workbench.processes.dask_address import scheduler_address, unencrypted
 from workbench.processes.dask_cluster import connected, quiet_logs, workers_of
 from workbench.processes.dask_run import CONTINUE, Run
 from workbench.processes.executor import LOOK
@@ -112,7 +112,7 @@ class _Conversation:
         self._name, self._group, self._said = name, group, said
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda loop, context: None)  # the usual one logs exceptions whole
-        self._told = asyncio.Event()
+        self._stated = asyncio.Event()
         self._main: asyncio.Task[None] | None = None
         self._ending = False
         # No daemon: the end of the program waits until nothing is left on the cluster, which takes seconds at most.
@@ -122,7 +122,7 @@ class _Conversation:
     def go_on(self) -> None:
         """Let it send what it has warned of."""
         with contextlib.suppress(RuntimeError):  # it has ended
-            self._loop.call_soon_threadsafe(self._told.set)
+            self._loop.call_soon_threadsafe(self._stated.set)
 
     def end(self) -> None:
         """Leave the cluster."""
@@ -155,12 +155,12 @@ class _Conversation:
             return
         async with connected(self._address) as client:
             workers = await workers_of(client, self._address)
-            open_to_all = readable_on_the_way([self._address, *workers])
+            open_to_all = unencrypted([self._address, *workers])
             if open_to_all:
                 others = f" and {len(open_to_all) - 1} more" if len(open_to_all) > 1 else ""
                 warning = f"the rows travel unencrypted to {open_to_all[0]}{others}; use tls://"
                 self._said.put((WARNING, warning))
-                await self._told.wait()
+                await self._stated.wait()
             run = Run(
                 client,
                 self._address,
@@ -169,6 +169,6 @@ class _Conversation:
                 self._tasks,
                 name=self._name,
                 group=self._group,
-                tell=lambda place, result: self._said.put((DONE, (place, result))),
+                notify=lambda place, result: self._said.put((DONE, (place, result))),
             )
             await run.drive(workers)

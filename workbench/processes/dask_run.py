@@ -85,7 +85,7 @@ class Run:
         tasks: the tasks.
         name: the name of a task in an error sentence.
         group: tasks of one group go to one worker while others have groups of their own.
-        tell: receives the place of each task that is done, and its result.
+        notify: receives the place of each task that is done, and its result.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class Run:
         *,
         name: Callable[[Any], str],
         group: Callable[[Any], Hashable],
-        tell: Callable[[int, Any], None],
+        notify: Callable[[int, Any], None],
     ) -> None:
         self._client, self._address, self._work, self._value = client, address, work, shared
-        self._tasks, self._name, self._tell = tasks, name, tell
+        self._tasks, self._name, self._notify = tasks, name, notify
         self._versions = versions()
         self._waiting = Waiting(range(len(tasks)), lambda place: group(tasks[place]))
         self._again: deque[_Piece] = deque()
@@ -217,7 +217,7 @@ class Run:
         for place, (done, answer) in zip(piece.places, answers.answers, strict=False):
             if not done:
                 raise answer
-            self._tell(place, answer)
+            self._notify(place, answer)
 
     def _send_again(self, piece: _Piece) -> None:
         # One by one where a worker has died at them, so that the next death names its task.
@@ -238,8 +238,8 @@ class Run:
     async def _call_roll(self) -> None:
         self._called = time.monotonic()
         with contextlib.suppress(OSError):  # a lost connection is seen below
-            told = await self._client.scheduler.identity(n_workers=-1)
-            self._know(told["workers"])
+            stated = await self._client.scheduler.identity(n_workers=-1)
+            self._know(stated["workers"])
 
     def _happened(self, address: str, event: tuple[float, Any]) -> None:
         """Hear that a worker is gone."""
@@ -262,10 +262,10 @@ class Run:
 
     def _killed(self, pieces: Sequence[_Piece]) -> WorkbenchError:
         names = [self._name(self._tasks[place]) for piece in pieces for place in piece.places]
-        told = " or ".join(names[:3]) + (f" or one of {len(names) - 3} more" if len(names) > 3 else "")
+        stated = " or ".join(names[:3]) + (f" or one of {len(names) - 3} more" if len(names) > 3 else "")
         return WorkbenchError(
             "worker processes keep dying",
-            f"at {told}",
+            f"at {stated}",
             f"the workers may be short of memory: give them more, and {CONTINUE}",
         )
 

@@ -52,7 +52,7 @@ def different(place: str, there: Versions, here: Versions) -> WorkbenchError | N
         if there.get(name) != version:
             has = f"{name} {there[name]}" if name in there else f"no {name}"
             return WorkbenchError(
-                f"{place} has {has}, and this program runs with {name} {version}", mend="install the same versions"
+                f"{place} has {has}, and this program runs with {name} {version}", hint="install the same versions"
             )
     return None
 

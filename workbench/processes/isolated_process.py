@@ -39,7 +39,7 @@ STOP = "stop"
 EVENT, RESULT, ERROR = "event", "result", "error"
 
 
-def apart(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToken) -> R:
+def run_in_process(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToken) -> R:
     """Return ``work(argument, emit, cancel)``, done in a process that is started for it and ends with it.
 
     A stop that is requested here is passed on, and ``work`` ends as it would have ended here. If this process dies, for
@@ -68,11 +68,11 @@ def apart(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToken) -> R:
 
 def _listen(process: BaseProcess, pipe: Connection, emit: Emit, cancel: CancelToken) -> Any:
     own = _resident()
-    told = False
+    stated = False
     while True:
-        if cancel.cancelled and not told:
+        if cancel.cancelled and not stated:
             pipe.send(STOP)
-            told = True
+            stated = True
         if not pipe.poll(LOOK):
             continue
         kind, value = pipe.recv()
@@ -104,7 +104,7 @@ def _died(process: BaseProcess) -> WorkbenchError:
     process.join(PATIENCE)
     return WorkbenchError(
         f"the process that did the work has ended (exit code {process.exitcode})",
-        mend="the system may be short of memory: close other programs and run again",
+        hint="the system may be short of memory: close other programs and run again",
     )
 
 
@@ -143,7 +143,7 @@ def _serve(pipe: Connection) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         work, argument = pipe.recv()
         cancel = CancelToken()
-        threading.Thread(target=_hear_stop, args=(pipe, cancel), daemon=True).start()
+        threading.Thread(target=_on_stop, args=(pipe, cancel), daemon=True).start()
         pipe.send(_answer(work, argument, _Emitter(pipe, cancel), cancel))
 
 
@@ -160,7 +160,7 @@ class _Emitter:
             self._cancel.cancel()
 
 
-def _hear_stop(pipe: Connection, cancel: CancelToken) -> None:
+def _on_stop(pipe: Connection, cancel: CancelToken) -> None:
     """Wait for the request to stop, or for the end of the parent, which means the same."""
     with contextlib.suppress(EOFError, OSError):
         pipe.recv()

@@ -133,10 +133,10 @@ def _check_cohorts(bits: NDArray[np.int32], parameters: RapporParameters, path: 
     owned = bits >= 0
     pairs = (np.nonzero(owned)[0] * parameters.m + bits[owned] // parameters.k).astype(np.int64)
     each = np.bincount(pairs, minlength=count * parameters.m).reshape(count, parameters.m)
-    for wrong, told in ((each == 0, "no bit"), (each > parameters.h, f"more than h = {parameters.h} bits")):
+    for wrong, stated in ((each == 0, "no bit"), (each > parameters.h, f"more than h = {parameters.h} bits")):
         if wrong.any():
             row, cohort = (int(x[0]) for x in np.nonzero(wrong))
-            what = f"the candidate has {told} in cohort {cohort}"
+            what = f"the candidate has {stated} in cohort {cohort}"
             raise fault(what, path, lines[row], "give the map's parameters, or make the map anew")
 
 

@@ -174,7 +174,7 @@ def collected(
     keys: list[bytes] = []
     if memory is not None:
         if clients.names is None:
-            raise InputError("answers can be kept only for named clients", mend="name their column: --client COL")
+            raise InputError("answers can be kept only for named clients", hint="name their column: --client COL")
         keys = memory.clients(clients.names)
         known = _recalled(clients, memory, keys, where)
     emit(Progress(0, 3, "permanent answers"))
@@ -212,9 +212,9 @@ def _recalled(
             continue
         if kept.value != texts[int(clients.codes[at])]:
             what = f"client number {at + 1} has another value than when it was asked before"
-            raise InputError(what, mend="leave it out: its reports would show that the value has changed")
+            raise InputError(what, hint="leave it out: its reports would show that the value has changed")
         if clients.cohorts is not None and kept.cohort != int(where[at]):
             what = f"client number {at + 1} has another cohort than when it was asked before"
-            raise InputError(what, mend="give it the same one, or leave the cohorts out")
+            raise InputError(what, hint="give it the same one, or leave the cohorts out")
         known[at], where[at] = kept, kept.cohort
     return known

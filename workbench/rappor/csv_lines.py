@@ -48,9 +48,9 @@ def csv_lines(path: Path, what: str) -> Iterator[tuple[int, list[str]]]:
         raise InputError(f"the {what} is empty", str(path), "give a file with content")
 
 
-def fault(what: str, path: Path, line: int, mend: str = "correct the line") -> InputError:
+def fault(what: str, path: Path, line: int, hint: str = "correct the line") -> InputError:
     """Return the error for one line of a file."""
-    return InputError(what, str(path), mend).on_line(line)
+    return InputError(what, str(path), hint).on_line(line)
 
 
 def whole(cell: str, most: int) -> int | None:

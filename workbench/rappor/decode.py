@@ -149,7 +149,7 @@ def decode(
         CancelledError: ``cancel`` was set.
     """
     if not 0 < alpha < 1:
-        raise ParameterError(f"alpha = {alpha} is not between 0 and 1", mend="give one such as 0.05")
+        raise ParameterError(f"alpha = {alpha} is not between 0 and 1", hint="give one such as 0.05")
     cancel = cancel or CancelToken()
     parameters = candidates.parameters
     if counts.ones.shape != (parameters.m, parameters.k):
@@ -206,7 +206,7 @@ def require_distinct(candidates: CandidateMap) -> None:
     twin = int(np.flatnonzero(first[which] != np.arange(len(which)))[0])
     one, other = candidates.strings[int(first[which[twin]])], candidates.strings[twin]
     what = f"the candidates {one[:40]!r} and {other[:40]!r} set the same bits in every cohort"
-    raise InputError(what, mend="leave one of them out, or collect with more bits or cohorts")
+    raise InputError(what, hint="leave one of them out, or collect with more bits or cohorts")
 
 
 def even_share(parameters: RapporParameters) -> float:
@@ -279,13 +279,13 @@ def _all(model: _Model, fit: _Fit, cancel: CancelToken) -> tuple[Floats, Floats,
     for start in range(0, count, _AT_ONCE):
         cancel.check()
         part = model.design[:, start : start + _AT_ONCE]
-        heard = part.T @ (w * fit.residual) - pulled
+        gradient = part.T @ (w * fit.residual) - pulled
         own = (1 - 2 * model.even) * (part.T @ squared) + even_squared
         shared = (part.T @ across.T).T - even_across[:, None]
         left = own - np.sum(shared**2, axis=0)
         free = left > _RANK * own
-        stop = start + len(heard)
-        estimate[start:stop][free] = heard[free] / left[free]
+        stop = start + len(gradient)
+        estimate[start:stop][free] = gradient[free] / left[free]
         error[start:stop][free] = fit.excess / np.sqrt(left[free])
     estimate[fit.kept] = fit.beta
     error[fit.kept] = np.sqrt(np.diag(fit.covariance))

@@ -18,7 +18,7 @@ def standard_error(parameters: RapporParameters, reports: int) -> float:
     π(1 − π)/(N·h·(q* − p*)²). Other strings beside it make it larger, as least squares tells them apart.
     """
     if not reports >= 1:
-        raise ParameterError("there are no reports", mend="give at least 1")
+        raise ParameterError("there are no reports", hint="give at least 1")
     spread = parameters.q_star - parameters.p_star
     share = parameters.p_star + spread * even_share(parameters)
     return math.sqrt(share * (1 - share) / (reports * parameters.h)) / abs(spread)

@@ -62,7 +62,7 @@ def observed(values: Sequence[str | None], name: str) -> Distribution:
     """
     kept = [value for value in values if value]
     if not kept:
-        raise ParameterError(f"{name} has no values", mend="choose another column")
+        raise ParameterError(f"{name} has no values", hint="choose another column")
     found, counts = np.unique(np.array(kept, dtype=object).astype(str), return_counts=True)
     return _of(name, found.tolist(), counts.astype(np.float64))
 
@@ -79,7 +79,7 @@ def form(name: str, values: int) -> Distribution:
         "zipf": lambda: zipf(values),
     }
     if name not in made:
-        raise ParameterError(f"the distribution {name!r} is not known", mend=f"choose one of {', '.join(FORMS)}")
+        raise ParameterError(f"the distribution {name!r} is not known", hint=f"choose one of {', '.join(FORMS)}")
     return made[name]()
 
 

@@ -112,7 +112,7 @@ def preset(name: str) -> Preset:
         if known.name == name:
             return known
     listed = ", ".join(p.name for p in PRESETS)
-    raise ParameterError(f"the preset {name!r} is not known", mend=f"choose one of {listed}")
+    raise ParameterError(f"the preset {name!r} is not known", hint=f"choose one of {listed}")
 
 
 def with_extra(distribution: Distribution, extra: int) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def simulate(
     """
     if not 1 <= reports <= MOST_SIMULATED:
         raise ParameterError(
-            f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", mend="give another number"
+            f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", hint="give another number"
         )
     cancel = cancel or CancelToken()
     names = tuple(distribution.values if candidates is None else candidates)

@@ -19,8 +19,8 @@ def seen_before(shown: Iterable[ShownFigures]) -> str:
     words = "; ".join(dict.fromkeys(one.words for one in shown))
     if not words:
         return ""
-    told = "the certificate or card of this release will say so"
-    return f"Private figures of these rows were shown before ({words}): {told}."
+    stated = "the certificate or card of this release will say so"
+    return f"Private figures of these rows were shown before ({words}): {stated}."
 
 
 def with_choice(outside: Iterable[str], ledger: Ledger, dataset: str, release_id: str) -> list[str]:

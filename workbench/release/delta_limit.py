@@ -34,7 +34,7 @@ def require_small_cost(cost: Cost, rows: int, *, rows_per_person: int = 1) -> No
         raise ParameterError(
             f"delta = {delta:.4g} for neighbours in which {own} may be replaced is not below 1/rows = {1 / rows:.3g}: "
             "publishing a row picked at random would keep that promise",
-            mend=_smaller(rows, float(cost.epsilon), rows_per_person),
+            hint=_smaller(rows, float(cost.epsilon), rows_per_person),
             code="delta-too-large",
             field="delta",
         )
@@ -51,7 +51,7 @@ def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) 
     raise ParameterError(
         f"delta = {float(delta):.4g}{whose} is not below 1/rows = {1 / rows:.3g}: publishing a row picked at random "
         "would keep that promise",
-        mend=_mend(rows, rows_per_person),
+        hint=_hint(rows, rows_per_person),
         code="delta-too-large",
         field="delta",
     )
@@ -82,7 +82,7 @@ def _below(delta: Decimal, rows: int) -> bool:
     return EXACT.multiply(delta, Decimal(rows)) < 1
 
 
-def _mend(rows: int, rows_per_person: int) -> str:
+def _hint(rows: int, rows_per_person: int) -> str:
     if rows_per_person == 1:
         return f"give a delta such as {safe_delta(rows):g}"
     return "give a smaller delta or epsilon: k rows of one person multiply delta by k·e^((k−1)·epsilon of one row)"

@@ -33,14 +33,14 @@ def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
         CancelledError: the block was cancelled.
         InputError: the output could not be written.
     """
-    told = f"epsilon = {decimal_text(cost.epsilon)} stays charged, as drawn values were being written"
+    stated = f"epsilon = {decimal_text(cost.epsilon)} stays charged, as drawn values were being written"
     try:
         yield
     except CancelledError:
-        raise CancelledError(f"cancelled without a release; {told}") from None
+        raise CancelledError(f"cancelled without a release; {stated}") from None
     except OSError as error:
         problem = write_error(error, target)
-        problem.outcome = told
+        problem.outcome = stated
         raise problem from None
 
 

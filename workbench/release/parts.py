@@ -97,7 +97,7 @@ class _Part:
         return self
 
     @contextlib.contextmanager
-    def kept_if_well(self) -> Iterator[None]:
+    def keep_on_success(self) -> Iterator[None]:
         """Keep the part if the block, which records the finished draw in the ledger, succeeds."""
         self._kept = True
         keep_unnamed(self.path)

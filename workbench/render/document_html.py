@@ -75,7 +75,9 @@ def _block(block: Block, picture: PictureTag) -> str:
         case Bullets(lines):
             return f"<ul>{''.join(f'<li>{_text(line)}</li>' for line in lines)}</ul>\n"
         case FactList(lines):
-            rows = "".join(f'<tr><td width="24%">{_text(name)}</td><td>{_text(told)}</td></tr>' for name, told in lines)
+            rows = "".join(
+                f'<tr><td width="24%">{_text(name)}</td><td>{_text(stated)}</td></tr>' for name, stated in lines
+            )
             return f'<table class="facts" width="100%" cellspacing="0" cellpadding="3">{rows}</table>\n'
         case Grid():
             return _grid(block)

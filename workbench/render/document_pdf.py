@@ -67,14 +67,14 @@ def pdf_bytes(document: Document) -> bytes:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise WorkbenchError(f"the PDF was not printed in {PATIENCE:.0f} seconds", mend="try again") from None
+        raise WorkbenchError(f"the PDF was not printed in {PATIENCE:.0f} seconds", hint="try again") from None
     if child.returncode == 0:
         return child.stdout
     said = child.stderr.decode(errors="replace").strip().splitlines()
     last = said[-1] if said else ""
     if child.returncode == NO_QT or "platform plugin" in " ".join(said):
-        raise WorkbenchError(f"Qt cannot print the PDF: {last}", mend=f"on Debian or Ubuntu: {APT}")
-    raise WorkbenchError(f"the PDF could not be printed: {last}", mend="write the HTML instead, and report this")
+        raise WorkbenchError(f"Qt cannot print the PDF: {last}", hint=f"on Debian or Ubuntu: {APT}")
+    raise WorkbenchError(f"the PDF could not be printed: {last}", hint="write the HTML instead, and report this")
 
 
 def check_pdf_path(path: Path) -> None:
@@ -130,8 +130,8 @@ def dated(data: bytes, time: str) -> bytes:
     digits = (re.sub(r"\D", "", time)[:14] or "0" * 14).ljust(14, "0").encode()
 
     def put(found: re.Match[bytes]) -> bytes:
-        told = found.group(1) + digits + b"Z)"
-        return told + b" " * (len(found.group()) - len(told))
+        stated = found.group(1) + digits + b"Z)"
+        return stated + b" " * (len(found.group()) - len(stated))
 
     return re.sub(rb"(/(?:Creation|Mod)Date \(D:)\d{14}[^)]*\)", put, data)
 
@@ -192,8 +192,8 @@ def paint_page(
     painter.setPen(QColor(LIGHT.muted))
     foot = QRectF(0, line, width, _points(14))
     painter.drawText(foot, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, document.foot)
-    told = f"page {page + 1} of {text.pageCount()}"
-    painter.drawText(foot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, told)
+    stated = f"page {page + 1} of {text.pageCount()}"
+    painter.drawText(foot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, stated)
     if document.badge:
         _watermark(document.badge.upper(), painter, width, height)
 

@@ -24,17 +24,17 @@ def grid_figure(lines: Sequence[SweepLine], about: str = "") -> CurveFigure:
     """
     drawable = sorted((line for line in lines if line.points), key=lambda line: -line.best)
     if not drawable:
-        raise ParameterError("the sweep holds no run", mend="run it first")
+        raise ParameterError("the sweep holds no run", hint="run it first")
     shown = drawable[:MOST_LINES]
     series = tuple(
         Series.with_errors(line.name, style, ((p.epsilon, p.mean, p.standard_error) for p in line.points))
         for line, style in zip(shown, FREE_STYLES, strict=False)
     )
     left = len(drawable) - len(shown)
-    told = f"the best {len(shown)} of {len(drawable)} settings" if left else f"{len(shown)} settings"
+    stated = f"the best {len(shown)} of {len(drawable)} settings" if left else f"{len(shown)} settings"
     return CurveFigure(
         title="DP-SGD: accuracy against ε",
-        subtitle=" · ".join(filter(None, (about, told))),
+        subtitle=" · ".join(filter(None, (about, stated))),
         x_label="ε of one row",
         y_label=f"accuracy on held-out rows, {BAND}",
         series=series,

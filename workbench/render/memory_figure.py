@@ -26,9 +26,9 @@ def memory_figure(result: StudyResult, phase: str = PEAK) -> CurveFigure:
         _series(line_name(line, lines), style, [(r.batch, _bytes(r, phase)) for r in result.of(line)])
         for line, style in zip(drawn, LINES, strict=False)
     ]
-    told = f"{len(drawn)} of {len(lines)} settings" if len(drawn) < len(lines) else ""
+    stated = f"{len(drawn)} of {len(lines)} settings" if len(drawn) < len(lines) else ""
     title = "Peak memory against the batch" if phase == PEAK else f"Memory of the phase {phase} against the batch"
-    return _figure(title, told, series, result)
+    return _figure(title, stated, series, result)
 
 
 def phases_figure(result: StudyResult, line: StudyLine) -> CurveFigure:
@@ -50,14 +50,14 @@ def _series(name: str, style: str, points: Sequence[tuple[int, int]]) -> Series:
     return Series(name, style, x, y, y, y)
 
 
-def _figure(title: str, told: str, series: Sequence[Series], result: StudyResult) -> CurveFigure:
+def _figure(title: str, stated: str, series: Sequence[Series], result: StudyResult) -> CurveFigure:
     highest = max(max(one.mean) for one in series)
     limit = None if result.fit is None else result.fit / MB
     near = limit is not None and limit <= NEAR * highest
     device = {"cpu": "processor", "cuda": "GPU"}[result.rows[0].device]
     return CurveFigure(
         title=title,
-        subtitle=" · ".join(filter(None, (f"on the {device}, worked out from shapes", told))),
+        subtitle=" · ".join(filter(None, (f"on the {device}, worked out from shapes", stated))),
         x_label=X_LABEL,
         y_label=Y_LABEL,
         series=tuple(series),

@@ -178,4 +178,4 @@ def kind_of(figure: Figure) -> FigureKind:
 
 def _check_style(style: str) -> None:
     if style not in STYLES:
-        raise ParameterError(f"the style {style!r} is not known", mend="choose one of " + ", ".join(STYLES))
+        raise ParameterError(f"the style {style!r} is not known", hint="choose one of " + ", ".join(STYLES))

@@ -12,6 +12,6 @@ def checked_name(name: str) -> str:
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise ParameterError(
             f"the name of an account is 1 to {LONGEST_NAME} printable characters, without a blank at either end",
-            mend="give another name",
+            hint="give another name",
         )
     return name

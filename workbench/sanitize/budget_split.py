@@ -66,7 +66,7 @@ def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decim
     if left < 0:
         raise ParameterError(
             f"the fixed shares sum to {float(whole - left):g}, above epsilon = {float(whole):g}",
-            mend="lower a share",
+            hint="lower a share",
             code="shares-exceed",
             field="epsilon",
         )
@@ -93,7 +93,7 @@ def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decim
         split[first] += left - sum(split.values(), Decimal(0))
         small = next((c.name for c in open_columns if split[c.name] < least), None)
         if small is not None:
-            raise ParameterError(f"the share of column {small} is below {EPSILON_LEAST:g}", mend="raise its weight")
+            raise ParameterError(f"the share of column {small} is below {EPSILON_LEAST:g}", hint="raise its weight")
     return {c.name: fixed[c.name] if c.name in fixed else split[c.name] for c in claims}
 
 

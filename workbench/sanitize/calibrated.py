@@ -84,7 +84,7 @@ def nothing_protected() -> ParameterError:
     """Return the refusal of a plan without a protected column."""
     return ParameterError(
         "the plan protects no column: it would publish the table unchanged",
-        mend=Remedy(PROTECT, 'write action = "protect" for a column'),
+        hint=Remedy(PROTECT, 'write action = "protect" for a column'),
         code="nothing-protected",
     )
 
@@ -276,9 +276,9 @@ def _facts(chosen: Mechanism, cells: Cells, epsilon: float) -> ErrorFacts:
 @lru_cache(maxsize=4096)
 def _counted_facts(chosen: Mechanism, key: _Key, epsilon: float) -> ErrorFacts:
     """Return the facts of ``chosen`` on the key's cells: those on disk, or new ones, which are kept there."""
-    told = f"{key.plain()} {epsilon!r}"
-    found = kept_facts(chosen, told, most=epsilon)
+    stated = f"{key.plain()} {epsilon!r}"
+    found = kept_facts(chosen, stated, most=epsilon)
     if found is None:
         found = error_profile(_KEPT.get(chosen.name, key, epsilon), key.cells).facts
-        keep_facts(chosen, told, found)
+        keep_facts(chosen, stated, found)
     return found

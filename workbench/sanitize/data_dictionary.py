@@ -101,7 +101,7 @@ def read_dictionary(text: str, where: str = "") -> tuple[Entry, ...]:
         try:
             entries.append(_entry(dict(zip(header, cells, strict=True)), number))
         except ParameterError as error:
-            wrong.append(f"{error.what}{f'; {error.mend}' if error.mend else ''}")
+            wrong.append(f"{error.what}{f'; {error.hint}' if error.hint else ''}")
     wrong += _clashes(entries)
     if wrong:
         more = f"; and {len(wrong) - _TOLD} more" if len(wrong) > _TOLD else ""
@@ -208,7 +208,7 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
     marks = {"role": role_guessed, "kind": kind_guessed, "missing": missing_guessed}
     given = [title for title in ("lower", "upper", "values") if said[title]]
     if given and kind is None:
-        raise ParameterError(f"{place}, kind: it is empty, and {given[0]} is given", mend="write the kind as well")
+        raise ParameterError(f"{place}, kind: it is empty, and {given[0]} is given", hint="write the kind as well")
     for title in given:
         if (title == "values") == (kind in NUMERIC):
             fitting = "bounds" if kind in NUMERIC else "values"
@@ -274,7 +274,7 @@ def _number(text: str, kind: str | None, place: str) -> float | None:
     try:
         number: float = _NUMBER.parse(text, place)
     except ParameterError:
-        raise ParameterError(f"{place}: {text!r} is not a number", mend="write it as 1234.5") from None
+        raise ParameterError(f"{place}: {text!r} is not a number", hint="write it as 1234.5") from None
     return number
 
 
@@ -284,15 +284,15 @@ def _day(text: str, place: str) -> int:
             return datetime.date.fromisoformat(text).toordinal()
         except ValueError:
             pass  # told of below, as of any other text that is not a date
-    raise ParameterError(f"{place}: {text!r} is not a date", mend="write it as 1990-12-31")
+    raise ParameterError(f"{place}: {text!r} is not a date", hint="write it as 1990-12-31")
 
 
 def _values(text: str, place: str) -> tuple[str, ...]:
     parts = [_bare(part) for part in _split(text)]
     if len(parts) < 2:
-        raise ParameterError(f"{place}: there is one value, {parts[0]!r}", mend=f"separate values by {SEPARATOR}")
+        raise ParameterError(f"{place}: there is one value, {parts[0]!r}", hint=f"separate values by {SEPARATOR}")
     if "" in parts:
-        raise ParameterError(f"{place}: a value is empty", mend="remove it; a missing value is not listed")
+        raise ParameterError(f"{place}: a value is empty", hint="remove it; a missing value is not listed")
     seen: set[str] = set()
     for part in parts:
         if part in seen:

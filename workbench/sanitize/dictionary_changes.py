@@ -78,7 +78,7 @@ def changes(entry: Entry, present: Present, *, drop_guessed: bool = False) -> di
     if entry.facts and lower is not None and upper is not None and not lower < upper:
         raise InputError(
             f"row {entry.row} ({entry.name}): the lower bound {lower:g} is not below the upper bound {upper:g}",
-            mend="declare both in the dictionary",
+            hint="declare both in the dictionary",
         )
     return out
 

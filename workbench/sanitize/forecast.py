@@ -116,8 +116,8 @@ def read_off(columns: Iterable[Column]) -> tuple[str, ...]:
     taken = [c for c in columns if c.bounds_origin == "data"]
     if not taken:
         return ()
-    told = ", ".join(f"{c.name} ({_size(c)})" for c in taken)
-    return (f"Bounds or values were read off the data, and no epsilon covers that: {told}.",)
+    stated = ", ".join(f"{c.name} ({_size(c)})" for c in taken)
+    return (f"Bounds or values were read off the data, and no epsilon covers that: {stated}.",)
 
 
 def _size(column: Column) -> str:

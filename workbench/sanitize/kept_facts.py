@@ -51,11 +51,11 @@ def kept_facts(mechanism: Mechanism, key: str, *, most: float) -> ErrorFacts | N
     try:
         with path.open("rb") as stream:
             data = stream.read(_LONGEST)
-        told, _, body = data.partition(b"\n")
+        stated, _, body = data.partition(b"\n")
         plain = parse_json(body.decode("utf-8"), "kept facts")
     except (OSError, ValueError, WorkbenchError):
         return None
-    if told != _digest(body) or not isinstance(plain, dict) or set(plain) != set(_NAMES):
+    if stated != _digest(body) or not isinstance(plain, dict) or set(plain) != set(_NAMES):
         return None
     figures = [value for name, value in plain.items() if value is not None or name != _MAY_BE_NONE]
     if not all(type(value) is float and math.isfinite(value) and value >= 0 for value in figures):

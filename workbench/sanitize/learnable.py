@@ -15,5 +15,5 @@ def require_learnable(chosen: Learner, plan: Plan, target: str) -> None:
     """
     features = [column.facts() for column in plan.columns if column.action != "drop" and column.name != target]
     if not features:
-        raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
+        raise ParameterError("the plan leaves no column to learn from", hint="protect at least one besides the target")
     chosen.require(features, plan.column(target).facts())

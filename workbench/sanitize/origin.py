@@ -16,7 +16,7 @@ from typing import Any
 from workbench.data.schema import DECLARED, GUESS, Attribute
 from workbench.params import InputError
 from workbench.params.codec import parse_toml
-from workbench.params.remedies import CONFIRM_GUESSES, Mend, run
+from workbench.params.remedies import CONFIRM_GUESSES, Hint, run
 from workbench.sanitize.plan import UNFILLED, Column, Plan
 
 GUESSABLE = ("action", "kind", "missing", "date_order")
@@ -46,12 +46,12 @@ class Guess:
     values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        told = zip(self.facts, self.values, strict=True)
-        words = (f"{fact} (still to be filled in)" if said == UNFILLED else f"{fact} = {said}" for fact, said in told)
+        stated = zip(self.facts, self.values, strict=True)
+        words = (f"{fact} (still to be filled in)" if said == UNFILLED else f"{fact} = {said}" for fact, said in stated)
         return f"{self.of}: {', '.join(words)}"
 
 
-def at_stake(action: str, kind: str | None) -> tuple[str, ...]:
+def facts_needed(action: str, kind: str | None) -> tuple[str, ...]:
     """Return which of the guessable facts of a column a release depends on or reveals."""
     if action == "protect":
         return ("kind", "missing", "date_order") if kind == "date" else ("kind", "missing")
@@ -69,8 +69,8 @@ def raw_guesses(raw: Mapping[str, Any]) -> tuple[Guess, ...]:
     found = [_guess(c) for c in columns if isinstance(c, Mapping) and c.get("origin") == GUESS]
     reading = raw.get("reading")
     if isinstance(reading, Mapping) and reading.get("origin") == GUESS:
-        told = {key: _said(value) for key, value in reading.items() if key != "origin"}
-        found.append(Guess(FILE, tuple(told), tuple(told.values())))
+        stated = {key: _said(value) for key, value in reading.items() if key != "origin"}
+        found.append(Guess(FILE, tuple(stated), tuple(stated.values())))
     return tuple(found)
 
 
@@ -80,7 +80,7 @@ def _said(value: Any) -> str:
 
 def _guess(column: Mapping[str, Any]) -> Guess:
     usual = {"action": "protect", "missing": "refuse", "date_order": "none"}
-    facts = at_stake(str(column.get("action", "protect")), column.get("kind"))
+    facts = facts_needed(str(column.get("action", "protect")), column.get("kind"))
     return Guess(str(column.get("name")), facts, tuple(str(column.get(f, usual.get(f))) for f in facts))
 
 
@@ -114,20 +114,20 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def refusal(
-    found: Sequence[Guess], where: str = "", mend: Mend = "", words: Mapping[str, str] | None = None
+    found: Sequence[Guess], where: str = "", hint: Hint = "", words: Mapping[str, str] | None = None
 ) -> InputError:
     """Return the sentence that refuses a release with unconfirmed guesses.
 
     Args:
         found: the guesses.
         where: the plan's file.
-        mend: what to do about it; by default the command that confirms them.
+        hint: what to do about it; by default the command that confirms them.
         words: the names of facts, as for :func:`listed`.
     """
     what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
-    told = "if they are right and public knowledge, run"
-    confirm = run(told, "plan", "--confirm", where or "PLAN", kind=CONFIRM_GUESSES)
-    return InputError(what, where, mend or confirm, code="unconfirmed")
+    stated = "if they are right and public knowledge, run"
+    confirm = run(stated, "plan", "--confirm", where or "PLAN", kind=CONFIRM_GUESSES)
+    return InputError(what, where, hint or confirm, code="unconfirmed")
 
 
 def require_confirmed(plan: Plan, where: str = "") -> None:

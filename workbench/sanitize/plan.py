@@ -158,10 +158,10 @@ class Plan(Parameters):
         seen: set[str] = set()
         for column in self.columns:
             if column.name in seen:
-                raise ParameterError(f"the column {column.name!r} is planned twice", mend="remove one of the two")
+                raise ParameterError(f"the column {column.name!r} is planned twice", hint="remove one of the two")
             seen.add(column.name)
         if not self.columns:
-            raise ParameterError("the plan names no columns", mend="add a [[column]] for each column of the table")
+            raise ParameterError("the plan names no columns", hint="add a [[column]] for each column of the table")
         if self.impossible is not None:
             checked_list(self.impossible, tuple(column.name for column in self.columns))
         self.shares()
@@ -196,7 +196,7 @@ class Plan(Parameters):
         for column in self.columns:
             if column.name == name:
                 return column
-        raise ParameterError(f"the plan has no column {name!r}", mend="add it", code="unknown-column")
+        raise ParameterError(f"the plan has no column {name!r}", hint="add it", code="unknown-column")
 
     def published(self) -> Self:
         """Return the plan as certificates contain it.

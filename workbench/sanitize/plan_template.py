@@ -91,7 +91,7 @@ def draft(
     for name in [*dropped, *([target] if target else [])]:
         if name not in names:
             raise ParameterError(
-                f"the table has no column {name!r}{did_you_mean(name, names)}", mend=f"choose from {', '.join(names)}"
+                f"the table has no column {name!r}{did_you_mean(name, names)}", hint=f"choose from {', '.join(names)}"
             )
     if mechanism_name != AUTO:
         mechanism(mechanism_name)
@@ -184,7 +184,7 @@ def _one_target(target: str | None, dictionary: Sequence[Entry], names: Sequence
     if named is not None and target not in (None, named):
         raise ParameterError(
             f"the target is {target!r}, and the data dictionary calls {named!r} the target",
-            mend="change one of the two",
+            hint="change one of the two",
         )
     return target or named
 

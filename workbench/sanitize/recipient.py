@@ -83,10 +83,10 @@ def relations_words(forecast: Forecast) -> str:
     found = faded_columns(forecast) if len(forecast.columns) > 1 else ()
     if not found:
         return ""
-    told = ", ".join(f"{c.name} to {kept_words(c.relations_kept)}" for c in found[:MOST_NAMED])
+    stated = ", ".join(f"{c.name} to {kept_words(c.relations_kept)}" for c in found[:MOST_NAMED])
     if len(found) > MOST_NAMED:
-        told += f" and {len(found) - MOST_NAMED} more to less than half"
-    return f"Relations with other columns shrink: {told}. {EVENLY}"
+        stated += f" and {len(found) - MOST_NAMED} more to less than half"
+    return f"Relations with other columns shrink: {stated}. {EVENLY}"
 
 
 def learnt(forecast: Forecast, rows: int) -> tuple[Learnt, ...]:

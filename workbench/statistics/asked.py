@@ -34,7 +34,7 @@ class Ask(Parameters):
         """Check the values, then that they fit the statistic."""
         super().__post_init__()
         if self.column is None and (self.statistic != COUNT or not self.by):
-            raise ParameterError(f"the {self.statistic} names no column", mend="name one; a count may name groups")
+            raise ParameterError(f"the {self.statistic} names no column", hint="name one; a count may name groups")
         if self.bins is not None and self.statistic != HISTOGRAM:
             raise ParameterError(f"a {self.statistic} has no bins", self.called, "leave them out")
         if self.at is not None and self.statistic != QUANTILES:
@@ -72,11 +72,11 @@ class Request(Parameters):
             ParameterError: nothing is asked, something twice, or a column cannot have the statistic.
         """
         if not self.figures:
-            raise ParameterError("no statistic was asked for", mend="ask for one")
+            raise ParameterError("no statistic was asked for", hint="ask for one")
         seen: set[tuple[str, str | None, tuple[str, ...] | None]] = set()
         for ask in self.figures:
             if (ask.statistic, ask.column, ask.by) in seen:
-                raise ParameterError(f"the {ask.called} is asked for twice", mend="ask once")
+                raise ParameterError(f"the {ask.called} is asked for twice", hint="ask once")
             seen.add((ask.statistic, ask.column, ask.by))
             for name in (*(ask.by or ()), *((ask.column,) if ask.column is not None else ())):
                 protected(plan, name)
@@ -93,11 +93,11 @@ def protected(plan: Plan, name: str) -> Column:
     """
     column = plan.column(name)
     if column.action != "protect":
-        raise ParameterError(f"the plan does not protect the column {name!r}", mend='write action = "protect" for it')
+        raise ParameterError(f"the plan does not protect the column {name!r}", hint='write action = "protect" for it')
     if read_off(column):
         raise ParameterError(
             f"the values of the column {name!r} were read off the data, and statistics would publish each of them",
-            mend="declare its domain, or leave the column out",
+            hint="declare its domain, or leave the column out",
         )
     return column
 
@@ -109,13 +109,13 @@ def read_off(column: Column) -> bool:
 
 def _check_kind(ask: Ask, column: Column) -> None:
     if ask.statistic in (MEAN, SUM) and column.kind not in ("integer", "real"):
-        mend = "ask for its quantiles or its histogram" if column.kind == "date" else "ask for its histogram"
-        raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", mend)
+        hint = "ask for its quantiles or its histogram" if column.kind == "date" else "ask for its histogram"
+        raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", hint)
     if ask.statistic == QUANTILES and not column.numeric:
         raise ParameterError(f"a {column.kind} has no quantiles", f"column {column.name}", "ask for its histogram")
     if ask.statistic == MODE and column.numeric:
-        mend = "ask for its histogram, whose largest bins it shows"
-        raise ParameterError("there is a most frequent value only of columns of names", f"column {column.name}", mend)
+        hint = "ask for its histogram, whose largest bins it shows"
+        raise ParameterError("there is a most frequent value only of columns of names", f"column {column.name}", hint)
     if ask.bins is not None and not column.numeric:
         raise ParameterError(f"a {column.kind} has a bin for each value", f"column {column.name}", "leave bins out")
     if ask.statistic == COUNT and column.missing != "own-value" and not ask.by:

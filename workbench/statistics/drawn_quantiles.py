@@ -106,8 +106,8 @@ class DrawnQuantiles:
         noisy = iter(self.paid.part(1, 2).noisy(noise, [c for group in counts for c in group], 1))
         found = []
         for chosen, bins in zip(drawn, counts, strict=True):
-            told = list(itertools.islice(noisy, len(bins)))
-            found += [*chosen, *told, *[0] * (self.length - len(chosen) - len(told))]
+            stated = list(itertools.islice(noisy, len(bins)))
+            found += [*chosen, *stated, *[0] * (self.length - len(chosen) - len(stated))]
         return found
 
     def borders(self, drawn: Sequence[int]) -> list[int]:

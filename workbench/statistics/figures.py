@@ -265,10 +265,10 @@ def _share(query: Query, name: str) -> str:
 def _quantile(query: Query, group: str, q: float, value: float, ends: tuple[float, float], *, sparse: bool) -> Figure:
     assert query.bins is not None
     column = query.bins.column
-    told: tuple[float | str, ...] = (value, *ends)
+    stated: tuple[float | str, ...] = (value, *ends)
     if column.kind == "date":
-        told = tuple(datetime.date.fromordinal(int(day)).isoformat() for day in (value, *ends))
-    estimate, low, high = told
+        stated = tuple(datetime.date.fromordinal(int(day)).isoformat() for day in (value, *ends))
+    estimate, low, high = stated
     return Figure("quantile", column.name, group, f"{q:g}", estimate, low, high, sparse, query.label)
 
 

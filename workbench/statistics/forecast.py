@@ -71,7 +71,7 @@ class FigureForecast:
 
 def forecast(queries: Sequence[Query]) -> list[FigureForecast]:
     """Return what to expect of every statistic that is read from ``queries``."""
-    return [told for query in queries for told in _of(query)]
+    return [stated for query in queries for stated in _of(query)]
 
 
 def _of(query: Query) -> Iterator[FigureForecast]:

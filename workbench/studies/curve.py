@@ -86,16 +86,16 @@ class CurvePlan(Parameters):
             raise ParameterError(
                 f"there is no ordinary model of the same family as {chosen.name} to train without privacy or on "
                 "sanitised or synthetic rows",
-                mend="choose the regime private alone",
+                hint="choose the regime private alone",
             )
         if chosen.corrected is None and any(way.kind == "corrected" for way in ways):
             raise ParameterError(
                 f"{chosen.name} cannot learn from a sanitised table knowing the public tables it went through",
-                mend="leave out the regimes corrected:MECHANISM",
+                hint="leave out the regimes corrected:MECHANISM",
             )
         if self.evaluate == SANITIZED and not any(way.kind == "sanitized" for way in ways):
             raise ParameterError(
-                "evaluate = sanitized needs a sanitised regime", mend="add sanitized:MECHANISM to the regimes"
+                "evaluate = sanitized needs a sanitised regime", hint="add sanitized:MECHANISM to the regimes"
             )
 
     def _check_against(self) -> None:
@@ -103,11 +103,11 @@ class CurvePlan(Parameters):
         if kinds not in (["private"], ["none", "private"]):
             raise ParameterError(
                 f"only the private model has {self.compared[0]}, and the level without privacy stands beside it",
-                mend="write --regimes private or --regimes none,private",
+                hint="write --regimes private or --regimes none,private",
             )
         if len(self.epsilons) > MOST_REGIMES:
             raise ParameterError(
-                f"each of {len(self.epsilons)} epsilons would be a line", mend=f"give {MOST_REGIMES} or fewer"
+                f"each of {len(self.epsilons)} epsilons would be a line", hint=f"give {MOST_REGIMES} or fewer"
             )
 
     @property
@@ -354,10 +354,10 @@ def constant_levels(plan: CurvePlan, data: StudyData) -> dict[str, float]:
     for repeat in range(plan.repeats):
         training, held_out = _split(plan, data, repeat)
         if study.constant is None:
-            told = _blind(learner(plan.model), data, held_out)
+            stated = _blind(learner(plan.model), data, held_out)
         else:
-            told = HeldOut(data.y[held_out], np.full(len(held_out), study.constant(data.y[training])))
-        figures.append(study.measure(told, data.target))
+            stated = HeldOut(data.y[held_out], np.full(len(held_out), study.constant(data.y[training])))
+        figures.append(study.measure(stated, data.target))
     return {name: sum(found[name] for found in figures) / len(figures) for name in drawn}
 
 

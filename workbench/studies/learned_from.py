@@ -90,8 +90,8 @@ def learned_from(
         cancel.check()
         fitted = model.ordinary(data.columns, data.target)
         fitted.fit(X, y)
-        told = HeldOut.ask(fitted, data.columns, classes, data.X[held_out], data.y[held_out])
-        return figures.measure(told, data.target)[figures.main.name]
+        stated = HeldOut.ask(fitted, data.columns, classes, data.X[held_out], data.y[held_out])
+        return figures.measure(stated, data.target)[figures.main.name]
 
     found = []
     for repeat in range(SPLITS):

@@ -105,7 +105,7 @@ class Measured:
             if metric.name == name:
                 return metric
         known = ", ".join(metric.name for metric in self.metrics)
-        raise ParameterError(f"the metric {name!r} is not known", mend=f"choose one of {known}")
+        raise ParameterError(f"the metric {name!r} is not known", hint=f"choose one of {known}")
 
 
 def classification_metrics(truth: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> dict[str, float]:
@@ -378,7 +378,7 @@ def measured(task: str) -> Measured:
         if entry.task == task:
             return entry
     known = ", ".join(entry.task for entry in MEASURED)
-    raise ParameterError(f"a study cannot measure the task {task!r}", mend=f"use one of {known}")
+    raise ParameterError(f"a study cannot measure the task {task!r}", hint=f"use one of {known}")
 
 
 Levels = Mapping[str, float]

@@ -65,11 +65,11 @@ class Regime:
         kind, colon, mechanism_name = name.partition(":")
         if kind == "synthetic":
             if not mechanism_name:
-                raise ParameterError(f"the regime {name!r} names no method", mend=f"write synthetic:{MARGINALS.name}")
+                raise ParameterError(f"the regime {name!r} names no method", hint=f"write synthetic:{MARGINALS.name}")
             return cls(name, "synthetic", synthesiser(mechanism_name).name)
         if kind in ON_A_TABLE:
             if not mechanism_name:
-                raise ParameterError(f"the regime {name!r} names no mechanism", mend=f"write {kind}:staircase")
+                raise ParameterError(f"the regime {name!r} names no mechanism", hint=f"write {kind}:staircase")
             if mechanism_name not in (AUTO, PLANNED):
                 mechanism(mechanism_name)
             return cls(name, "sanitized" if kind == "sanitized" else "corrected", mechanism_name)
@@ -79,7 +79,7 @@ class Regime:
             near = did_you_mean(kind, ("none", *ON_A_TABLE, "synthetic", "private"))
             raise ParameterError(
                 f"the regime {name!r} is not known{near}",
-                mend="choose none, sanitized:MECHANISM, corrected:MECHANISM, synthetic:METHOD or private",
+                hint="choose none, sanitized:MECHANISM, corrected:MECHANISM, synthetic:METHOD or private",
             )
         return cls(name, "none" if kind == "none" else "private")
 
@@ -146,7 +146,7 @@ class StudyData:
         )
         attributes = tuple(c for c in columns if c.name != target)
         if not attributes:
-            raise ParameterError("the plan leaves no column to learn from", mend="do not drop them all")
+            raise ParameterError("the plan leaves no column to learn from", hint="do not drop them all")
         table.require([c.name for c in columns])
         table = bounds.rows_of(table)
         (goal,) = (c for c in columns if c.name == target)

@@ -32,7 +32,7 @@ def parameters(model: Learner, epsilon: float, settings: Sequence[str]) -> Param
     for setting in settings:
         name, value = _parted(model, setting)
         if name in given:
-            raise ParameterError(f"{name} is set twice", mend="set it once")
+            raise ParameterError(f"{name} is set twice", hint="set it once")
         given[name] = declared[name].parse(value, name)
     return model.parameters(**given)
 
@@ -47,11 +47,11 @@ def values_against(model: Learner, against: str) -> tuple[str, tuple[float, ...]
     field = _declared(model)[name]
     if not isinstance(field, IntegerField | RealField):
         raise ParameterError(
-            f"{name} is not a number, and a picture against it has no axis", mend="compare it by private:NAME=VALUE"
+            f"{name} is not a number, and a picture against it has no axis", hint="compare it by private:NAME=VALUE"
         )
     values = sorted({field.parse(part.strip(), f"a value of {name}") for part in text.split(",")})
     if len(values) < 2 or values[0] <= 0:
-        raise ParameterError(f"a picture against {name} needs two values above 0 or more", mend=f"write {name}=5,10,20")
+        raise ParameterError(f"a picture against {name} needs two values above 0 or more", hint=f"write {name}=5,10,20")
     return name, tuple(values)
 
 
@@ -67,6 +67,6 @@ def _parted(model: Learner, setting: str) -> tuple[str, str]:
     if not equals or name not in declared:
         raise ParameterError(
             f"the setting {setting!r} is not NAME=VALUE of a parameter of {model.name}{did_you_mean(name, declared)}",
-            mend=f"choose one of {', '.join(declared)}" if declared else "leave it out",
+            hint=f"choose one of {', '.join(declared)}" if declared else "leave it out",
         )
     return name, value.strip()

@@ -64,7 +64,7 @@ def _held_out(sizes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], n
     rows = int(sizes.sum())
     total = round(rows * HELD_OUT)
     if not 1 <= total < rows:
-        raise InputError(f"{rows} rows are too few to hold a fifth of them out", mend="use a table of 5 rows or more")
+        raise InputError(f"{rows} rows are too few to hold a fifth of them out", hint="use a table of 5 rows or more")
     generator = np.random.Generator(np.random.PCG64(seed))
     quota = sizes * (total / rows)
     held = np.floor(quota).astype(np.int64)

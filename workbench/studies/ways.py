@@ -240,10 +240,10 @@ def _of_relation(columns: list[ColumnForecast], rows: int) -> float | None:
 def _of_statistics(plan: Plan, questions: tuple[Question, ...], rows: int) -> list[float | None]:
     queries = queries_of(usual_request(plan).checked(plan), plan, plan.row_epsilon(), rows)
     widths = {(f.statistic, f.column): f.half_width for f in forecast_of_figures(queries)}
-    told = {"mean": (MEAN, 1.0), "share": (HISTOGRAM, float(max(rows, 1)))}
+    stated = {"mean": (MEAN, 1.0), "share": (HISTOGRAM, float(max(rows, 1)))}
     found: list[float | None] = []
     for question in questions:
-        statistic, unit = told.get(question.asked, ("", 1.0))
+        statistic, unit = stated.get(question.asked, ("", 1.0))
         half = widths.get((statistic, question.columns[0]))
         steps = rounded_by(plan.column(question.columns[0])) if question.asked == "mean" else 0.0
         found.append(None if half is None else half / unit + steps)

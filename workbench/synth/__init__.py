@@ -22,8 +22,8 @@ def synthesiser(name: str) -> Synthesiser:
     for entry in SYNTHESISERS:
         if entry.name == name:
             return entry
-    mend = f"choose one of {', '.join(known)}"
-    raise ParameterError(f"the method {name!r} is not known{did_you_mean(name, known)}", mend=mend)
+    hint = f"choose one of {', '.join(known)}"
+    raise ParameterError(f"the method {name!r} is not known{did_you_mean(name, known)}", hint=hint)
 
 
 __all__ = ["AIM", "MARGINALS", "MST", "SYNTHESISERS", "Synthesiser", "synthesiser"]

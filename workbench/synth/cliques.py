@@ -160,7 +160,7 @@ class CliqueMarginals:
                 near[i].append(parent)
                 near[parent].append(i)
         start = tree.home((column,))
-        told: set[int] = {column}
+        stated: set[int] = {column}
         waiting: list[tuple[int, int, Doubles | None]] = [(start, -1, None)]
         for i, came, joint in waiting:
             clique = tree.cliques[i]
@@ -169,8 +169,8 @@ class CliqueMarginals:
             axes = clique if joint is None else (-1, *clique)
             source = column if joint is None else -1
             for other in clique:
-                if other not in told:
-                    told.add(other)
+                if other not in stated:
+                    stated.add(other)
                     if other > column:
                         yield other, summed(whole, axes, (source, other))
             for j in near[i]:

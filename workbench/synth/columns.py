@@ -139,7 +139,7 @@ def coarse_columns(attributes: Sequence[Attribute], cuts: int = DEFAULT_CUTS) ->
         ParameterError: there is no column, or a fact is not declared.
     """
     if not attributes:
-        raise ParameterError("no column is left to synthesise", mend="protect at least one column in the plan")
+        raise ParameterError("no column is left to synthesise", hint="protect at least one column in the plan")
     grids = [grid(attribute) for attribute in attributes]
     return tuple(CoarseColumn(g, min(cuts, g.cells.size) if g.cells.numeric else g.cells.size) for g in grids)
 

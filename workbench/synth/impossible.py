@@ -122,8 +122,8 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
     sizes = [column.size for column in columns]
     tree = CliqueTree.of(sizes, [places for places, _ in impossible])
     if tree.cells > _MOST_CELLS:
-        told = f"the statements together join columns into {tree.cells} cells, above {_MOST_CELLS}"
-        raise ParameterError(told, OPTION, "declare less")
+        stated = f"the statements together join columns into {tree.cells} cells, above {_MOST_CELLS}"
+        raise ParameterError(stated, OPTION, "declare less")
     potentials = tree.flat()
     for places, mask in impossible:
         home = tree.home(places)

@@ -107,8 +107,8 @@ def require_bounded(setting: Setting, method: Synthesiser | None = None) -> None
     if method is not None and method.closes_circles:
         least = CliqueTree.of(setting.sizes, groups).cells + (sizes[-1] * sizes[-2] if len(sizes) > 1 else 0)
         if least > aim.MOST_CELLS:
-            told = f"the smallest model has {least} cells, above {aim.MOST_CELLS}"
-            raise ParameterError(told, where, fewer + ("" if not groups else ", or less that is impossible"))
+            stated = f"the smallest model has {least} cells, above {aim.MOST_CELLS}"
+            raise ParameterError(stated, where, fewer + ("" if not groups else ", or less that is impossible"))
         return
     cells = sizes[0] * sum(sizes[1:])
     if cells > MOST_CELLS:

@@ -60,7 +60,7 @@ def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:
     if least < LEAST_SHARE:
         raise ParameterError(
             f"epsilon = {setting.epsilon} leaves {least:.2g} for each of {len(queries)} queries",
-            mend="give a larger one, or drop columns",
+            hint="give a larger one, or drop columns",
         )
 
 
@@ -99,8 +99,8 @@ def synthesised(
     # How many rounds the fit takes follows from the noisy answers, which are not charged for yet: a release does not
     # tell it, for whoever saw it could cancel and pay nothing.
     emit(Progress(0, ROUNDS, "fitting the model"))
-    tell = ignore if noise.releasable else emit
-    model = fitted_model(setting, tables, cancel, lambda k: tell(Progress(k, ROUNDS, "fitting the model")))
+    notify = ignore if noise.releasable else emit
+    model = fitted_model(setting, tables, cancel, lambda k: notify(Progress(k, ROUNDS, "fitting the model")))
     count = len(setting.columns)
     codes = sampled_rows(
         model, drawn, entropy, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
@@ -155,11 +155,11 @@ def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthes
         if synthesiser.needs_target:
             raise ParameterError(
                 f"{synthesiser.name} measures every column with the target, and none is named",
-                mend=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),
+                hint=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),
             )
         return None
     if target not in names:
         raise ParameterError(
-            f"the target {target!r} is not one of the columns", mend=f"choose one of {', '.join(names)}"
+            f"the target {target!r} is not one of the columns", hint=f"choose one of {', '.join(names)}"
         )
     return names.index(target)

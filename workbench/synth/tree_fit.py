@@ -76,8 +76,8 @@ class Term:
         for axis, join in enumerate(self.joins):
             if join is not None:
                 joined = np.moveaxis(np.tensordot(join, joined, axes=(1, axis)), 0, axis)
-        apart = joined - self.counts
-        value, gradient = self.weight * float((apart * apart).sum()) / 2, self.weight * apart
+        separate = joined - self.counts
+        value, gradient = self.weight * float((separate * separate).sum()) / 2, self.weight * separate
         for axis, ordered in self.smooth:
             bent, slope = _bends(np.moveaxis(joined, axis, -1)[..., :ordered], _BEND * self.scale)
             value += SMOOTHNESS / self.scale * bent

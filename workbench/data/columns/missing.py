@@ -7,7 +7,7 @@ import polars as pl
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.params.remedies import REPLACE_VALUES, Mend, declare
+from workbench.params.remedies import REPLACE_VALUES, Hint, declare
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
 """Words that mean a missing value, whatever their case, where nobody stated the marks of the file (``--missing``)."""
@@ -56,13 +56,13 @@ def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> No
         return
     index = int(first[0])
     word = table.column(attribute.name)[index]
-    told = "the value is missing" if word is None else f"the value is missing ({shown(word)})"
-    mend = ("fill it in", declare("missing", "own-value"), REPLACE_VALUES)
-    raise InputError(told, table.place(attribute.name, index), mend, code="value-missing", field=attribute.name)
+    stated = "the value is missing" if word is None else f"the value is missing ({shown(word)})"
+    hint = ("fill it in", declare("missing", "own-value"), REPLACE_VALUES)
+    raise InputError(stated, table.place(attribute.name, index), hint, code="value-missing", field=attribute.name)
 
 
-def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, mend: Mend) -> None:
-    """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``told``.
+def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, stated: str, hint: Hint) -> None:
+    """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``stated``.
 
     If the table replaces invalid values nothing is refused, and the caller treats these cells as missing.
     """
@@ -74,7 +74,7 @@ def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, 
     index = int(first[0])
     value = table.column(attribute.name)[index]
     raise InputError(
-        f"{shown(value)} {told}", table.place(attribute.name, index), mend, code="value-refused", field=attribute.name
+        f"{shown(value)} {stated}", table.place(attribute.name, index), hint, code="value-refused", field=attribute.name
     )
 
 

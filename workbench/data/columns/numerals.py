@@ -12,7 +12,7 @@ from workbench.data.columns.missing import refuse_first, shown
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.params.remedies import REPLACE_VALUES, Mend, state_option
+from workbench.params.remedies import REPLACE_VALUES, Hint, state_option
 
 
 def doubles(cells: pl.Series, mark: str | None) -> pl.Series:
@@ -42,17 +42,17 @@ def refuse_unread(table: Table, attribute: Attribute, unread: pl.Series) -> None
         return
     index = int(first[0])
     fitting = [mark for mark in (",", ".") if doubles(cells[index : index + 1], mark).is_finite()[0]]
-    told = "is not a number"
-    mend: Mend = ("correct it", "declare the column as a category", REPLACE_VALUES)
+    stated = "is not a number"
+    hint: Hint = ("correct it", "declare the column as a category", REPLACE_VALUES)
     if fitting and table.decimal is not None:
-        mend = (f"write it with {table.decimal} as its decimal mark", REPLACE_VALUES)
+        hint = (f"write it with {table.decimal} as its decimal mark", REPLACE_VALUES)
     elif fitting and table.dialect is None:
-        mend = ("write it with a decimal point and no other mark", REPLACE_VALUES)
+        hint = ("write it with a decimal point and no other mark", REPLACE_VALUES)
     elif fitting:
         place = table.place(attribute.name, index)
         what = f"{shown(cells[index])} is a number only if its decimal mark is stated"
         raise InputError(what, place, state_option("decimal", *fitting))
-    refuse_first(table, attribute, unread, told, mend)
+    refuse_first(table, attribute, unread, stated, hint)
 
 
 def _pointed(cells: pl.Series, mark: str) -> pl.Series:

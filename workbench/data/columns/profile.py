@@ -75,17 +75,17 @@ class Suspicion:
     Attributes:
         what: a word for it.
         why: what was seen.
-        mend: what to declare; ``None`` if there is more than one thing to do.
+        hint: what to declare; ``None`` if there is more than one thing to do.
     """
 
     what: str
     why: str
-    mend: Remedy | None = None
+    hint: Remedy | None = None
 
     @property
     def reason(self) -> str:
         """What was seen and what to declare, as files and commands say it."""
-        return f"{self.why}; {self.mend}" if self.mend is not None else self.why
+        return f"{self.why}; {self.hint}" if self.hint is not None else self.why
 
 
 DATE_ORDER = Remedy(DECLARE, "declare date_order", {"key": "date_order"})
@@ -156,9 +156,9 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
     kind, reading, trouble = _kind(table, name, values)
     if words:
         listed = ", ".join(map(repr, sorted(said)[:4]))
-        told = f"1 cell says {listed} and counts" if words == 1 else f"{words} cells say {listed} and count"
+        stated = f"1 cell says {listed} and counts" if words == 1 else f"{words} cells say {listed} and count"
         value = "" if reading is not None else "; if that is a value, list it with the others"
-        trouble.append(Suspicion("missing", f"{told} as missing{value}"))
+        trouble.append(Suspicion("missing", f"{stated} as missing{value}"))
     if reading is None:
         return ColumnProfile(
             name=name,
@@ -267,14 +267,14 @@ def _dates(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, l
     last = bool(year_last(values).any())
     order = guessed_date_order(table, name) if last else None
     x = numbers(table, Attribute(name=name, kind="date", missing="own-value", date_order=order or "day-first"))
-    told = []
+    stated = []
     if last and order is None:
-        told.append(Suspicion("date-order", "day and month cannot be told apart", DATE_ORDER))
+        stated.append(Suspicion("date-order", "day and month cannot be told apart", DATE_ORDER))
     elif last:
-        told.append(Suspicion("date-order", f"the year stands last, and the order looks {order}", DATE_ORDER))
+        stated.append(Suspicion("date-order", f"the year stands last, and the order looks {order}", DATE_ORDER))
     if values.str.contains(":", literal=True).any():
-        told.append(Suspicion("time", "the time of day is left out"))
-    return "date", _Reading(x[~np.isnan(x)], last, order), told
+        stated.append(Suspicion("time", "the time of day is left out"))
+    return "date", _Reading(x[~np.isnan(x)], last, order), stated
 
 
 def _figures(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, list[Suspicion]]:
@@ -282,11 +282,11 @@ def _figures(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading,
     guessed = with_guessed_decimal(table, name)
     x = numbers(guessed, Attribute(name=name, kind="real", missing="own-value"))
     x = x[~np.isnan(x)]
-    told = []
+    stated = []
     if not doubles(values, table.decimal).equals(doubles(values, guessed.decimal)):
-        told.append(Suspicion("decimal", f"read with {guessed.decimal} as decimal mark, which nobody has stated"))
+        stated.append(Suspicion("decimal", f"read with {guessed.decimal} as decimal mark, which nobody has stated"))
     whole = values.str.contains(_WHOLE).all() or values.str.contains(_GROUPED).all()
-    return "integer" if whole and (x == np.floor(x)).all() else "real", _Reading(x), told
+    return "integer" if whole and (x == np.floor(x)).all() else "real", _Reading(x), stated
 
 
 def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int) -> Iterator[Suspicion]:

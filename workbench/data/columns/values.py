@@ -79,10 +79,10 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
     if attribute.kind == "boolean" and attribute.domain is None:
         words = cells.str.strip_chars().str.to_lowercase()
         index = words.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
-        mend: tuple[str | Remedy, ...] = ("write true or false", list_values())
+        hint: tuple[str | Remedy, ...] = ("write true or false", list_values())
     else:
         index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
-        mend = ("correct it", add_value(), declare("other", "…"))
+        hint = ("correct it", add_value(), declare("other", "…"))
     unknown = index.is_null()
     missing = unknown & missing_cells(table, cells) if unknown.any() else unknown
     refuse_missing(table, attribute, missing)
@@ -95,7 +95,7 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         raise InputError(
             f"{shown(value)} is not in the domain{did_you_mean(value[:80], domain)}",
             table.place(attribute.name, row),
-            (*mend, REPLACE_VALUES),
+            (*hint, REPLACE_VALUES),
             code="value-refused",
             field=attribute.name,
         )

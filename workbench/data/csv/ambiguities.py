@@ -70,14 +70,14 @@ def doubts_about(
     if "quote" not in certain and dialect.quote != '"':
         yield _doubt("quote", f"the quote mark was guessed as {dialect.quote}", _quotes(dialect, sample))
     if "escape" not in certain and dialect.escape != DOUBLED:
-        told = f"the way quote marks are escaped was guessed as {dialect.escape}"
-        yield _doubt("escape", told, _escapes(dialect, sample))
+        stated = f"the way quote marks are escaped was guessed as {dialect.escape}"
+        yield _doubt("escape", stated, _escapes(dialect, sample))
     if "decimal" not in certain and dialect.decimal != ".":
         yield _doubt("decimal", f"the decimal mark was guessed as {dialect.decimal}", _decimals(dialect, sample))
     if "header" not in certain and not dialect.header:
         row = " | ".join(first)
-        told = "the first row was taken for values, not for names"
-        yield _doubt("header", told, [("no", [f"{row} as values"]), ("yes", [f"{row} as names"])])
+        stated = "the first row was taken for values, not for names"
+        yield _doubt("header", stated, [("no", [f"{row} as values"]), ("yes", [f"{row} as names"])])
 
 
 Readings = Iterable[tuple[str, Sequence[str] | None]]

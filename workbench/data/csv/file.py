@@ -21,7 +21,7 @@ from workbench.data.csv.header_guess import different_names
 from workbench.data.csv.normal_form import normal_form
 from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, ReadOptions
 from workbench.data.csv.precheck import regular_shape
-from workbench.data.csv.reading_hints import notices_about, options_that_mend
+from workbench.data.csv.reading_hints import notices_about, options_that_fix
 from workbench.data.csv.strict_reader import MalformedError, Record, line_of, records
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -96,9 +96,9 @@ class DelimitedFile:
             end = _LINE_END.search(self._body, at)  # type: ignore[call-overload]  # any buffer can be searched
             if end is None:
                 there = line + (at < len(self._body))
-                told = f"the file has {there} lines, and {lines} are to be skipped"
+                stated = f"the file has {there} lines, and {lines} are to be skipped"
                 raise InputError(
-                    told,
+                    stated,
                     self._source,
                     Remedy(STATE_OPTION, "say --skip-lines with a smaller number", {"option": "skip-lines"}),
                 )
@@ -303,8 +303,8 @@ class DelimitedFile:
         frame = pl.concat(parts)
         notices = list(self._notices)
         if dialect.escape == BARE and self._options.escape is None:
-            frame, told = _undouble(frame)
-            notices += told
+            frame, stated = _undouble(frame)
+            notices += stated
         frame = frame.select(pl.all().replace("", None))
         if uneven:
             counted = "1 row has" if uneven == 1 else f"{uneven} rows have"
@@ -340,21 +340,21 @@ class DelimitedFile:
         row = f"row {number}" if number else "the header"
         quote = dialect.quote
         line = line_of(body, fault.line - self._options.skip_lines)
-        mends: list[str | Remedy] = [*options_that_mend(fault, line, self._found, dialect, self._options)]
+        hints: list[str | Remedy] = [*options_that_fix(fault, line, self._found, dialect, self._options)]
         if fault.what == "ragged":
             other = "the header" if dialect.header else "row 1"
             cells = f"{fault.cells} cell" + ("s" if fault.cells != 1 else "")
             what = f"{row} has {cells}, {other} has {width}"
-            mends = ["mend that row", *(mends or [RIGHT_DELIMITER])]
-            mends.append(REPLACE_ROWS)
+            hints = ["mend that row", *(hints or [RIGHT_DELIMITER])]
+            hints.append(REPLACE_ROWS)
         elif fault.what == "unterminated":
             what = f"a quoted cell of {row} is never closed"
-            mends = [*mends, f"close it with {quote}", NO_QUOTES]
+            hints = [*hints, f"close it with {quote}", NO_QUOTES]
         else:
             what = f"a stray quote mark {quote} stands in {row}"
             around = f"wrap its cell in {quote} and double the mark in it"
-            mends = [*mends, around, NO_QUOTES]
-        return InputError(what, self._source, mends, code=fault.what).on_line(fault.line)
+            hints = [*hints, around, NO_QUOTES]
+        return InputError(what, self._source, hints, code=fault.what).on_line(fault.line)
 
 
 def _blank_lines_at_end(body: Bytes) -> bytes:
@@ -375,5 +375,5 @@ def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     doubled = any(series.str.contains(pair, literal=True).any() for series in frame)
     if not doubled or any(series.str.contains(single).any() for series in frame):
         return frame, []
-    told = "double quotes stand only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
-    return frame.select(pl.all().str.replace_all(pair, '"', literal=True)), [told]
+    stated = "double quotes stand only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
+    return frame.select(pl.all().str.replace_all(pair, '"', literal=True)), [stated]

@@ -16,7 +16,7 @@ from workbench.data.csv.dialect import Dialect
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.params.remedies import Mend, state_option
+from workbench.params.remedies import Hint, state_option
 
 
 def _shows(mark: str, other: str) -> str:
@@ -53,9 +53,9 @@ def with_guessed_decimal(table: Table, name: str) -> Table:
     if not (points.any() or commas.any()):
         other = "," if dialect.decimal == "." else "."
         grouped = cells.str.contains(rf"^\s*[+-]?[0-9]{{1,3}}([{other}][0-9]{{3}})+([{dialect.decimal}][0-9]*)?\s*$")
-        told = "can be read with or without decimals"
-        mend = state_option("decimal", ".", ",")
-        refuse_first(table, Attribute(name=name), grouped.fill_null(value=False), told, mend)
+        stated = "can be read with or without decimals"
+        hint = state_option("decimal", ".", ",")
+        refuse_first(table, Attribute(name=name), grouped.fill_null(value=False), stated, hint)
     decimal = "." if points.any() else "," if commas.any() else dialect.decimal
     return dataclasses.replace(table, dialect=dataclasses.replace(dialect, decimal=decimal, decimal_given=True))
 
@@ -72,19 +72,19 @@ def guessed_date_order(table: Table, name: str) -> str | None:
     one, two = first_two(cells)
     day_first, month_first = ((numbers > 12).fill_null(value=False) for numbers in (one, two))
     if day_first.any() and month_first.any():
-        told = ": the day stands first in one and the month in the other"
-        raise _two_ways(table, name, day_first, month_first, told, "write all dates as 2024-01-31")
+        stated = ": the day stands first in one and the month in the other"
+        raise _two_ways(table, name, day_first, month_first, stated, "write all dates as 2024-01-31")
     dotted = cells.filter(year_last(cells)).str.contains(r"^[^/-]*$").all()
     if day_first.any() or (dotted and not month_first.any()):
         return "day-first"
     return "month-first" if month_first.any() else None
 
 
-def _two_ways(table: Table, name: str, one: pl.Series, other: pl.Series, told: str, mend: Mend) -> InputError:
+def _two_ways(table: Table, name: str, one: pl.Series, other: pl.Series, stated: str, hint: Hint) -> InputError:
     """Make the error for two rows that are written in different ways."""
     cells = table.column(name)
     ways = [
         f"{table.row_name(row)} writes {shown(cells[row])}"
         for row in sorted((int(one.arg_true()[0]), int(other.arg_true()[0])))
     ]
-    return InputError(" and ".join(ways) + told, f"column {name}", mend)
+    return InputError(" and ".join(ways) + stated, f"column {name}", hint)

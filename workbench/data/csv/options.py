@@ -76,14 +76,14 @@ class ReadOptions(Parameters):
         marks = {"delimiter": self.delimiter, "quote": self.quote, "comment": self.comment}
         for (one, first), (other, second) in itertools.combinations(marks.items(), 2):
             if first is not None and second not in (None, NO_QUOTE) and second in first:
-                told = f"{one} and {other} are both" if first == second else f"{one} = {first!r} holds the {other}"
-                raise ParameterError(f"{told} {second!r}", mend="give different characters")
+                stated = f"{one} and {other} are both" if first == second else f"{one} = {first!r} holds the {other}"
+                raise ParameterError(f"{stated} {second!r}", hint="give different characters")
         if self.missing is not None:  # an empty cell is missing in any case
             marks = dict.fromkeys(mark.strip() for mark in self.missing)
             object.__setattr__(self, "missing", tuple(mark for mark in marks if mark))
         if self.names is not None:
             if not all(name.strip() for name in self.names):
-                raise ParameterError("names holds an empty name", mend="name every column", field="names")
+                raise ParameterError("names holds an empty name", hint="name every column", field="names")
             if self.header is None:  # names without a word about the header mean that there is no header
                 object.__setattr__(self, "header", "no")
 
@@ -98,10 +98,10 @@ def _delimiter(value: str) -> str:
     return value
 
 
-def _refuse_mark(name: str, value: str, mend: str) -> None:
+def _refuse_mark(name: str, value: str, hint: str) -> None:
     forbidden = _NO_DELIMITERS if name == "comment" else _LINE_MARKS
     if len(value) != 1 or value in forbidden or (name != "delimiter" and value.isalnum()):
-        raise ParameterError(f"{name} = {value!r} is not one character", mend=mend, field=name)
+        raise ParameterError(f"{name} = {value!r} is not one character", hint=hint, field=name)
 
 
 def _known_encoding(name: str) -> str:
@@ -112,7 +112,7 @@ def _known_encoding(name: str) -> str:
     except (LookupError, ValueError):
         raise ParameterError(
             f"encoding = {name!r} is not known",
-            mend="give a name such as utf-8, cp1252, shift_jis or utf-16",
+            hint="give a name such as utf-8, cp1252, shift_jis or utf-16",
             field="encoding",
         ) from None
     return "utf-8" if found.name in ("utf-8-sig", "ascii") else found.name

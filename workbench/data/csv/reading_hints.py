@@ -17,7 +17,7 @@ _COMMENT_MARKS = "#%;!*"
 _TWO_CHARACTERS = ("||", "::", "~~", ";;")
 
 
-def options_that_mend(
+def options_that_fix(
     fault: MalformedError, line: str, found: Sequence[Record], dialect: Dialect, options: ReadOptions
 ) -> list[Remedy]:
     """Return the options that would avoid a refusal.
@@ -41,8 +41,8 @@ def options_that_mend(
         return out
     before = _lines_before(found)
     if before:
-        told = "the first line is" if before == 1 else f"the first {before} lines are"
-        out.append(state_option("skip-lines", str(before), condition=f"{told} not part of the table"))
+        stated = "the first line is" if before == 1 else f"the first {before} lines are"
+        out.append(state_option("skip-lines", str(before), condition=f"{stated} not part of the table"))
     return out
 
 

@@ -63,7 +63,7 @@ def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = 
         return [(one.begin, one.bytes) for one in found]
 
     numbers = unpacked([Packed(file, info.filename) for info in infos], judge)
-    images, labels = (_array(told, data, source) for told, data in zip(found, numbers, strict=True))
+    images, labels = (_array(stated, data, source) for stated, data in zip(found, numbers, strict=True))
     planes = _planes(images, source)
     names = classes or DIGITS
     return ImageSet.of(planes, _codes(labels.reshape(-1), names, source), names, source)
@@ -113,14 +113,14 @@ def _require_fit(images: _Header, labels: _Header, source: str) -> None:
     require_room(needed, f"the {count:,} images of the archive", source)
 
 
-def _array(told: _Header, data: NDArray[np.uint8], source: str) -> NDArray[np.generic]:
+def _array(stated: _Header, data: NDArray[np.uint8], source: str) -> NDArray[np.generic]:
     """Return the array of these bytes."""
-    order = told.shape[::-1] if told.columns_first else told.shape
+    order = stated.shape[::-1] if stated.columns_first else stated.shape
     try:
-        values: NDArray[np.generic] = data.view(told.kind).reshape(order)
+        values: NDArray[np.generic] = data.view(stated.kind).reshape(order)
     except (ValueError, TypeError):  # a type of several numbers
-        raise _damaged(told.name, source) from None
-    return values.T if told.columns_first else values
+        raise _damaged(stated.name, source) from None
+    return values.T if stated.columns_first else values
 
 
 def _damaged(name: str, source: str) -> InputError:

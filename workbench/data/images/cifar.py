@@ -48,7 +48,7 @@ def _names_beside(file: Path) -> tuple[str, ...]:
     beside = file.with_name(NAMES)
     if not beside.is_file():
         return DIGITS
-    told = content(beside, _LONGEST).decode("utf-8", "replace").split()
-    if len(set(told)) != len(DIGITS) or len(told) != len(DIGITS):
+    stated = content(beside, _LONGEST).decode("utf-8", "replace").split()
+    if len(set(stated)) != len(DIGITS) or len(stated) != len(DIGITS):
         raise InputError("these are not the names of ten classes", str(beside), "write one name on each line")
-    return tuple(told)
+    return tuple(stated)

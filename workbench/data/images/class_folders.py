@@ -15,7 +15,7 @@ from workbench.data.images.decoding import Decoded, Request, decode
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.room import open_archive
 from workbench.params import InputError
-from workbench.processes.isolated_process import apart
+from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
@@ -68,8 +68,10 @@ def read_folders(
     _check(files, names, classes, source)
     known = {name: code for code, name in enumerate(classes or names)}
     labels = np.array([known[parts[0]] for parts in files], np.int64)
-    told = tuple("/".join((*inside, *parts)) for parts in files)
-    decoded: Decoded = apart(decode, Request(source, archive, told, size, grey), emit, cancel or CancelToken())
+    stated = tuple("/".join((*inside, *parts)) for parts in files)
+    decoded: Decoded = run_in_process(
+        decode, Request(source, archive, stated, size, grey), emit, cancel or CancelToken()
+    )
     missing = [] if classes is not None else ["names of the classes"]
     missing += [] if size is not None else ["size of the images"]
     return ImageSet.of(
@@ -160,10 +162,10 @@ def _of_archive(root: Path) -> list[_Place]:
         raise InputError(f"there are more than {MOST_IMAGES:,} images", str(root), "give them in parts")
     if any(entry.flag_bits & 1 for entry in entries):
         raise InputError("the archive is encrypted", str(root), "pack it without a password")
-    return list(_told(entries, str(root)))
+    return list(_stated(entries, str(root)))
 
 
-def _told(entries: Iterable[zipfile.ZipInfo], source: str) -> Iterable[_Place]:
+def _stated(entries: Iterable[zipfile.ZipInfo], source: str) -> Iterable[_Place]:
     for entry in entries:
         parts = PurePosixPath(entry.filename).parts
         if not parts or any(_ignored(part) for part in parts if part != ".."):

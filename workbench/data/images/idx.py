@@ -29,10 +29,10 @@ def read_idx(file: Path, classes: tuple[str, ...] | None = None) -> ImageSet:
     """
     source = str(file)
     labels = _labels_beside(file)
-    told = (_Told(file, _IMAGES, 3, "images"), _Told(labels, _LABELS, 1, "labels"))
+    stated = (_Told(file, _IMAGES, 3, "images"), _Told(labels, _LABELS, 1, "labels"))
 
     def judge(heads: Sequence[bytes]) -> list[tuple[int, int]]:
-        shapes = [one.shape(head) for one, head in zip(told, heads, strict=True)]
+        shapes = [one.shape(head) for one, head in zip(stated, heads, strict=True)]
         if shapes[0][0] != shapes[1][0]:
             raise InputError(
                 f"there are {shapes[0][0]} images and {shapes[1][0]} labels",
@@ -42,7 +42,7 @@ def read_idx(file: Path, classes: tuple[str, ...] | None = None) -> ImageSet:
         pixels = math.prod(shapes[0])
         require_room(pixels + BYTES_PER_IMAGE * shapes[0][0], f"the {shapes[0][0]:,} images of the file", source)
         found.extend(shapes)
-        return [(one.begin, math.prod(shape)) for one, shape in zip(told, shapes, strict=True)]
+        return [(one.begin, math.prod(shape)) for one, shape in zip(stated, shapes, strict=True)]
 
     found: list[tuple[int, ...]] = []
     images, codes = contents([file, labels], judge)

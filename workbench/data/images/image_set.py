@@ -45,10 +45,12 @@ class ImageShape:
         return {"channels": self.channels, "height": self.height, "width": self.width}
 
     @classmethod
-    def from_plain(cls, told: Any, where: str) -> Self:
+    def from_plain(cls, stated: Any, where: str) -> Self:
         """Return the shape that :meth:`to_plain` wrote; raise :class:`ParameterError` for anything else."""
         names = ("channels", "height", "width")
-        sides = [told[name] for name in names if isinstance(told.get(name), int)] if isinstance(told, dict) else []
+        sides = (
+            [stated[name] for name in names if isinstance(stated.get(name), int)] if isinstance(stated, dict) else []
+        )
         if len(sides) != 3 or sides[0] not in (1, 3) or not all(1 <= side <= MOST_SIDE for side in sides):
             raise ParameterError("the shape of the images is not one", where, "give the file as it was written")
         return cls(*sides)
@@ -118,8 +120,8 @@ class ImageSet(Table):
                 "declare all classes with --classes A,B,…",
             )
         names = np.array(classes, dtype=object)[labels].tolist()
-        told = list(marks) if marks is not None else [mark(image) for image in images]
-        halves = {name: [both[k] for both in told] for k, name in enumerate((IMAGE, _REST))}
+        stated = list(marks) if marks is not None else [mark(image) for image in images]
+        halves = {name: [both[k] for both in stated] for k, name in enumerate((IMAGE, _REST))}
         frame = pl.DataFrame({**halves, CLASS: names}, schema=dict.fromkeys((IMAGE, _REST, CLASS), pl.String))
         return cls(frame, source, images=images, classes=tuple(classes), taken=taken)
 

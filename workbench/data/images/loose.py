@@ -10,7 +10,7 @@ from workbench.data.images.class_folders import MOST_IMAGES, MOST_IN_FILE, PICTU
 from workbench.data.images.decoding import Decoded, Request, decode
 from workbench.data.images.image_set import ImageSet, ImageShape
 from workbench.params import InputError
-from workbench.processes.isolated_process import apart
+from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
@@ -56,7 +56,7 @@ def read_loose(
     root = os.path.commonpath([file.absolute().parent for file in files])
     names = tuple(os.path.relpath(file.absolute(), root) for file in files)
     request = Request(root, False, names, (shape.height, shape.width), shape.channels == 1)
-    decoded: Decoded = apart(decode, request, emit, cancel or CancelToken())
+    decoded: Decoded = run_in_process(decode, request, emit, cancel or CancelToken())
     return ImageSet.unlabelled(decoded.images, where or root, names)
 
 

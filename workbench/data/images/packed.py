@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from workbench.data.images.pixels import MOST_BYTES
 from workbench.data.images.room import require_room
 from workbench.params import InputError, WorkbenchError
-from workbench.processes.isolated_process import apart
+from workbench.processes.isolated_process import run_in_process
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -190,12 +190,12 @@ class _Room:
 def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: CancelToken | None) -> None:
     """Unpack ``files`` in a process of their own: first the head of each, then the rest of each."""
 
-    def hear(event: Any) -> None:
+    def on_event(event: Any) -> None:
         take(event)
 
     source = str(files[0].path)
     try:
-        apart(_pieces, tuple(files), hear, cancel or CancelToken())
+        run_in_process(_pieces, tuple(files), on_event, cancel or CancelToken())
     except MemoryError:
         raise _damaged(source) from None
     except WorkbenchError as error:

@@ -24,5 +24,5 @@ def mark(image: Images) -> Mark:
         image = image[:1]
     digest = hashlib.blake2b(repr(image.shape).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(image).data)
-    told = digest.hexdigest()
-    return f"image {told[:16]}", f"image {told[16:]}"  # a word in front: no digest is mistaken for a number
+    stated = digest.hexdigest()
+    return f"image {stated[:16]}", f"image {stated[16:]}"  # a word in front: no digest is mistaken for a number

@@ -62,7 +62,7 @@ def sample(name: str) -> Sample:
     names = [s.name for s in SAMPLES]
     if name not in names:
         raise InputError(
-            f"there is no sample {name!r}{did_you_mean(name, names)}", mend="the samples are " + ", ".join(names)
+            f"there is no sample {name!r}{did_you_mean(name, names)}", hint="the samples are " + ", ".join(names)
         )
     return SAMPLES[names.index(name)]
 

@@ -77,7 +77,7 @@ class KeyStream:
             WorkbenchError: the device does not compute ChaCha20.
         """
         if not 1 <= blocks <= _BLOCKS_OF_A_KEY < MOST_BLOCKS:
-            raise ParameterError(f"{blocks} blocks at once are not possible", mend=f"give 1 to {_BLOCKS_OF_A_KEY:,}")
+            raise ParameterError(f"{blocks} blocks at once are not possible", hint=f"give 1 to {_BLOCKS_OF_A_KEY:,}")
         self._keys = keys or OsEntropy()
         self._blocks = blocks
         self._key = torch.zeros(WORDS_OF_A_KEY, dtype=torch.int32, device=device)
@@ -160,10 +160,10 @@ class DeviceNoise:
         if not 0 < scale < float("inf"):
             raise ParameterError(f"the noise scale {scale} is not a number above 0")
         if at_once % (2 * _NUMBERS_OF_A_BLOCK):
-            raise ParameterError(f"{at_once} numbers at once are not possible", mend="give a multiple of 16")
+            raise ParameterError(f"{at_once} numbers at once are not possible", hint="give a multiple of 16")
         blocks = at_once // _NUMBERS_OF_A_BLOCK
         if (_FILLS_COMPARED + 1) * blocks > _BLOCKS_OF_A_KEY:
-            raise ParameterError(f"{at_once} numbers at once are not possible", mend="give fewer")
+            raise ParameterError(f"{at_once} numbers at once are not possible", hint="give fewer")
         self.scale = scale
         self._blocks = blocks
         self._stream = KeyStream(device, blocks, keys)

@@ -159,7 +159,7 @@ class DevicePrivateStep:
             batch = self._halve(batch)
         self._enter("step")
         gradient = self._finished(made)
-        rows, loss, correct = made.told.clone().unbind() if measure else (0, 0.0, 0)
+        rows, loss, correct = made.stated.clone().unbind() if measure else (0, 0.0, 0)
         return gradient, StepSums(gradient, rows, loss, correct, measured=measure)
 
     def _finished(self, made: StaticClippedSum) -> Tensor:
@@ -172,13 +172,13 @@ class DevicePrivateStep:
         load, add = self._load, self._add
         assert load is not None
         assert add is not None
-        hear = getattr(NORMS, "hear", None) if measure else None
+        on_norms = getattr(NORMS, "on_norms", None) if measure else None
         made.begin()
         for places, here in zip(batch.places, batch.here, strict=True):
             load(places, here)
             add()
-            if hear is not None:
-                hear(made.squares)
+            if on_norms is not None:
+                on_norms(made.squares)
 
     def _halve(self, batch: Batch) -> Batch:
         self._chunk = self.physical_batch = self._chunk // 2
@@ -186,8 +186,8 @@ class DevicePrivateStep:
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
         rows = "row" if self._chunk == 1 else "rows"
-        told = f"memory was short: {self._chunk:,} {rows} at once from now on; the result and its cost are the same"
-        self._emit(Notice("warning", told))
+        stated = f"memory was short: {self._chunk:,} {rows} at once from now on; the result and its cost are the same"
+        self._emit(Notice("warning", stated))
         return self._ahead.cut(batch, self._chunk)
 
     def _made(self, row: tuple[int, ...]) -> StaticClippedSum:

@@ -62,7 +62,7 @@ class StaticClippedSum(BookKeepingClippedSum):
         inputs: the rows of the chunk (b, …), to be filled; zeros where there is no row.
         targets: their classes (b,), −1 where there is no row.
         total: what :meth:`add` adds to, shape (P,), double precision.
-        told: number of rows, sum of losses, rows classified right, added up (3,), double precision.
+        stated: number of rows, sum of losses, rows classified right, added up (3,), double precision.
         squares: squared norms of the last chunk, layer by layer (b, K), double precision.
     """
 
@@ -96,13 +96,13 @@ class StaticClippedSum(BookKeepingClippedSum):
         self.inputs = torch.zeros(rows, *row, device=device)
         self.targets = torch.full((rows,), -1, dtype=torch.int64, device=device)
         self.total = torch.zeros(self._size, dtype=torch.float64, device=device)
-        self.told = torch.zeros(3, dtype=torch.float64, device=device)
+        self.stated = torch.zeros(3, dtype=torch.float64, device=device)
         self.squares = torch.zeros(rows, len(self._layers), dtype=torch.float64, device=device)
 
     def begin(self) -> None:
         """Set the sums to zero."""
         self.total.zero_()
-        self.told.zero_()
+        self.stated.zero_()
 
     def add(self) -> None:
         """Add the sums of the chunk; reads nothing back from the device, so that it can be replayed."""
@@ -112,9 +112,9 @@ class StaticClippedSum(BookKeepingClippedSum):
         with torch.no_grad():
             if self._measure:
                 right = (logits.argmax(1) == self.targets).logical_and_(present)
-                self.told[0].add_(present.sum())
-                self.told[1].add_(losses.sum(dtype=torch.float64))
-                self.told[2].add_(right.sum())
+                self.stated[0].add_(present.sum())
+                self.stated[1].add_(losses.sum(dtype=torch.float64))
+                self.stated[2].add_(right.sum())
             self._add(present)
         self._forget()
 
@@ -138,12 +138,15 @@ class StaticClippedSum(BookKeepingClippedSum):
 
     def _factors(self, present: Tensor) -> Tensor:
         """Return the factors (b, 1) or (b, K), in double precision; 0 for what is left out."""
-        hear, NORMS.hear = getattr(NORMS, "hear", None), None  # whoever replays this tells of the norms himself
+        on_norms, NORMS.on_norms = (
+            getattr(NORMS, "on_norms", None),
+            None,
+        )  # whoever replays this tells of the norms himself
         try:
             rule = self.clipping.of(min(len(present), SUMMED_AT_ONCE))
             factors = rule.factors(torch.where(self.squares <= _MOST_PRODUCT, self.squares, torch.inf))
         finally:
-            NORMS.hear = hear
+            NORMS.on_norms = on_norms
         return torch.where(present.unsqueeze(1), factors, 0.0)
 
     def _norms(self, layer: KeptLayer) -> tuple[list[RowGradients] | None, Tensor]:

@@ -43,12 +43,12 @@ def network(name: str) -> Network:
         if known.name == name:
             return known
     names = [known.name for known in NETWORKS]
-    mend = f"use one of {', '.join(names)}"
+    hint = f"use one of {', '.join(names)}"
     if ":" in name:
         raise ParameterError(
             f"the network {name!r} is code, which runs only where you trust it",
-            mend="add --trust-code if it is yours or you have read it",
+            hint="add --trust-code if it is yours or you have read it",
         )
     if name in LATER:
-        raise ParameterError(f"the network {name!r} is not in this version", mend=mend)
-    raise ParameterError(f"the network {name!r} is not known{did_you_mean(name, names)}", mend=mend)
+        raise ParameterError(f"the network {name!r} is not in this version", hint=hint)
+    raise ParameterError(f"the network {name!r} is not known{did_you_mean(name, names)}", hint=hint)

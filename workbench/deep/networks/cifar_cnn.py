@@ -77,7 +77,7 @@ class CifarNetwork(Network):
         if height < _STEP or width < _STEP:
             raise ParameterError(
                 f"the network {self.name!r} reads images of {_STEP} × {_STEP} pixels or more, not {height} × {width}",
-                mend="choose another network",
+                hint="choose another network",
             )
         return channels, height, width
 

@@ -46,7 +46,7 @@ def image_shape(name: str, inputs: int) -> tuple[int, int, int]:
         return 1, SIDE, SIDE
     raise ParameterError(
         f"the network {name!r} reads images, not {inputs} inputs",
-        mend=f"give a set of images, a table of {PIXELS} numeric columns beside the target, or choose another network",
+        hint=f"give a set of images, a table of {PIXELS} numeric columns beside the target, or choose another network",
     )
 
 
@@ -61,10 +61,10 @@ def require_image(name: str, inputs: int) -> None:
     """Raise :class:`ParameterError` unless a row is a grey image of 28 × 28 pixels."""
     shape = inputs.shape if isinstance(inputs, Pixels) else None
     if inputs != PIXELS or shape not in (None, (1, SIDE, SIDE)):
-        told = f"{inputs} inputs" if shape is None else "{} × {} × {} numbers".format(*shape)
+        stated = f"{inputs} inputs" if shape is None else "{} × {} × {} numbers".format(*shape)
         raise ParameterError(
-            f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {told}",
-            mend=f"give such images, a table of {PIXELS} numeric columns beside the target, or choose another network",
+            f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {stated}",
+            hint=f"give such images, a table of {PIXELS} numeric columns beside the target, or choose another network",
         )
 
 

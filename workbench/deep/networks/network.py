@@ -64,7 +64,7 @@ class Network:
         """Return what a card must say to make the network again, beside its name; all public."""
         return {}
 
-    def from_facts(self, told: Any, weights: Path | None) -> Network:
+    def from_facts(self, stated: Any, weights: Path | None) -> Network:
         """Return the network that a card tells of, whose frozen part has its weights in the file ``weights``."""
         return self
 

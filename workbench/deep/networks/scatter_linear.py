@@ -41,7 +41,7 @@ class ScatterLinear(Network):
         if height % _STEP or width % _STEP:
             raise ParameterError(
                 f"the network {self.name!r} reads images whose sides are multiples of {_STEP}, not {height} × {width}",
-                mend="resize the images, or choose another network",
+                hint="resize the images, or choose another network",
             )
         return _CHANNELS * channels * (height // _STEP) * (width // _STEP)
 

@@ -66,7 +66,7 @@ class VggHead(Network):
         if options["weights"] is None:
             raise ParameterError(
                 f"the network {self.name!r} needs the public weights of VGG16",
-                mend=give("weights", "name their file, safetensors or a state dict of torch (--weights FILE)"),
+                hint=give("weights", "name their file, safetensors or a state dict of torch (--weights FILE)"),
                 field="weights",
             )
         return self.with_weights(options["weights"], options["weights_sha256"], int(options["reduction"]))
@@ -82,16 +82,16 @@ class VggHead(Network):
         """Return what a card says of the frozen part."""
         return {"weights_sha256": self.checksum, "reduction": self.reduction}
 
-    def from_facts(self, told: Any, weights: Path | None) -> VggHead:
+    def from_facts(self, stated: Any, weights: Path | None) -> VggHead:
         """Return the network that a card tells of, with the weights in the file ``weights``."""
         if weights is None:
             raise InputError(
                 f"the network {self.name!r} needs the public weights that it was trained on",
-                mend=give("weights of the card", "give --weights FILE; its SHA-256 is on the card"),
+                hint=give("weights of the card", "give --weights FILE; its SHA-256 is on the card"),
             )
-        if not isinstance(told, dict) or str(told.get("reduction")) not in REDUCTIONS:
-            raise ParameterError("the card does not tell of the frozen part", mend="give the folder as it was released")
-        return self.with_weights(str(weights), str(told.get("weights_sha256")), int(told["reduction"]))
+        if not isinstance(stated, dict) or str(stated.get("reduction")) not in REDUCTIONS:
+            raise ParameterError("the card does not tell of the frozen part", hint="give the folder as it was released")
+        return self.with_weights(str(weights), str(stated.get("weights_sha256")), int(stated["reduction"]))
 
     @property
     def beyond(self) -> str:
@@ -151,7 +151,7 @@ class VggHead(Network):
         if height < _STEP or width < _STEP:
             raise ParameterError(
                 f"the network {self.name!r} reads images of {_STEP} × {_STEP} pixels or more, not {height} × {width}",
-                mend="use a smaller reduction, or larger images",
+                hint="use a smaller reduction, or larger images",
                 field="reduction",
             )
         return channels, height, width
@@ -159,8 +159,8 @@ class VggHead(Network):
 
 def _checksum(file: str) -> str:
     try:
-        told = Path(file).stat()
-        return _sha256(file, told.st_mtime_ns, told.st_size)
+        stated = Path(file).stat()
+        return _sha256(file, stated.st_mtime_ns, stated.st_size)
     except OSError as error:
         raise InputError(f"the weights cannot be read: {error.strerror}", file, "check the path") from None
 

@@ -56,8 +56,8 @@ class BudgetGauge(Card):
         released = released_words([step for step in session.released if step.plan == session.plan])
         # What is released is in what was spent: it is not to be paid again.
         cost = None if released else session.plan.cost()
-        told = released if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
-        self._facts.show_line("plan", "this plan", told, "accent", tip=in_full(cost))
+        stated = released if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
+        self._facts.show_line("plan", "this plan", stated, "accent", tip=in_full(cost))
         if session.images is not None:  # what a network costs is told where it is planned
             self._facts.hide_line("plan")
         self._explain.setText(f"What does ε = {at_most(of_plan(session).epsilon)} mean?")
@@ -142,8 +142,8 @@ class BudgetGauge(Card):
             return
         tip = f"δ spent {entered(account.delta_spent)}"
         tip += f", reserved {entered(account.delta_reserved)}" if account.delta_reserved else ""
-        told = f"{at_least(max(left, Decimal(0)))} of {at_least(account.delta_cap)}"
-        self._facts.show_line("delta", "δ left", told, tip=tip)
+        stated = f"{at_least(max(left, Decimal(0)))} of {at_least(account.delta_cap)}"
+        self._facts.show_line("delta", "δ left", stated, tip=tip)
 
     def _show_figure(self, text: str, tip: str = "") -> None:
         """Show the large figure and what stands behind it; never the one with the tooltip of another."""
@@ -161,10 +161,10 @@ _EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to 
 
 def released_words(steps: Sequence[ReleasedStep]) -> str:
     """Return what was released by one plan: the table, a model, synthetic rows or figures; empty where nothing was."""
-    told = ["a model" if s.model else _CENTRAL.get(s.central, s.central) if s.central else "" for s in steps]
-    if "" in told:
+    stated = ["a model" if s.model else _CENTRAL.get(s.central, s.central) if s.central else "" for s in steps]
+    if "" in stated:
         return "released"
-    kinds = list(dict.fromkeys(told))
+    kinds = list(dict.fromkeys(stated))
     return f"{', '.join(kinds)} released" if kinds else ""
 
 
@@ -178,10 +178,10 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
     sets += [f"δ = {entered(delta)}"] if delta and account.delta_cap is None else []
     if not sets:
         return ""
-    told = " and ".join(sets)
+    stated = " and ".join(sets)
     with_it = "" if first else " with δ"
     return (
-        f" As the first release{with_it} it also sets the cap to {told}, so that no further one is possible; enter "
+        f" As the first release{with_it} it also sets the cap to {stated}, so that no further one is possible; enter "
         "more below to allow others."
     )
 

@@ -76,9 +76,9 @@ class CentralPage(PageFrame):
         self._flow = CentralFlow(self, released.question)
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
-        self._mend_page = "data"
-        self._mend = button("", f"{name}_mend", "link")
-        self._mend.clicked.connect(lambda: session.go(self._mend_page))
+        self._hint_page = "data"
+        self._hint = button("", f"{name}_mend", "link")
+        self._hint.clicked.connect(lambda: session.go(self._hint_page))
         self._use_rest = button("", f"{name}_use_rest", "link", tip="Lower ε and δ to what remains under the caps")
         self._use_rest.clicked.connect(self._use_what_remains)
         self._use_rest.hide()
@@ -174,14 +174,14 @@ class CentralPage(PageFrame):
             else:
                 self.take_keys()
 
-    def _say_problem(self, text: str, mend: str) -> None:
-        """Say what stands in the way, and offer the page ``mend`` where it is mended."""
+    def _say_problem(self, text: str, hint: str) -> None:
+        """Say what stands in the way, and offer the page ``hint`` where it is mended."""
         self._problem.setText(text)
         self._problem.setVisible(bool(text))
-        self._mend_page = mend or "data"
-        self._mend.setText(TITLES[self._mend_page])
-        self._mend.setAccessibleName(self._mend.text())
-        self._mend.setVisible(bool(text and mend))
+        self._hint_page = hint or "data"
+        self._hint.setText(TITLES[self._hint_page])
+        self._hint.setAccessibleName(self._hint.text())
+        self._hint.setVisible(bool(text and hint))
         self._use_rest.hide()
 
     def _show_costs(self, cost: Decimal, delta: Decimal) -> None:
@@ -231,8 +231,8 @@ class CentralPage(PageFrame):
         """Return the file to release into."""
         return Path(self._target.text().strip()).expanduser()
 
-    def _refuse(self, told: str) -> None:
-        self._refusal.setText(told)
+    def _refuse(self, stated: str) -> None:
+        self._refusal.setText(stated)
         self._refusal.show()
 
     def _failed(self, error: BaseException) -> None:

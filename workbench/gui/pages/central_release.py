@@ -79,7 +79,7 @@ class CentralOutlook:
         """The file it would be released into."""
         return self.prepared.to.path
 
-    def stands(self, session: Session) -> bool:
+    def is_current(self, session: Session) -> bool:
         """Return whether table and plan are still those that were looked at."""
         return session.opened is self.opened and session.plan == self.plan
 
@@ -152,13 +152,13 @@ class CentralFlow(QObject):
         self.failed.emit(error)
         if isinstance(error, BudgetRefusedError):
             self.refused.emit(f"✕ Refused, nothing was charged or written. {sentence(error)}")
-            self._session.tell("info", "Refused: nothing was charged or written.")
+            self._session.notify("info", "Refused: nothing was charged or written.")
         else:
             self._session.report(error)
 
     def _decide(self, outlook: CentralOutlook) -> None:
         """Ask for the last word, once, and do as it says."""
-        stale = self._target != outlook.target or not outlook.stands(self._session)
+        stale = self._target != outlook.target or not outlook.is_current(self._session)
         if self._asking or self._handle is not None or stale:
             return
         self._asking = True
@@ -168,9 +168,9 @@ class CentralFlow(QObject):
             self._asking = False
         if not answer:
             return
-        if not outlook.stands(self._session):  # other work has ended while the question stood
-            told = "The table or its plan changed while the question stood: nothing was released."
-            self._session.tell("warning", told)
+        if not outlook.is_current(self._session):  # other work has ended while the question stood
+            stated = "The table or its plan changed while the question stood: nothing was released."
+            self._session.notify("warning", stated)
             return
         remember_folder(outlook.target.parent)
         self._handle = _released(self._session, self._page, outlook, self._fail, cap)

@@ -39,14 +39,14 @@ def error_of(error: BaseException) -> WorkbenchError | None:
 
 def steps_of(session: Session) -> str:
     """Return which columns have public values in steps, and how large: ``age in steps of 10``; empty where none has."""
-    told = []
+    stated = []
     for column in session.plan.protected if session.plan.ready else ():
         if column.cells is not None and column.numeric and not column.unfilled and not column.problems():
             step = column.column().grid().step
-            told.append(
+            stated.append(
                 f"{column.name} in steps of {'one day' if column.kind == 'date' and step == 1 else f'{step:,.6g}'}"
             )
-    return listed(told)
+    return listed(stated)
 
 
 def both_words(epsilon: Decimal, delta: Decimal) -> str:

@@ -30,26 +30,26 @@ def take_epsilon(session: Session, epsilon: float) -> None:
     scaled = scaled_to(session.plan, Decimal(repr(epsilon)))
     if scaled.problems():
         problem = scaled.problems()[0]
-        told = f"{problem.column}: {problem.text}" if problem.column else problem.text
-        session.tell("warning", f"The plan stays as it is: at ε = {at_most(epsilon)}, {told}.")
+        stated = f"{problem.column}: {problem.text}" if problem.column else problem.text
+        session.notify("warning", f"The plan stays as it is: at ε = {at_most(epsilon)}, {stated}.")
         return
     session.edit(f"set ε to {at_most(epsilon)}", scaled)
     locked = any(c.epsilon is not None for c in scaled.protected)
     kept = " Locked shares keep their part of it." if locked else ""
-    session.tell("info", f"The plan's ε is {at_most(epsilon)}.{kept} Ctrl+Z takes it back.")
+    session.notify("info", f"The plan's ε is {at_most(epsilon)}.{kept} Ctrl+Z takes it back.")
 
 
 def train_at(session: Session, model: str, epsilon: float) -> None:
     """Suggest the private ``model`` at ``epsilon`` on the Train page; nothing is started."""
     session.ask_for_training(model, Decimal(repr(epsilon)))
-    session.tell("info", f"Train offers the private model at ε = {at_most(epsilon)}; the plan is unchanged.")
+    session.notify("info", f"Train offers the private model at ε = {at_most(epsilon)}; the plan is unchanged.")
 
 
 def copy_curve(session: Session, plot: CurvePlot) -> None:
     """Put the picture on the clipboard, its badge on it."""
     if plot.view is not None:
         QGuiApplication.clipboard().setPixmap(plot.view.grab())
-        session.tell("info", f"Copied the curve as an image{PRIVATELY if plot.view.figure.badge else ''}.")
+        session.notify("info", f"Copied the curve as an image{PRIVATELY if plot.view.figure.badge else ''}.")
 
 
 def save_curve(
@@ -81,7 +81,7 @@ def save_curve(
         return path
 
     def apply(saved: Path) -> None:
-        session.tell("info", f"Saved {saved.name}{PRIVATELY if figure.badge else ''}.")
+        session.notify("info", f"Saved {saved.name}{PRIVATELY if figure.badge else ''}.")
 
     return jobs.start(Job("Saving", work, about=path.name), on_result=apply)
 

@@ -26,7 +26,7 @@ class Autosave(QObject):
         self._session, self._jobs, self._project = session, jobs, project
         self._slot = Slot()
         self._handle: JobHandle | None = None
-        self._kept = self._told = False
+        self._kept = self._stated = False
         self._rest = QTimer(self, singleShot=True, interval=REST_MS)
         self._rest.timeout.connect(self._keep)
         project.changed.connect(self._changed)
@@ -69,12 +69,12 @@ class Autosave(QObject):
             self._handle = None
 
     def _succeeded(self) -> None:
-        self._told = False
+        self._stated = False
 
     def _failed(self, error: BaseException) -> None:
         """Tell once, not at every edit, that a crash would take the changes with it."""
-        if self._told:
+        if self._stated:
             return
-        self._told = True
+        self._stated = True
         why = sentence(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}."
-        self._session.tell("warning", f"Unsaved changes are not kept against a crash; save the project. {why}")
+        self._session.notify("warning", f"Unsaved changes are not kept against a crash; save the project. {why}")

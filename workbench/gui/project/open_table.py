@@ -85,7 +85,7 @@ def open_table(
         opened, plan = result
         session.open(opened, plan)
         size = f"{count(opened.table.rows, 'row')}, {count(len(opened.table.names), 'column')}"
-        session.tell("info", " ".join(filter(None, (f"Opened {opened.title}: {size}.", opened.lesson))))
+        session.notify("info", " ".join(filter(None, (f"Opened {opened.title}: {size}.", opened.lesson))))
         read_account(session, jobs)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]
@@ -99,8 +99,8 @@ def open_table(
 
     def failed(error: BaseException) -> None:
         if isinstance(error, WorkbenchError) and session.open_data is not None:
-            told = sentence(error)
-            session.tell("error", f"{name} was not opened, {session.open_data.title} still is: {told}")
+            stated = sentence(error)
+            session.notify("error", f"{name} was not opened, {session.open_data.title} still is: {stated}")
         else:
             session.report(error)
         session.opening_failed.emit(source, options, error)

@@ -66,7 +66,7 @@ class Project(QObject):
         """Ask for a file and save into it."""
         opened = self._session.open_data
         if opened is None:
-            self._session.tell("info", "There is nothing to save yet: open a table or images first.")
+            self._session.notify("info", "There is nothing to save yet: open a table or images first.")
             return
         folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
         suggested = self.path or folder / f"{Path(opened.title).stem}{SUFFIX}"
@@ -167,7 +167,7 @@ class Project(QObject):
         """Return whether ``opened``, which a question was about, is still open; say so where it is not."""
         if self._session.open_data is opened:
             return True
-        self._session.tell("warning", "Another table was opened while the question stood: nothing was saved.")
+        self._session.notify("warning", "Another table was opened while the question stood: nothing was saved.")
         return False
 
     def _keep(self, path: Path, saved: Saved) -> None:

@@ -99,16 +99,16 @@ def project_raw(
 ) -> dict[str, Any]:
     """Return what the project says; a file beside it is named by its relative path, so that both can move."""
     source = opened.source if opened.is_sample else _beside(opened.source, folder)
-    told = {k: v for k, v in plan.to_raw().items() if k != "version"}
+    stated = {k: v for k, v in plan.to_raw().items() if k != "version"}
     raw: dict[str, Any] = {"project": VERSION}
     if isinstance(opened, OpenImages):
-        raw |= {"images": source} | {key: told[key] for key in _OF_IMAGES if key in told}
+        raw |= {"images": source} | {key: stated[key] for key in _OF_IMAGES if key in stated}
         declared = opened.options.to_plain()
         raw |= {"declared": [declared]} if declared else {}
         return raw | ({} if network is None else {"network": [_with_weights(network.to_plain(), folder, _beside)]})
     reading = {} if opened.options is None else opened.options.to_plain()
     raw |= {"table": source} | ({"reading": [reading]} if reading else {})
-    return raw | told
+    return raw | stated
 
 
 def read_project(path: Path) -> ProjectFile:

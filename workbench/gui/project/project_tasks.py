@@ -91,7 +91,7 @@ def save_project(
     def apply(digest: str) -> None:
         if digest:
             done(Saved(opened, Planned.of(opened, plan, network), digest))
-            session.tell("info", f"Saved {path}.")
+            session.notify("info", f"Saved {path}.")
         else:
             changed()
 
@@ -144,10 +144,10 @@ def open_as(
         done(Saved(opened, Planned.of(opened, plan, project.network), digest))
         differences = _differences(project.plan, plan) if isinstance(opened, OpenTable) else []
         if differences:
-            session.tell("warning", " ".join(differences))
+            session.notify("warning", " ".join(differences))
         else:
-            rows = opened.told if isinstance(opened, OpenImages) else count(opened.table.rows, "row")
-            session.tell("info", f"Opened the project {name}: {opened.title}, {rows}.")
+            rows = opened.stated if isinstance(opened, OpenImages) else count(opened.table.rows, "row")
+            session.notify("info", f"Opened the project {name}: {opened.title}, {rows}.")
         read_account(session, jobs)
 
     def failed(error: BaseException) -> None:

@@ -42,7 +42,7 @@ class RestorePanel(QWidget):
     def look_back(self) -> None:
         """Find out, after the first paint, what an earlier window has left, and what became of its releases."""
         look_for_unsaved(self._jobs, self._offer)
-        recover_ledger(self._jobs, self._tell_of_charges)
+        recover_ledger(self._jobs, self._report_charges)
 
     def forget(self) -> None:
         """Remove what was offered and not taken, as the window ends well: an offer is made once."""
@@ -58,10 +58,10 @@ class RestorePanel(QWidget):
             self.setAccessibleName(self._text.text())
             self.show()
 
-    def _tell_of_charges(self, sentences: list[str]) -> None:
+    def _report_charges(self, sentences: list[str]) -> None:
         if sentences:
-            told = "; ".join(sentences)
-            self._session.tell("warning", f"{told[:1].upper()}{told[1:]}.")
+            stated = "; ".join(sentences)
+            self._session.notify("warning", f"{stated[:1].upper()}{stated[1:]}.")
 
     def _ask_and_take(self) -> None:
         if self._found is not None and self._session.may_leave(self._ask_and_take):

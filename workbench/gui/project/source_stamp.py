@@ -20,8 +20,8 @@ def stamp_of(source: str) -> Stamp | None:
         below = [(path, os.stat(os.path.join(source, path))) for path in _images_below(source)]
     except OSError:
         return None
-    told = "".join(f"{path}\0{one.st_size}\0{one.st_mtime_ns}\0" for path, one in below)
-    digest = hashlib.sha256(os.fsencode(told)).digest()
+    stated = "".join(f"{path}\0{one.st_size}\0{one.st_mtime_ns}\0" for path, one in below)
+    digest = hashlib.sha256(os.fsencode(stated)).digest()
     return Stamp(found.st_ino, sum(one.st_size for _, one in below), int.from_bytes(digest[:8], "big"))
 
 

@@ -93,7 +93,7 @@ def _past(release: Release) -> PastRelease | None:
     output = Path(str(written))
     vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
     files = (("model" if model else "file", output), vouches)
-    standing = files if all(_stands(path) for _, path in files) else ()
+    standing = files if all(_is_current(path) for _, path in files) else ()
     if model and not standing and not release.body.get("certificate"):
         return None
     return PastRelease(
@@ -101,14 +101,14 @@ def _past(release: Release) -> PastRelease | None:
     )
 
 
-def _stands(path: Path) -> bool:
+def _is_current(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:  # a folder that may not be entered
         return False
 
 
-def tell_apart(session: Session, jobs: JobCenter, opened: OpenTable | OpenImages) -> None:
+def set_separate(session: Session, jobs: JobCenter, opened: OpenTable | OpenImages) -> None:
     """Record that the table is another one than the one whose version it was taken for; it has its own budget then."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
@@ -118,7 +118,7 @@ def tell_apart(session: Session, jobs: JobCenter, opened: OpenTable | OpenImages
             book.separate_from_account(book.identify(opened.table))
 
     def apply(_: None) -> None:
-        session.tell("info", f"{opened.title} has a budget of its own now; the ledger has recorded it.")
+        session.notify("info", f"{opened.title} has a budget of its own now; the ledger has recorded it.")
         read_account(session, jobs)
 
     jobs.start(Job("Telling two tables apart", work), on_result=apply)
@@ -134,7 +134,7 @@ def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str
             book.set_name(book.identify(opened.table), name)
 
     def apply(_: None) -> None:
-        session.tell("info", f"The account of {opened.title} is called {name} now; the ledger has recorded it.")
+        session.notify("info", f"The account of {opened.title} is called {name} now; the ledger has recorded it.")
         read_account(session, jobs)
 
     jobs.start(Job("Naming the account", work), on_result=apply)

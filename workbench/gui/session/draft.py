@@ -65,9 +65,9 @@ class DraftColumn:
         """The guesses that a release would depend on."""
         if not self.guessed:
             return ()
-        from workbench.sanitize.origin import at_stake
+        from workbench.sanitize.origin import facts_needed
 
-        return tuple(fact for fact in at_stake(self.action, self.kind) if fact in self.guessed)
+        return tuple(fact for fact in facts_needed(self.action, self.kind) if fact in self.guessed)
 
     @property
     def numeric(self) -> bool:
@@ -222,7 +222,7 @@ class DraftPlan:
         if problems:
             raise problems[0].error()
         if made is None:
-            raise ParameterError("the plan names no columns", mend="open a table first")
+            raise ParameterError("the plan names no columns", hint="open a table first")
         return made
 
     def problems(self) -> tuple[Problem, ...]:

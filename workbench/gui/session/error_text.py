@@ -33,8 +33,8 @@ _INVALID = {
 def _option(about: Mapping[str, str]) -> str:
     option, value, doing = about["option"], about.get("value", ""), about.get("doing", "")
     condition = f" if {about['condition']}" if about.get("condition") else ""
-    told = doing or (f"set {option} to {value}" if value else f"set {option}")
-    return f"{told} under “How it is read”{condition}"
+    stated = doing or (f"set {option} to {value}" if value else f"set {option}")
+    return f"{stated} under “How it is read”{condition}"
 
 
 _GIVEN = {
@@ -86,10 +86,10 @@ def ways_out(remedies: Iterable[Remedy]) -> str:
 
 def in_the_window(error: WorkbenchError) -> str:
     """Return an error with the ways out that the window has; what is short is named by its letter."""
-    told = error.worded(ways_out(error.remedies))
+    stated = error.worded(ways_out(error.remedies))
     if not isinstance(error, BudgetRefusedError):
-        return told
-    lettered = re.sub(r"\b(epsilon|delta) = ", lambda found: f"{_letters(found[1])} = ", told)
+        return stated
+    lettered = re.sub(r"\b(epsilon|delta) = ", lambda found: f"{_letters(found[1])} = ", stated)
     return re.sub(r"(?<=\d)e-0(?=\d)", "e-", lettered)
 
 
@@ -104,6 +104,6 @@ def sentence(error: WorkbenchError) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…", "!")) else ".")
 
 
-def told_suspicion(suspicion: Suspicion) -> str:
+def suspicion_text(suspicion: Suspicion) -> str:
     """Return what was seen in a column and what to do about it in the window."""
-    return f"{suspicion.why}; {way_out(suspicion.mend)}" if suspicion.mend is not None else suspicion.why
+    return f"{suspicion.why}; {way_out(suspicion.hint)}" if suspicion.hint is not None else suspicion.why

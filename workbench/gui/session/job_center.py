@@ -208,9 +208,9 @@ class JobCenter(QObject):
         handle.notice.connect(lambda n: self.noticed.emit(n.level, f"{n.text[:1].upper()}{n.text[1:]}"))
         if on_result is not None:
             handle.finished.connect(on_result)
-        handle.failed.connect(lambda event: self._told_of_failure(event, job.title, on_failure))
+        handle.failed.connect(lambda event: self._failure_text(event, job.title, on_failure))
         if shown:
-            handle.cancelled.connect(lambda: self._told_of_cancel(handle))
+            handle.cancelled.connect(lambda: self._cancel_text(handle))
         self._handles.append(handle)
         self._timer.start(QUICK_MS)
         self.started.emit(handle)
@@ -247,12 +247,12 @@ class JobCenter(QObject):
         self._timer.stop()
         return not self._handles
 
-    def _told_of_cancel(self, handle: JobHandle) -> None:
+    def _cancel_text(self, handle: JobHandle) -> None:
         what = handle.end.what if isinstance(handle.end, Cancelled) else ""
         how = "Paused" if handle.paused else "Cancelled"
         self.noticed.emit("info", f"{how}: {handle.title}." + (f" {what}" if what else ""))
 
-    def _told_of_failure(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
+    def _failure_text(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
         if event.bug:
             log_trace(title, event.trace)
         if on_failure is not None:

@@ -49,11 +49,11 @@ class OpenImages:
         return False
 
     @property
-    def told(self) -> str:
+    def stated(self) -> str:
         """What is public of it, in words: ``60,000 images, 28 × 28 grey, 10 classes``."""
         images, people = self.table, self.options.rows_per_person
-        told = f"{images.rows:,} images, {images.shape}, {len(images.classes)} classes"
-        return told if people == 1 else f"{told}, {people:,} per person"
+        stated = f"{images.rows:,} images, {images.shape}, {len(images.classes)} classes"
+        return stated if people == 1 else f"{stated}, {people:,} per person"
 
     @property
     def outside(self) -> tuple[str, ...]:

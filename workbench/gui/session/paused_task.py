@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 KEY = "paused"
 
 
-def find_paused(session: Session, jobs: JobCenter, *, tell: bool = False) -> None:
-    """Look for them; ``tell`` whether to say so where there is one."""
+def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> None:
+    """Look for them; ``notify`` whether to say so where there is one."""
     opened = session.open_data
     if opened is None:
         session.set_paused(())
@@ -42,11 +42,11 @@ def find_paused(session: Session, jobs: JobCenter, *, tell: bool = False) -> Non
         if session.open_data is not opened:
             return
         session.set_paused(found)
-        if tell and found:
+        if notify and found:
             run = found[0]
-            told = (
+            stated = (
                 f"A training on {opened.title} is paused after {run.taken:,} of {run.steps:,} steps: go on with it on"
             )
-            session.tell("info", f"{told} the Train page.")
+            session.notify("info", f"{stated} the Train page.")
 
     jobs.start(Job("Looking for paused trainings", work), key=KEY, shown=False, on_result=show)

@@ -87,22 +87,22 @@ def start_release(
                 )
             )
         if handle.too_late:
-            session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
+            session.notify("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
         else:
             charged = "; nothing more was charged" if done.published_earlier else ""
-            session.tell("info", f"Released {what} to {done.output}{charged}.")
+            session.notify("info", f"Released {what} to {done.output}{charged}.")
 
-    def told_of_cancel() -> None:
+    def cancel_text() -> None:
         stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
         if stays:
-            session.tell("warning", f"{stays[0].upper()}{stays[1:]}.")
+            session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
         elif not doubts:
-            session.tell("info", "Cancelled: no file was written, and nothing is charged.")
+            session.notify("info", "Cancelled: no file was written, and nothing is charged.")
 
     doubts: list[Notice] = []
     handle = jobs.start(Job("Releasing", work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
     # A ledger that could not be told of the end says so itself.
     handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
-    handle.cancelled.connect(told_of_cancel)
+    handle.cancelled.connect(cancel_text)
     handle.ended.connect(lambda: read_account(session, jobs))
     return handle

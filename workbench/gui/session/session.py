@@ -154,7 +154,7 @@ class Session(QObject):
         runs_changed: a study or training run was added.
         released_changed: something was released.
         theme_changed: the colours differ; plots redraw.
-        told: (level, sentence) for the person.
+        stated: (level, sentence) for the person.
         page_asked: (name) show that page.
         run_asked: (dict) the figures of a DP-SGD run to be offered on the Train page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
@@ -173,7 +173,7 @@ class Session(QObject):
     runs_changed = Signal()
     released_changed = Signal()
     theme_changed = Signal()
-    told = Signal(str, str)
+    stated = Signal(str, str)
     page_asked = Signal(str)
     training_asked = Signal(str, object)
     run_asked = Signal(object)
@@ -371,16 +371,16 @@ class Session(QObject):
             self._theme = theme
             self.theme_changed.emit()
 
-    def tell(self, level: Level, text: str) -> None:
+    def notify(self, level: Level, text: str) -> None:
         """Say something to the person: the one way to do so."""
-        self.told.emit(level, text)
+        self.stated.emit(level, text)
 
     def report(self, error: BaseException) -> None:
         """Tell of an error; what is no :class:`WorkbenchError` is a fault of the program."""
         if isinstance(error, WorkbenchError):
-            self.tell("error", sentence(error))
+            self.notify("error", sentence(error))
         else:
-            self.tell("error", f"A fault of the program ({type(error).__name__}); its trace is in the log.")
+            self.notify("error", f"A fault of the program ({type(error).__name__}); its trace is in the log.")
 
     def go(self, page: str) -> None:
         """Show another page."""

@@ -93,10 +93,10 @@ class MainWindow(QMainWindow):
         self._arrange()
         self.menus = Menus(self, self)
         self.session.page_asked.connect(self.show_page)
-        self.jobs.noticed.connect(self.messages.tell)
+        self.jobs.noticed.connect(self.messages.notify)
         self.jobs.failed.connect(self.session.report)
         self.session.table_changed.connect(self._remember_table)
-        self.session.table_changed.connect(lambda: find_paused(self.session, self.jobs, tell=True))
+        self.session.table_changed.connect(lambda: find_paused(self.session, self.jobs, notify=True))
         self.project.changed.connect(self._retitle)
         self.project.kept.connect(self.session.recent.add)
         self.session.open_asked.connect(self.open)
@@ -243,7 +243,7 @@ class MainWindow(QMainWindow):
         self._veil.hide()
         held = dragged(event.mimeData())
         if held.problem:
-            self.session.tell("error", held.problem)
+            self.session.notify("error", held.problem)
             return
         event.acceptProposedAction()
         self.open(held.path)
@@ -293,7 +293,7 @@ class MainWindow(QMainWindow):
             part.setEnabled(False)
         self.setAcceptDrops(False)
         names = ", ".join(f"“{handle.title}”" for handle in self.jobs.running if handle.shown) or "the running work"
-        self.messages.tell("info", f"Closing: waiting for {names} to stop…")
+        self.messages.notify("info", f"Closing: waiting for {names} to stop…")
         self._banner.show_text("info", self.statusBar().currentMessage())
         self.jobs.started.connect(lambda handle: handle.cancel())
         self.jobs.idle.connect(lambda: QTimer.singleShot(0, self, self.close))

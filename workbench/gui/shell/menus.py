@@ -124,8 +124,8 @@ class Menus:
             menu.addAction(action)
             self.actions[name] = action
         # What the status bar tells of an edit must not outlast it.
-        self.actions["undo"].triggered.connect(lambda: self._shell.messages.tell_step("Undone", stack.redoText()))
-        self.actions["redo"].triggered.connect(lambda: self._shell.messages.tell_step("Done again", stack.undoText()))
+        self.actions["undo"].triggered.connect(lambda: self._shell.messages.report_step("Undone", stack.redoText()))
+        self.actions["redo"].triggered.connect(lambda: self._shell.messages.report_step("Done again", stack.undoText()))
         menu.addSeparator()
         self._add(menu, "run", "Run This &Page", self._shell.run_page, QKeySequence("Ctrl+Return"))
         self._add(menu, "cancel", "&Cancel", self._shell.escape, QKeySequence("Esc"))

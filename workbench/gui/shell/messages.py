@@ -28,18 +28,18 @@ class Messages(QObject):
         self._index = 0
         self._stopped = False
         banner.closed.connect(self.drop)
-        session.told.connect(self.tell)
+        session.stated.connect(self.notify)
         session.table_changed.connect(self.drop)  # what was said was about the former table
         session.undo_stack.indexChanged.connect(self._moved)
 
-    def tell(self, level: str, text: str) -> None:
+    def notify(self, level: str, text: str) -> None:
         """Say ``text``; in the banner, too, where it is an error or a warning."""
         self._show(text)
         self._about = self._edit
         if level != "info":
             self._banner.show_text(level, text)
 
-    def tell_step(self, what: str, edit: str) -> None:
+    def report_step(self, what: str, edit: str) -> None:
         """Tell that an edit was undone or done again, and end the message that it had."""
         self._show(f"{what}: {edit}" if edit else "")
         self._of_step = True
@@ -57,8 +57,8 @@ class Messages(QObject):
         self._stopped = True
 
     def _show(self, text: str) -> None:
-        told = text[:1].upper() + text[1:]
-        self._shown = told if not told or told.endswith((".", "…", "?", "!")) else f"{told}."
+        stated = text[:1].upper() + text[1:]
+        self._shown = stated if not stated or stated.endswith((".", "…", "?", "!")) else f"{stated}."
         self._of_step = False
         self._status.showMessage(self._shown)
 

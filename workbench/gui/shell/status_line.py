@@ -17,7 +17,7 @@ class StatusLine(QStatusBar):
         super().__init__()
         self.setObjectName("status_bar")
         self.setSizeGripEnabled(False)
-        self.messageChanged.connect(self._tell_whole)
+        self.messageChanged.connect(self._report_whole)
 
     @property
     def shown(self) -> str:
@@ -28,7 +28,7 @@ class StatusLine(QStatusBar):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Tell at the pointer what no longer fits."""
         super().resizeEvent(event)
-        self._tell_whole()
+        self._report_whole()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw what there is room for."""
@@ -37,6 +37,6 @@ class StatusLine(QStatusBar):
             box = QRectF(self.rect()).adjusted(INDENT, 0, -INDENT, 0)
             painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, self.shown)
 
-    def _tell_whole(self) -> None:
+    def _report_whole(self) -> None:
         whole = self.currentMessage()
         self.setToolTip(whole if self.shown != whole else "")

@@ -49,10 +49,10 @@ class BarLines(QWidget):
         for at, (name, title, share, mark, figure, change) in enumerate(lines, start=1):
             bar = Bar(self._session, f"{self._name}_{name}_bar")
             bar.show_parts([Part(max(share, 0.0), ink)], [mark] if mark >= 0 else [])
-            told = label(figure, name=f"{self._name}_{name}")
-            told.setAccessibleName(f"{title}: {figure}" + (f", {change}" if change else ""))
+            stated = label(figure, name=f"{self._name}_{name}")
+            stated.setAccessibleName(f"{title}: {figure}" + (f", {change}" if change else ""))
             changed = label(change, name=f"{self._name}_{name}_change")
-            for column, part in ((NAME, label(title)), (BAR, bar), (FIGURE, told), (CHANGE, changed)):
+            for column, part in ((NAME, label(title)), (BAR, bar), (FIGURE, stated), (CHANGE, changed)):
                 align = _RIGHT if column in (FIGURE, CHANGE) else Qt.AlignmentFlag(0)
                 self._grid.addWidget(part, at, column, align)
                 self._parts.append(part)

@@ -259,22 +259,22 @@ class Elided(QLabel):
         super().__init__()
         self.setObjectName(name)
         self._elide, self._least = elide, least
-        self._whole = self._told = ""
+        self._whole = self._stated = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         if kind:
             look(self, kind)
         self.set_whole(text)
 
-    def set_whole(self, text: str, told: str = "", *, wrapped: bool = False) -> None:
-        """Show ``text``; ``told`` says the same in a full sentence to the pointer and to a screen reader.
+    def set_whole(self, text: str, stated: str = "", *, wrapped: bool = False) -> None:
+        """Show ``text``; ``stated`` says the same in a full sentence to the pointer and to a screen reader.
 
         Where it is ``wrapped``, it takes as many lines as it needs, and nothing is left out.
         """
-        self._whole, self._told = text, told
+        self._whole, self._stated = text, stated
         if self.wordWrap() != wrapped:
             self.setWordWrap(wrapped)
-        self.setAccessibleName(told or text)
+        self.setAccessibleName(stated or text)
         self._fit()
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
@@ -292,4 +292,4 @@ class Elided(QLabel):
             shown = ""
         if shown != self.text():
             self.setText(shown)
-        self.setToolTip(self._told or (self._whole if shown != self._whole else ""))
+        self.setToolTip(self._stated or (self._whole if shown != self._whole else ""))

@@ -80,10 +80,10 @@ class CopyRows(QObject):
             areas = [selection.at(i) for i in range(selection.count())]
         cells = sum(a.width() * a.height() for a in areas)
         if not cells:
-            self._session.tell("info", "Nothing is selected.")
+            self._session.notify("info", "Nothing is selected.")
             return
         if cells > MOST:
-            self._session.tell("warning", f"{cells:,} cells are too many to copy: choose at most {MOST:,} of them.")
+            self._session.notify("warning", f"{cells:,} cells are too many to copy: choose at most {MOST:,} of them.")
             return
         # As they are shown: a table may be sorted in its view, and what is filtered out is not copied unseen.
         seen = {r for a in areas for r in range(a.top(), a.bottom() + 1) if whole or not self._view.isRowHidden(r)}
@@ -98,8 +98,8 @@ class CopyRows(QObject):
             texts = [str(model.index(r, c).data(self._role) or "") if (r, c) in chosen else "" for c in columns]
             lines.append("\t".join(map(_cell, texts)))
         QGuiApplication.clipboard().setText("\n".join(lines) + "\n")
-        told = ", which are private" if private else ""
-        self._session.tell("info", f"Copied {count(len(rows), 'row')}{told}.")
+        stated = ", which are private" if private else ""
+        self._session.notify("info", f"Copied {count(len(rows), 'row')}{stated}.")
 
 
 def _cell(text: str) -> str:

@@ -88,7 +88,7 @@ class PairMap(QWidget):
             self._at = (places[0], places[1])
         else:
             self._at = self._strongest_change()
-        self._tell()
+        self._notify()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of the picture."""
@@ -114,11 +114,11 @@ class PairMap(QWidget):
 
     def changed_most(self) -> str:
         """Return the three pairs that changed most, in words."""
-        told = []
+        stated = []
         for i, j in self._by_change()[:TOLD]:
             before, after = self._values(i, j)
-            told.append(f"{self.names[j]} × {self.names[i]} {written(before)} → {written(after)}")
-        return f"Changed most: {',  '.join(told)}." if told else ""
+            stated.append(f"{self.names[j]} × {self.names[i]} {written(before)} → {written(after)}")
+        return f"Changed most: {',  '.join(stated)}." if stated else ""
 
     # -- the person -----------------------------------------------------------------------------------------------
 
@@ -196,9 +196,9 @@ class PairMap(QWidget):
     def _mark(self, place: tuple[int, int]) -> None:
         if place != self._at:
             self._at = place
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self.setAccessibleName(f"Correlations before and after the draw. {self.words() or NOTHING}")
         self.setAccessibleDescription(HELP)
         self.pair_changed.emit()
@@ -342,10 +342,10 @@ class Correlations(QWidget):
         self._lost.setVisible(bool(lost))
         if pairs is None:
             return ""
-        told = [f"from {count(pairs.rows, 'row')}" + (f" of {pairs.of_rows:,}" if pairs.rows < pairs.of_rows else "")]
+        stated = [f"from {count(pairs.rows, 'row')}" + (f" of {pairs.of_rows:,}" if pairs.rows < pairs.of_rows else "")]
         if len(pairs.names) > SHOWN:
-            told.append(f"the {SHOWN} of {len(pairs.names) + pairs.left_out} columns that changed most")
-        return ", ".join(told)
+            stated.append(f"the {SHOWN} of {len(pairs.names) + pairs.left_out} columns that changed most")
+        return ", ".join(stated)
 
 
 def most_changed(pairs: Pairs) -> list[int]:
@@ -371,9 +371,9 @@ def lost_words(pairs: Pairs, target: str | None, advice: str = LOST_ADVICE) -> s
             lost.append((abs(before) - abs(after), f"{name} {written(before)} → {written(after)}"))
     if not lost:
         return ""
-    told = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:LOST])
+    stated = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:LOST])
     more = f" and {len(lost) - LOST} more" if len(lost) > LOST else ""
-    return f"⚠ Lost with {target} (private): {told}{more}. {advice}"
+    return f"⚠ Lost with {target} (private): {stated}{more}. {advice}"
 
 
 def written(value: float, *, signed: bool = False) -> str:

@@ -53,12 +53,12 @@ class Distribution(BarChart):
         if column is None or at is None:
             return ""
         before = f"{column.labels[at]}: {column.original[at]:,} rows"
-        told = f"{before}, {column.sanitised[at]:,} after the draw" if self._drawn else before
+        stated = f"{before}, {column.sanitised[at]:,} after the draw" if self._drawn else before
         shares = self._recovered.shares if self._recovered is not None else None
         if shares is None or column.labels[at] not in shares:
-            return told
+            return stated
         low, middle, high = shares[column.labels[at]]
-        return f"{told}, {middle:,.0f} recovered ({low:,.0f} to {high:,.0f})"
+        return f"{stated}, {middle:,.0f} recovered ({low:,.0f} to {high:,.0f})"
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw both, the labels of the axis and the ends."""

@@ -134,11 +134,11 @@ class PrivacyEntry(QWidget):
     def _reason(self, text: str) -> str:
         """Return why ``text`` is refused, how to write it, and what holds meanwhile."""
         if _THOUSANDS.match(text.strip()):
-            mend = f"Write {self._symbol} without a comma, such as {text.strip().replace(',', '.')}."
+            hint = f"Write {self._symbol} without a comma, such as {text.strip().replace(',', '.')}."
         else:
             low, high = entered(self._low), entered(self._high)
-            mend = f"Write {self._symbol} as a number from {low} to {high}, such as 0.5 or 1e-6."
-        return f"{mend} {self._symbol} = {entered(self._former)} is still in force."
+            hint = f"Write {self._symbol} as a number from {low} to {high}, such as 0.5 or 1e-6."
+        return f"{hint} {self._symbol} = {entered(self._former)} is still in force."
 
     def _finish(self) -> None:
         """Write a decimal comma as the point that it was read as; a refused text stays with its reason."""

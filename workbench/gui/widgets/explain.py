@@ -163,12 +163,12 @@ class ExplainPanel(Card):
         session, account = self._session, self._session.account
         plan = of_plan(session).epsilon if session.opened is not None else None
         self._amounts = {}
-        told = (
+        stated = (
             ("whole", plan, "this plan"),
             ("spent", account.spent or None, "spent"),
             ("cap", account.cap, "cap"),
         )
-        for key, amount, words in told:
+        for key, amount, words in stated:
             shown = amount is not None and not (whole and amount == epsilon) and amount not in self._amounts.values()
             self._others[key].setVisible(shown)
             if shown:

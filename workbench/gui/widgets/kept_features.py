@@ -32,11 +32,11 @@ class KeptFeatures(QWidget):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self._session, self._jobs = session, jobs
-        self._told = label("", "muted", wrap=True, name="kept_features")
-        self._told.setToolTip(ABOUT)
+        self._stated = label("", "muted", wrap=True, name="kept_features")
+        self._stated.setToolTip(ABOUT)
         self._clear = button("Remove…", "kept_features_clear", tip="Remove the kept features of all sets of rows")
         self._clear.clicked.connect(self._ask)
-        line = row(self._told, self._clear)
+        line = row(self._stated, self._clear)
         line.setStretch(0, 1)
         self.setLayout(line)
         self._clear.setEnabled(False)
@@ -56,10 +56,10 @@ class KeptFeatures(QWidget):
 
         self._clear.setEnabled(found.sets > 0)
         if not found.sets:
-            self._told.setText("None are kept.")
+            self._stated.setText("None are kept.")
             return
         sets = count(found.sets, "set of images", "sets of images")
-        self._told.setText(f"{memory(found.size)} of at most {memory(LIMIT)}, of {sets}; private, in {found.folder}")
+        self._stated.setText(f"{memory(found.size)} of at most {memory(LIMIT)}, of {sets}; private, in {found.folder}")
 
     def _ask(self) -> None:
         if not confirm(self, "Remove the kept features?", QUESTION, "Remove them"):
@@ -71,7 +71,7 @@ class KeptFeatures(QWidget):
             return clear()
 
         def apply(found: CacheState) -> None:
-            self._session.tell("info", f"Removed {memory(found.size)} of kept features.")
+            self._session.notify("info", f"Removed {memory(found.size)} of kept features.")
             self.refresh()
 
         self._jobs.start(Job("Removing kept features", work), on_result=apply)

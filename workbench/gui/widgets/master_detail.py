@@ -24,7 +24,7 @@ UNBOUNDED = 16_777_215
 class Standing(Card):
     """A card that stands beside its table or below it."""
 
-    def stand(self, *, beside: bool) -> None:
+    def arrange(self, *, beside: bool) -> None:
         """Arrange what is in it for either place."""
 
 
@@ -58,9 +58,9 @@ class DetailCard(Standing):
         self._halves.addLayout(words, 1)
         self._halves.addWidget(picture)
         self._halves.addStretch(0)
-        self.stand(beside=False)
+        self.arrange(beside=False)
 
-    def stand(self, *, beside: bool) -> None:
+    def arrange(self, *, beside: bool) -> None:
         """Arrange the halves for a place beside the table or below it."""
         assert self._picture is not None
         directions = QBoxLayout.Direction
@@ -127,4 +127,4 @@ class MasterDetail(QWidget):
         self._line.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
         self._line.setStretch(0, self._widths[0] if beside else self._heights[0])
         self._line.setStretch(1, self._widths[1] if beside else self._heights[1])
-        self._detail.stand(beside=beside)
+        self._detail.arrange(beside=beside)

@@ -36,11 +36,11 @@ def remember_folder(folder: Path) -> None:
 
 def written_words(opened: OpenTable, path: Path, source_changed: str, *, replaces: bool) -> str:
     """Return what else the last question says of the file: another delimiter, what it replaces, a changed source."""
-    told = f"\n\n⚠ {source_changed}." if source_changed else ""
+    stated = f"\n\n⚠ {source_changed}." if source_changed else ""
     dialect = opened.table.dialect
     if path.suffix.lower() == ".csv" and dialect is not None and dialect.delimiter not in ("", ","):
-        told += f"\n\nIts values stand between commas, unlike those of {opened.title}; a name in .tsv writes tabs."
-    return told + (f"\n\nIt replaces the file that stands there: {path}" if replaces else "")
+        stated += f"\n\nIts values stand between commas, unlike those of {opened.title}; a name in .tsv writes tabs."
+    return stated + (f"\n\nIt replaces the file that stands there: {path}" if replaces else "")
 
 
 def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:
@@ -61,7 +61,7 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
         for number in itertools.count(1):
             cancel.check()
             path = beside(opened, ending, suffix, number)
-            if not _stands(path):
+            if not _is_current(path):
                 break
         return path
 
@@ -78,7 +78,7 @@ def _released_into(session: Session) -> set[str]:
     return {str(step.files[0][1]) for step in session.released}
 
 
-def _stands(path: Path) -> bool:
+def _is_current(path: Path) -> bool:
     """Return whether something is at ``path``; where that cannot be told, writing there will say why."""
     try:
         return path.exists()

@@ -70,11 +70,11 @@ class Form(QWidget):
         self._problems: dict[str, Any] = {}
         asked = {key: spec for key, spec in declared.items() if key not in self._given}
         # A stable sort: in their order.
-        self._specs = dict(sorted(asked.items(), key=lambda item: (item[0] not in first, item[1].seldom)))
+        self._specs = dict(sorted(asked.items(), key=lambda item: (item[0] not in first, item[1].advanced)))
         self._titles = {
             key: (titles or {}).get(key) or spec.title or key.replace("_", " ") for key, spec in self._specs.items()
         }
-        first_seldom = next((key for key, spec in self._specs.items() if spec.seldom and key not in first), None)
+        first_advanced = next((key for key, spec in self._specs.items() if spec.advanced and key not in first), None)
         self._helps: dict[QObject, str] = {}
         united = any(spec.unit for spec in self._specs.values())
         grid = QGridLayout(self)
@@ -87,7 +87,7 @@ class Form(QWidget):
         for position, (key, spec) in enumerate(self._specs.items()):
             left = 3 * (position % across)
             at = grid.rowCount() if left == 0 else at
-            if key == first_seldom:
+            if key == first_advanced:
                 heading = label(SELDOM, "caption", name=f"{name}_rest")
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)

@@ -25,7 +25,7 @@ class PathField(QLineEdit):
         super().__init__()
         named(self, name, accessible, tip)
         self._tip = tip
-        self.textChanged.connect(self._tell)
+        self.textChanged.connect(self._notify)
 
     def choose(self, path: str) -> None:
         """Take a path that a person has chosen, as one that was typed."""
@@ -58,5 +58,5 @@ class PathField(QLineEdit):
         room = self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self)
         return room.adjusted(TEXT_MARGIN, 0, -TEXT_MARGIN, 0)
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         self.setToolTip(f"{text}\n{self._tip}" if text else self._tip)

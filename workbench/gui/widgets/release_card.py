@@ -131,7 +131,7 @@ class ReleasedCard(Card):
     def _open(self, folder: Path) -> None:
         """Show the folder in the system's file manager, or say where it is."""
         if not open_folder(folder):
-            self._tell(f"⚠ No file manager opened it. The folder is {folder}", "warn")
+            self._notify(f"⚠ No file manager opened it. The folder is {folder}", "warn")
             self._result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _save_paper(self) -> None:
@@ -148,11 +148,11 @@ class ReleasedCard(Card):
 
     def _write(self, pressed: QPushButton, path: Path, save: Save) -> None:
         pressed.setEnabled(False)
-        self._tell("Verifying and writing…", "muted")
+        self._notify("Verifying and writing…", "muted")
 
-        def ended(told: str, kind: str) -> None:
+        def ended(stated: str, kind: str) -> None:
             pressed.setEnabled(True)
-            self._tell(told, kind)
+            self._notify(stated, kind)
 
         def failed(error: BaseException) -> None:
             known = sentence(error) if isinstance(error, WorkbenchError) else _FAULT
@@ -163,7 +163,7 @@ class ReleasedCard(Card):
 
     def _check(self) -> None:
         self._verify.setEnabled(False)
-        self._tell("Verifying…", "muted")
+        self._notify("Verifying…", "muted")
         verify(self._jobs, self._output, self._show, self._failed, self._cancelled)
 
     def _show(self, faults: list[str]) -> None:
@@ -173,12 +173,12 @@ class ReleasedCard(Card):
         self._result.setToolTip(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.")
         if faults:
             listed = "; ".join(faults[:3]) + (f"; and {len(faults) - 3} more" if len(faults) > 3 else "")
-            self._tell(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
+            self._notify(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
         else:
             time = datetime.now().astimezone().strftime("%H:%M:%S")
-            self._tell(f"✓ File, certificate and ledger agree (checked at {time}).", "accent")
+            self._notify(f"✓ File, certificate and ledger agree (checked at {time}).", "accent")
 
-    def _tell(self, text: str, kind: str) -> None:
+    def _notify(self, text: str, kind: str) -> None:
         look(self._result, kind)
         self._result.setText(text)
         self._result.setVisible(bool(text))
@@ -187,12 +187,12 @@ class ReleasedCard(Card):
 
     def _cancelled(self) -> None:
         self._verify.setEnabled(True)
-        self._tell("", "muted")
+        self._notify("", "muted")
 
     def _failed(self, error: BaseException) -> None:
         self._verify.setEnabled(True)
         known = sentence(error) if isinstance(error, WorkbenchError) else _FAULT
-        self._tell(f"✕ It could not be verified. {known}", "danger")
+        self._notify(f"✕ It could not be verified. {known}", "danger")
 
 
 def open_folder(folder: Path) -> bool:

@@ -29,11 +29,11 @@ def ask_to_stop(parent: QWidget, handle: JobHandle) -> None:
     pausable, keep = handle.on_pause is not None, _keep([handle])
     verbs = {"pause": "Pause", "": keep} if pausable else {"": keep}
 
-    def told() -> tuple[str, dict[str, str]]:
+    def stated() -> tuple[str, dict[str, str]]:
         lost = handle.at_stake
         return _words([handle]), verbs | {"lose": f"Cancel and lose ε = {at_most(lost)}" if lost else "Cancel"}
 
-    said = choose(parent, f"Stop {handle.title}?", *told(), moot=handle.ended, anew=told)
+    said = choose(parent, f"Stop {handle.title}?", *stated(), moot=handle.ended, anew=stated)
     if said == "pause":
         handle.pause()
     elif said:
@@ -48,12 +48,12 @@ def ask_to_stop_all(parent: QWidget, handles: Sequence[JobHandle]) -> Stop:
     keep, pausable = _keep(costly), all(h.on_pause is not None for h in costly)
     verbs = {"pause": "Pause and quit", "": keep} if pausable else {"": keep}
 
-    def told() -> tuple[str, dict[str, str]]:
+    def stated() -> tuple[str, dict[str, str]]:
         lost = _lost(costly)
         return _words(costly), verbs | {"lose": f"Quit and lose ε = {at_most(lost)}" if lost else "Cancel it and quit"}
 
     title = f"Quit while {costly[0].title} is running?" if len(costly) == 1 else "Quit while work is running?"
-    return Stop(choose(parent, title, *told(), anew=told))
+    return Stop(choose(parent, title, *stated(), anew=stated))
 
 
 def _lost(handles: Sequence[JobHandle]) -> Decimal:
@@ -68,12 +68,12 @@ def _words(handles: Sequence[JobHandle]) -> str:
     """Return what each choice means, of all jobs together."""
     lost = _lost(handles)
     names = ", ".join(h.title for h in handles)
-    told = f"{names} is running."
+    stated = f"{names} is running."
     if lost:
-        told = (
+        stated = (
             f"{names} is running, and ε = {at_most(lost)} is charged by now. If you cancel it, that ε is lost: it "
             "stays charged and nothing is released."
         )
     if all(h.on_pause is not None for h in handles):
-        told += " If you pause it, it goes on later at no further cost."
-    return told
+        stated += " If you pause it, it goes on later at no further cost."
+    return stated

@@ -18,7 +18,7 @@ class BoostedParameters(ForestParameters):
         upto=100,
         title="trees",
         help="how many trees share the budget, one after the other; by default more where ε and the rows allow it",
-        seldom=True,
+        advanced=True,
     )
     depth: int | None = integer(
         default=None,
@@ -26,5 +26,5 @@ class BoostedParameters(ForestParameters):
         upto=10,
         title="depth",
         help="how often a tree splits its rows in two; by default it splits them once, into eight parts of a column",
-        seldom=True,
+        advanced=True,
     )

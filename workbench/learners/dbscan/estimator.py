@@ -67,11 +67,11 @@ class DbscanModel:
         scale = 1 / np.array(self.setting.sizes)
         for begin in range(0, len(cells), _ROWS_AT_ONCE):
             part = slice(begin, begin + _ROWS_AT_ONCE)
-            apart = np.abs((cells[part, None, :] - self.dense_[None]) * scale).sum(axis=2)
-            nearest = apart.argmin(axis=1)
+            distance = np.abs((cells[part, None, :] - self.dense_[None]) * scale).sum(axis=2)
+            nearest = distance.argmin(axis=1)
             found = self.groups_[nearest]
             if self.setting.parameters.outliers == APART:
-                found = np.where(apart[np.arange(len(found)), nearest] > 0, -1, found)
+                found = np.where(distance[np.arange(len(found)), nearest] > 0, -1, found)
             out[part] = found
         return out
 

@@ -40,5 +40,5 @@ class DbscanParameters(Parameters):
         default=NEAREST,
         title="rows in no dense cell",
         help="they join the nearest group, or stand apart as group -1",
-        seldom=True,
+        advanced=True,
     )

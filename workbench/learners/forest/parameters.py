@@ -27,7 +27,7 @@ class ForestParameters(Parameters):
         upto=100,
         title="trees",
         help="how many trees share the budget; by default one, and more where ε and the number of rows allow it",
-        seldom=True,
+        advanced=True,
     )
     depth: int | None = integer(
         default=None,
@@ -35,7 +35,7 @@ class ForestParameters(Parameters):
         upto=MOST_DEPTH,
         title="depth",
         help="how often a tree splits its rows in two; by default deeper where ε and the number of rows allow it",
-        seldom=True,
+        advanced=True,
     )
     choice_share: float | None = real(
         default=None,
@@ -44,5 +44,5 @@ class ForestParameters(Parameters):
         title="share of the splits",
         unit="of ε",
         help="the part of ε for choosing the splits; the rest is for the leaves. By default between 0.3 and 0.7",
-        seldom=True,
+        advanced=True,
     )

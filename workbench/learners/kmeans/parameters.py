@@ -33,7 +33,7 @@ class KMeansParameters(Parameters):
         upto=100,
         title="rounds",
         help="how often the centres move; by default more often where ε and the number of rows allow it",
-        seldom=True,
+        advanced=True,
     )
     norm_share: float = real(
         default=0.5,
@@ -42,5 +42,5 @@ class KMeansParameters(Parameters):
         title="weight limit",
         unit="of the largest",
         help="a row whose values add up to more than this part of the largest possible counts for less in the sums",
-        seldom=True,
+        advanced=True,
     )

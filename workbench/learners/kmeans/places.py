@@ -24,10 +24,10 @@ def diagonal(groups: int, width: int) -> Doubles:
 @lru_cache(maxsize=8)
 def figures(groups: int, width: int) -> tuple[Doubles, ...]:
     """Return :data:`FIGURES` sets of points (k, D) in [−1, 1]^D, the diagonal first; they depend on k and D alone."""
-    return (diagonal(groups, width), *(_apart(groups, width, seed) for seed in range(FIGURES - 1)))
+    return (diagonal(groups, width), *(_distance(groups, width, seed) for seed in range(FIGURES - 1)))
 
 
-def _apart(groups: int, width: int, seed: int) -> Doubles:
+def _distance(groups: int, width: int, seed: int) -> Doubles:
     """Return random points (k, D) that keep as large a distance as is easily found (after Su et al. 2016)."""
     generator = np.random.Generator(np.random.PCG64([seed, groups, width]))
     for distance in np.linspace(1.2, 0.05, 40) * np.sqrt(width) / groups**0.25:

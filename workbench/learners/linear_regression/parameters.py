@@ -26,7 +26,7 @@ class LinearRegressionParameters(Parameters):
         default=ADAPTIVE,
         title="method",
         help="adaptive: noisy sums of a few columns; functional: the noisy loss of all columns (Zhang et al. 2012)",
-        seldom=True,
+        advanced=True,
     )
     columns: int | None = integer(
         default=None,
@@ -34,7 +34,7 @@ class LinearRegressionParameters(Parameters):
         upto=1000,
         title="columns used",
         help="how many columns are chosen from the table; by default as many as ε and the number of rows allow",
-        seldom=True,
+        advanced=True,
     )
     selection_share: float = real(
         default=0.3,
@@ -43,7 +43,7 @@ class LinearRegressionParameters(Parameters):
         title="share of the choice",
         unit="of ε",
         help="the part of ε for choosing the columns; the rest is for the sums over them",
-        seldom=True,
+        advanced=True,
     )
     norm_share: float = real(
         default=0.3,
@@ -52,7 +52,7 @@ class LinearRegressionParameters(Parameters):
         title="weight limit",
         unit="of the largest",
         help="a row whose products add up to more than this part of the largest possible counts for less",
-        seldom=True,
+        advanced=True,
     )
     ridge: float = real(
         default=1.0,
@@ -60,5 +60,5 @@ class LinearRegressionParameters(Parameters):
         upto=1e6,
         title="ridge",
         help="how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests",
-        seldom=True,
+        advanced=True,
     )

@@ -26,7 +26,7 @@ class LogisticRegressionParameters(Parameters):
         default=BY_SIZE,
         title="weights from",
         help="search: the best of many public weights; sums: noisy sums; by-size: whichever suits ε and rows",
-        seldom=True,
+        advanced=True,
     )
     columns: int | None = integer(
         default=None,
@@ -34,7 +34,7 @@ class LogisticRegressionParameters(Parameters):
         upto=1000,
         title="columns used",
         help="how many columns the sums are asked for; by default as many as ε and the number of rows allow",
-        seldom=True,
+        advanced=True,
     )
     ridge: float = real(
         default=1.0,
@@ -42,5 +42,5 @@ class LogisticRegressionParameters(Parameters):
         upto=1e6,
         title="ridge",
         help="how strongly weights are drawn to 0: the factor of half their squares beside the sum of the losses",
-        seldom=True,
+        advanced=True,
     )

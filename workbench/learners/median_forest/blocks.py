@@ -98,4 +98,4 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
 def require_xgboost() -> None:
     """Raise :class:`ParameterError` with the command that installs XGBoost, where it is not installed."""
     if importlib.util.find_spec("xgboost") is None:
-        raise ParameterError("median-xgboost needs XGBoost, which is not installed", mend=f"in a terminal: {INSTALL}")
+        raise ParameterError("median-xgboost needs XGBoost, which is not installed", hint=f"in a terminal: {INSTALL}")

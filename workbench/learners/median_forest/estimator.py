@@ -97,9 +97,9 @@ class SampleAndAggregate(PrivateEstimator):
     def _setting(self, rows: int) -> Setting:
         checked_schema(self.attributes, self.target, REGRESSION)
         # The path of the asked rows is nobody's business: the model holds the rows themselves.
-        told = dataclasses.replace(self.parameters, ask=None)
+        stated = dataclasses.replace(self.parameters, ask=None)
         private = noise_kind(self.noise) != "none"
-        return Setting(Facts(tuple(self.attributes), self.target, told, rows, private))
+        return Setting(Facts(tuple(self.attributes), self.target, stated, rows, private))
 
     def asked_rows(self) -> AskedRows | None:
         """Return the rows that ``ask`` names, read once; ``None`` in a study that names none.
@@ -113,7 +113,7 @@ class SampleAndAggregate(PrivateEstimator):
             if self.noise.releasable:
                 raise ParameterError(
                     "the rows to predict are not named, and each prediction costs epsilon",
-                    mend="give ask, a file of public rows with the columns of the table",
+                    hint="give ask, a file of public rows with the columns of the table",
                     field="ask",
                 )
             return None
@@ -173,8 +173,8 @@ class SampleAndAggregate(PrivateEstimator):
         setting, made = self.setting_, self.blocks_
         assert made is not None
         rows = setting.encoding.encode(X, setting.scale).astype(np.float32)
-        told = setting.to_cells(np.array([np.asarray(block.predict(rows), dtype=np.float64) for block in made]))
-        sorted_cells = np.sort(told, axis=0).T.tolist()
+        stated = setting.to_cells(np.array([np.asarray(block.predict(rows), dtype=np.float64) for block in made]))
+        sorted_cells = np.sort(stated, axis=0).T.tolist()
         if not setting.private:
             return [median(cells) for cells in sorted_cells]
         way, size, share = setting.parameters.aggregate, setting.cells, setting.share
@@ -197,7 +197,7 @@ class SampleAndAggregate(PrivateEstimator):
             ParameterError: no rows were asked: the blocks of a study are never written.
         """
         if self.model_ is None:
-            raise ParameterError("the blocks of a study are kept in memory only", mend="name the rows to predict (ask)")
+            raise ParameterError("the blocks of a study are kept in memory only", hint="name the rows to predict (ask)")
         return self.model_.to_plain()
 
 

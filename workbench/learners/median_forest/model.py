@@ -77,7 +77,7 @@ class AnsweredRows:
         """
         setting = Setting(facts_from_plain(values, learner, _FORMAT, parameters, REGRESSION))
         asked = AskedRows.from_plain(plain_part(values, "asked", list), setting.facts.attributes)
-        told = checked_whole_numbers(plain_part(values, "answers", dict), {_ANSWERS: len(asked)})[_ANSWERS]
-        if not all(0 <= cell < setting.cells for cell in told):
+        stated = checked_whole_numbers(plain_part(values, "answers", dict), {_ANSWERS: len(asked)})[_ANSWERS]
+        if not all(0 <= cell < setting.cells for cell in stated):
             raise ParameterError(f"an answer is none of the {setting.cells} cells", "the model")
-        return cls(setting, learner, values["noise"], asked, told)
+        return cls(setting, learner, values["noise"], asked, stated)

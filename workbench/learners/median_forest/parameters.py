@@ -41,7 +41,7 @@ class MedianParameters(Parameters):
         default=EXPONENTIAL,
         title="median by",
         help="exponential: a cell drawn by its rank among the answers; smooth: noise by smooth sensitivity",
-        seldom=True,
+        advanced=True,
     )
     cells: int = integer(
         default=64,
@@ -49,7 +49,7 @@ class MedianParameters(Parameters):
         upto=512,
         title="cells of the answer",
         help="into how many values within its bounds the target is divided; fewer cells lose less to noise",
-        seldom=True,
+        advanced=True,
     )
 
 
@@ -57,14 +57,14 @@ class MedianParameters(Parameters):
 class MedianForestParameters(MedianParameters):
     """With the size of each block's forest."""
 
-    trees: int = integer(default=10, at_least=1, upto=500, title="trees", help="trees of each block", seldom=True)
+    trees: int = integer(default=10, at_least=1, upto=500, title="trees", help="trees of each block", advanced=True)
     depth: int | None = integer(
         default=None,
         at_least=1,
         upto=30,
         title="depth",
         help="how often a tree splits its rows in two; by default until the rows of a leaf are alike",
-        seldom=True,
+        advanced=True,
     )
 
 
@@ -72,7 +72,7 @@ class MedianForestParameters(MedianParameters):
 class MedianXgboostParameters(MedianParameters):
     """With the size of each block's boosted trees."""
 
-    trees: int = integer(default=20, at_least=1, upto=1000, title="trees", help="trees of each block", seldom=True)
+    trees: int = integer(default=20, at_least=1, upto=1000, title="trees", help="trees of each block", advanced=True)
     depth: int = integer(
-        default=3, at_least=1, upto=15, title="depth", help="how often a tree splits its rows in two", seldom=True
+        default=3, at_least=1, upto=15, title="depth", help="how often a tree splits its rows in two", advanced=True
     )

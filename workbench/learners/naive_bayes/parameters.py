@@ -33,7 +33,7 @@ class NaiveBayesParameters(Parameters):
         title="share of class sizes",
         unit="of ε",
         help="the part of ε for counting the rows of each class; the rest is for the attributes",
-        seldom=True,
+        advanced=True,
     )
     smoothing: float = real(
         default=1.0,
@@ -43,7 +43,7 @@ class NaiveBayesParameters(Parameters):
         title="added to counts",
         unit="rows",
         help="extra rows counted for each value of a category, so that none has probability 0",
-        seldom=True,
+        advanced=True,
     )
     noise_limit: float = real(
         default=0.1,
@@ -52,7 +52,7 @@ class NaiveBayesParameters(Parameters):
         title="noise limit of means",
         unit="half-ranges",
         help=f"if the class means would be noisier than this, only the most telling attributes are used{_HALF}",
-        seldom=True,
+        advanced=True,
     )
     choice_share: float = real(
         default=0.4,
@@ -61,7 +61,7 @@ class NaiveBayesParameters(Parameters):
         title="share of the choice",
         unit="of ε",
         help="the part of ε for finding the most telling attributes where not all are used; less of a few columns",
-        seldom=True,
+        advanced=True,
     )
     mean_spread: float = real(
         default=0.4,
@@ -70,7 +70,7 @@ class NaiveBayesParameters(Parameters):
         title="spread of means",
         unit="half-ranges",
         help=f"how far class means usually lie from the common mean; noisy means move towards it{_HALF}",
-        seldom=True,
+        advanced=True,
     )
     typical_variance: float = real(
         default=0.04,
@@ -79,7 +79,7 @@ class NaiveBayesParameters(Parameters):
         title="variance in a class",
         unit="half-ranges²",
         help=f"the usual variance within a class; noisy variances are shrunk towards it{_HALF}",
-        seldom=True,
+        advanced=True,
     )
     separate_below: float = real(
         default=0.005,
@@ -88,5 +88,5 @@ class NaiveBayesParameters(Parameters):
         title="own variance below",
         unit="half-ranges²",
         help=f"with less noise than this each class has its own variance, else they share one{_HALF}",
-        seldom=True,
+        advanced=True,
     )

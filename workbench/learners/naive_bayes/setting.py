@@ -66,7 +66,7 @@ class Setting:
     def epsilon(self) -> float:
         """ε of the fit; infinite without noise."""
         if self.private and self.parameters.epsilon is None:
-            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
+            raise ParameterError("epsilon is not given", hint="give epsilon = NUMBER above 0")
         return self.parameters.epsilon if self.private and self.parameters.epsilon is not None else math.inf
 
     @property

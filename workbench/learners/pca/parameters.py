@@ -34,5 +34,5 @@ class PcaParameters(Parameters):
         title="weight limit",
         unit="of the mean distance",
         help="a row whose distance from the mean is more than this multiple of the rows' mean distance counts for less",
-        seldom=True,
+        advanced=True,
     )

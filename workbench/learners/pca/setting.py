@@ -35,7 +35,7 @@ def require_width(attributes: Sequence[Attribute]) -> None:
         raise ParameterError(
             f"PCA works on {_MOST_COLUMNS} columns at most, and these attributes make {width}: a category makes one "
             "for each of its values",
-            mend=("drop the attributes with many values", "drop columns"),
+            hint=("drop the attributes with many values", "drop columns"),
         )
 
 

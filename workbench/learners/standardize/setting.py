@@ -24,7 +24,7 @@ def require_numbers(attributes: Sequence[Attribute]) -> None:
     """Raise :class:`ParameterError` where there is no column of numbers."""
     if not any(attribute.numeric for attribute in attributes):
         raise ParameterError(
-            "there is no column of numbers to scale", mend=("give one at least", "leave this step out")
+            "there is no column of numbers to scale", hint=("give one at least", "leave this step out")
         )
 
 

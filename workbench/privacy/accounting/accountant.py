@@ -88,9 +88,9 @@ def event_of(rows: int, batch: int, epochs: int, noise_multiplier: float, label:
     """
     for name, value in (("rows", rows), ("batch", batch), ("epochs", epochs)):
         if isinstance(value, bool) or not 1 <= value <= 10**12:
-            raise ParameterError(f"{name} = {value} is not a whole number of at least 1", mend=f"give {name} ≥ 1")
+            raise ParameterError(f"{name} = {value} is not a whole number of at least 1", hint=f"give {name} ≥ 1")
     if batch > rows:
-        raise ParameterError(f"a batch of {batch} rows is larger than the table of {rows}", mend="use a smaller batch")
+        raise ParameterError(f"a batch of {batch} rows is larger than the table of {rows}", hint="use a smaller batch")
     return PoissonGaussian(batch / rows, noise_multiplier, steps_of(rows, batch, epochs), label)
 
 
@@ -158,7 +158,7 @@ def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: 
         ParameterError: an argument is out of range, or no multiplier up to :data:`MOST_NOISE` suffices.
     """
     if not 0 < epsilon <= 1e6:
-        raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", mend="give an ε such as 3")
+        raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", hint="give an ε such as 3")
     event = replace(event, noise_multiplier=MOST_NOISE, label="")
     _check(event, delta, accountant)
     return _noise_for(event, delta, epsilon, accountant)
@@ -180,7 +180,7 @@ def _noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant:
     if not (quickly if accountant == "pld" else holds)(MOST_NOISE):
         raise ParameterError(
             f"no noise reaches epsilon = {epsilon:g} at delta = {delta:g} in {event.steps} steps",
-            mend="use a larger ε or δ, or fewer epochs",
+            hint="use a larger ε or δ, or fewer epochs",
         )
     if accountant != "pld":
         return _least(holds, LEAST_NOISE, MOST_NOISE, 1 + 5e-4)
@@ -197,7 +197,7 @@ def most_steps(event: PoissonGaussian, delta: float, cap: float, accountant: str
         ParameterError: an argument is out of range.
     """
     if not 0 <= cap < math.inf:
-        raise ParameterError(f"cap = {cap} is not a number of at least 0", mend="give a cap such as 3")
+        raise ParameterError(f"cap = {cap} is not a number of at least 0", hint="give a cap such as 3")
 
     def holds(steps: int) -> bool:
         return loss(replace(event, steps=steps), delta, accountant).epsilon <= cap
@@ -222,7 +222,7 @@ def within(event: PoissonGaussian, delta: float, cap: float, accountant: str = "
         first = loss(replace(event, steps=1), delta, accountant).epsilon
         raise BudgetRefusedError(
             f"the first step alone costs epsilon = {first:.6g}, above the cap of {cap:g}",
-            mend="use more noise or raise the cap",
+            hint="use more noise or raise the cap",
         )
     return replace(event, steps=steps)
 
@@ -238,18 +238,18 @@ def renyi(event: PoissonGaussian) -> tuple[NDArray[np.float64], NDArray[np.float
 
 def _check(event: PoissonGaussian, delta: float, accountant: str) -> None:
     if accountant not in ACCOUNTANTS:
-        raise ParameterError(f"accountant = {accountant!r} is not known", mend="choose " + ", ".join(ACCOUNTANTS))
+        raise ParameterError(f"accountant = {accountant!r} is not known", hint="choose " + ", ".join(ACCOUNTANTS))
     if not 0 < event.sample_rate <= 1:
         raise ParameterError(f"sample rate = {event.sample_rate} is not above 0 and at most 1")
     if not LEAST_NOISE <= event.noise_multiplier <= MOST_NOISE:
         raise ParameterError(
             f"noise multiplier = {event.noise_multiplier} is not between {LEAST_NOISE:g} and {MOST_NOISE:g}",
-            mend="give a σ such as 1",
+            hint="give a σ such as 1",
         )
     if isinstance(event.steps, bool) or not 0 <= event.steps <= MOST_STEPS:
-        raise ParameterError(f"{event.steps} steps is not a whole number up to 1e9", mend="use fewer epochs")
+        raise ParameterError(f"{event.steps} steps is not a whole number up to 1e9", hint="use fewer epochs")
     if not 0 < delta < 1:
-        raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-5")
+        raise ParameterError(f"delta = {delta} is not between 0 and 1", hint="give a δ such as 1e-5")
 
 
 def _around(holds: Callable[[float], bool], start: float, ratio: float) -> tuple[float, float]:

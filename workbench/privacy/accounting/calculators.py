@@ -39,7 +39,7 @@ def laplace(epsilon: float, sensitivity: float = 1.0) -> AddedNoise:
 def laplace_within(epsilon: float, sensitivity: float, chance: float) -> float:
     """Return t with P(|X| ≤ t) = ``chance`` for Laplace noise: t = b·ln(1/(1 − chance))."""
     if not 0 < chance < 1:
-        raise ParameterError(f"chance = {chance} is not between 0 and 1", mend="give a chance such as 0.95")
+        raise ParameterError(f"chance = {chance} is not between 0 and 1", hint="give a chance such as 0.95")
     return -laplace(epsilon, sensitivity).scale * math.log1p(-chance)
 
 
@@ -107,7 +107,7 @@ def randomised_response(epsilon: float, values: int = 2) -> Response:
     """Return e^ε/(k − 1 + e^ε) and 1/(k − 1 + e^ε); the share of a rare value has variance q(1−q)/(n(p−q)²)."""
     _check(epsilon, 1.0)
     if isinstance(values, bool) or not 2 <= values <= 10**9:
-        raise ParameterError(f"{values} values is not a whole number of at least 2", mend="give --values 2 or more")
+        raise ParameterError(f"{values} values is not a whole number of at least 2", hint="give --values 2 or more")
     other = math.exp(-epsilon) / (1 + (values - 1) * math.exp(-epsilon))
     truth = 1 / (1 + (values - 1) * math.exp(-epsilon))
     return Response(truth, other, other * (1 - other) / (truth - other) ** 2)
@@ -140,9 +140,9 @@ def shuffled(epsilon: float, reports: int, delta: float) -> Shuffled:
     """
     _check(epsilon, 1.0)
     if isinstance(reports, bool) or not 1 <= reports <= MOST_REPORTS:
-        raise ParameterError(f"{reports} reports is not a whole number from 1 to 1e9", mend="give the number of rows")
+        raise ParameterError(f"{reports} reports is not a whole number from 1 to 1e9", hint="give the number of rows")
     if not 1e-300 < delta < 1:
-        raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-6")
+        raise ParameterError(f"delta = {delta} is not between 0 and 1", hint="give a δ such as 1e-6")
     closed = None
     if epsilon <= math.log(reports / (16 * math.log(2 / delta))):
         e = math.exp(epsilon)
@@ -186,6 +186,6 @@ def _by_clones(local: float, reports: int, delta: float) -> float | None:
 
 def _check(epsilon: float, sensitivity: float) -> None:
     if not 1e-6 <= epsilon <= 700:
-        raise ParameterError(f"epsilon = {epsilon} is not between 1e-6 and 700", mend="give an ε such as 1")
+        raise ParameterError(f"epsilon = {epsilon} is not between 1e-6 and 700", hint="give an ε such as 1")
     if not 0 < sensitivity <= 1e9:
-        raise ParameterError(f"sensitivity = {sensitivity} is not a number above 0", mend="give 0 < Δ ≤ 1e9")
+        raise ParameterError(f"sensitivity = {sensitivity} is not a number above 0", hint="give 0 < Δ ≤ 1e9")

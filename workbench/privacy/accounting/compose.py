@@ -28,7 +28,7 @@ def round_up(value: float, places: int = SHOWN_PLACES) -> Decimal:
         ParameterError: the value is negative, infinite or not a number.
     """
     if not 0 <= value < math.inf:
-        raise ParameterError(f"the privacy loss {value} is not a finite number", mend="use more noise or fewer steps")
+        raise ParameterError(f"the privacy loss {value} is not a finite number", hint="use more noise or fewer steps")
     return Decimal(value).quantize(Decimal(1).scaleb(-places), context=_EXACT)
 
 
@@ -58,7 +58,7 @@ def pure_epsilon(event: CostEvent) -> Decimal:
         if not isinstance(leaf, PureDp):
             raise ParameterError(
                 f"{leaf.label or 'an event that is not pure'} has no pure epsilon",
-                mend="use an accountant with a delta",
+                hint="use an accountant with a delta",
             )
     return total(leaf.epsilon for leaf in leaves if isinstance(leaf, PureDp))
 
@@ -83,11 +83,11 @@ def advanced_epsilon(epsilon: float, count: int, slack: float) -> float:
         ParameterError: ε ≤ 0, fewer than one release, or slack not in (0, 1).
     """
     if not 0 < epsilon <= 100:
-        raise ParameterError(f"epsilon = {epsilon} is not between 0 and 100", mend="give 0 < epsilon ≤ 100")
+        raise ParameterError(f"epsilon = {epsilon} is not between 0 and 100", hint="give 0 < epsilon ≤ 100")
     if isinstance(count, bool) or not 1 <= count <= 10**12:
-        raise ParameterError(f"{count} releases cannot be composed", mend="give a whole number of at least 1")
+        raise ParameterError(f"{count} releases cannot be composed", hint="give a whole number of at least 1")
     if not 0 < slack < 1:
-        raise ParameterError(f"delta = {slack} is not between 0 and 1", mend="give a δ such as 1e-6")
+        raise ParameterError(f"delta = {slack} is not between 0 and 1", hint="give a δ such as 1e-6")
     return epsilon * math.sqrt(2 * count * math.log(1 / slack)) + count * epsilon * math.expm1(epsilon)
 
 
@@ -98,7 +98,7 @@ def for_person(cost: Cost, rows: int) -> Cost:
         ParameterError: fewer than one row.
     """
     if isinstance(rows, bool) or not rows >= 1:
-        raise ParameterError(f"{rows} rows per person is not a whole number of at least 1", mend="give 1 or more")
+        raise ParameterError(f"{rows} rows per person is not a whole number of at least 1", hint="give 1 or more")
     if rows == 1:
         return cost
     delta = cost.delta

@@ -77,7 +77,7 @@ def from_plain(plain: object, where: str = "event", deep: int = 0) -> CostEvent:
         ParameterError: a key is unknown or missing, or a value is of the wrong kind; the message names it.
     """
     if not isinstance(plain, Mapping):
-        raise ParameterError(f"{where} is not a table of keys", mend='write kind = "pure" and epsilon = 0.5')
+        raise ParameterError(f"{where} is not a table of keys", hint='write kind = "pure" and epsilon = 0.5')
     if deep > _DEEPEST:
         raise ParameterError(f"{where} is nested more than {_DEEPEST} levels deep")
     kind = plain.get("kind")

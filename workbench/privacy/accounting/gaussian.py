@@ -17,16 +17,16 @@ _CLOSE = 1e-12
 
 def _check(epsilon: float, sensitivity: float) -> None:
     if not 0 < epsilon <= _LARGEST:
-        raise ParameterError(f"epsilon = {epsilon} is not a number above 0", mend=f"give 0 < epsilon ≤ {_LARGEST:g}")
+        raise ParameterError(f"epsilon = {epsilon} is not a number above 0", hint=f"give 0 < epsilon ≤ {_LARGEST:g}")
     if not 0 < sensitivity <= _LARGEST:
         raise ParameterError(
-            f"sensitivity = {sensitivity} is not a number above 0", mend=f"give 0 < sensitivity ≤ {_LARGEST:g}"
+            f"sensitivity = {sensitivity} is not a number above 0", hint=f"give 0 < sensitivity ≤ {_LARGEST:g}"
         )
 
 
 def _check_delta(delta: float) -> None:
     if not 0 < delta < 1:
-        raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-5")
+        raise ParameterError(f"delta = {delta} is not between 0 and 1", hint="give a δ such as 1e-5")
 
 
 def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -40,7 +40,7 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
     """
     _check(epsilon, sensitivity)
     if not 0 < sigma < math.inf:
-        raise ParameterError(f"sigma = {sigma} is not a number above 0", mend="give sigma > 0")
+        raise ParameterError(f"sigma = {sigma} is not a number above 0", hint="give sigma > 0")
     exact = _exact_delta(epsilon, sigma, sensitivity)
     nearest = float(exact)
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)

@@ -91,7 +91,7 @@ def _of_rows(event: CostEvent, rows: int) -> Leaf:
         case ApproximateDp():
             _positive(event.epsilon, "epsilon")
             if not 0 < event.delta < 1:
-                raise ParameterError(f"delta = {event.delta} is not between 0 and 1", mend="give a δ such as 1e-6")
+                raise ParameterError(f"delta = {event.delta} is not between 0 and 1", hint="give a δ such as 1e-6")
             person = for_person(Cost(event.epsilon, event.delta, event), rows)
             return ApproximateDp(person.epsilon, person.delta)
         case GaussianNoise():
@@ -103,7 +103,7 @@ def _of_rows(event: CostEvent, rows: int) -> Leaf:
             return ZeroConcentrated(event.rho * rows * rows)
         case _:
             raise ParameterError(
-                f"{type(event).__name__} is not a kind of event that can be composed", mend="give its ε and δ"
+                f"{type(event).__name__} is not a kind of event that can be composed", hint="give its ε and δ"
             )
 
 
@@ -184,18 +184,18 @@ def _whole(value: int, most: int, name: str) -> int:
 
 def _positive(value: Decimal, name: str) -> Decimal:
     if not (value.is_finite() and 0 < value <= 10**6):
-        raise ParameterError(f"{name} = {value} is not above 0 and at most 1e6", mend="give a number such as 1")
+        raise ParameterError(f"{name} = {value} is not above 0 and at most 1e6", hint="give a number such as 1")
     return value
 
 
 def _within(value: float, name: str) -> float:
     if not 1e-9 <= value <= 1e9:
-        raise ParameterError(f"{name} = {value} is not between 1e-9 and 1e9", mend="give a number such as 1")
+        raise ParameterError(f"{name} = {value} is not between 1e-9 and 1e9", hint="give a number such as 1")
     return value
 
 
 def _too_many() -> ParameterError:
     return ParameterError(
         f"the parallel parts combine in more than {MOST_ALTERNATIVES} ways that have to be composed one by one",
-        mend="give each parallel event parts of one kind, or state its largest part alone",
+        hint="give each parallel event parts of one kind, or state its largest part alone",
     )

@@ -28,7 +28,7 @@ class Belief:
 
 def _check(epsilon: float) -> None:
     if not 0 <= epsilon < math.inf:
-        raise ParameterError(f"epsilon = {epsilon} is not a number of at least 0", mend="give epsilon ≥ 0")
+        raise ParameterError(f"epsilon = {epsilon} is not a number of at least 0", hint="give epsilon ≥ 0")
 
 
 def posterior(epsilon: float, prior: float) -> Belief:
@@ -42,7 +42,7 @@ def posterior(epsilon: float, prior: float) -> Belief:
     """
     _check(epsilon)
     if not 0 <= prior <= 1:
-        raise ParameterError(f"prior = {prior} is not a probability", mend="give a number from 0 to 1")
+        raise ParameterError(f"prior = {prior} is not a probability", hint="give a number from 0 to 1")
 
     def after(shift: float) -> float:
         if prior in (0.0, 1.0):  # certainty does not move, whatever factor the odds are multiplied by

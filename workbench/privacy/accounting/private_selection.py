@@ -53,11 +53,11 @@ def best_of(runs: Sequence[PoissonGaussian], delta: float, tries: float) -> Sele
         ParameterError: there is no run, or a number is out of range.
     """
     if not runs:
-        raise ParameterError("there is no run to choose from", mend="name a setting")
+        raise ParameterError("there is no run to choose from", hint="name a setting")
     if not 0 < delta < 1:
-        raise ParameterError(f"delta = {delta:g} is not between 0 and 1", mend="give a δ such as 1e-5")
+        raise ParameterError(f"delta = {delta:g} is not between 0 and 1", hint="give a δ such as 1e-5")
     if not 1 <= tries <= 1e9:
-        raise ParameterError(f"{tries:g} tries are not possible", mend="give 1 to 1e9")
+        raise ParameterError(f"{tries:g} tries are not possible", hint="give 1 to 1e9")
     known = [renyi(run) for run in runs]
     orders = known[0][0]
     # A try with random settings is a mixture: it diverges by no more than the worst of them, at every order.

@@ -84,7 +84,7 @@ def orders_curve(run: TrainingRun, accountant: str, *, quick: bool = False) -> t
         ParameterError: the accountant has no orders, or a figure is out of range.
     """
     if accountant not in ("rdp", "rdp-classic"):
-        raise ParameterError(f"the accountant {accountant} has no orders", mend="choose rdp or rdp-classic")
+        raise ParameterError(f"the accountant {accountant} has no orders", hint="choose rdp or rdp-classic")
     event = event_of(run.rows, run.batch, run.epochs, run.sigma)
     if quick:
         orders, one = INTEGER_ORDERS, renyi_of_integers(event.sample_rate, event.noise_multiplier)

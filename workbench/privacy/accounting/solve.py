@@ -49,7 +49,7 @@ def solve(
     if len(missing) != 1:
         raise ParameterError(
             f"{len(missing)} of epsilon, sigma, epochs and batch are open",
-            mend="give three of them; the fourth one is found",
+            hint="give three of them; the fourth one is found",
         )
     if epsilon is None:
         assert sigma is not None
@@ -57,7 +57,7 @@ def solve(
         assert batch is not None
         return Run(loss(event_of(rows, batch, epochs, sigma), delta, accountant).epsilon, sigma, epochs, batch)
     if not 0 < epsilon <= 1e6:
-        raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", mend="give an ε such as 3")
+        raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", hint="give an ε such as 3")
     if sigma is None:
         assert epochs is not None
         assert batch is not None
@@ -86,7 +86,7 @@ def _most(costs: Callable[[int, str], float], epsilon: float, accountant: str, m
     if accountant == "pld" and holds(1, "rdp"):  # milliseconds, and never below what it bounds
         low = _between(1, most + 1, lambda n: holds(n, "rdp"), 0.0)
     elif not holds(1):
-        raise ParameterError(f"even one {unit} costs more than this epsilon", mend="use more noise or a larger ε")
+        raise ParameterError(f"even one {unit} costs more than this epsilon", hint="use more noise or a larger ε")
     low = step = max(low, 1)
     while low + step < high:
         if holds(low + step):

@@ -100,11 +100,11 @@ def compose_totals(event: CostEvent, delta: Decimal | float = Decimal(0)) -> Tot
     """
     allowed = delta if isinstance(delta, Decimal) else Decimal(repr(float(delta)))
     if not 0 <= allowed < 1:
-        raise ParameterError(f"delta = {delta} is not at least 0 and below 1", mend="give a δ such as 1e-5")
+        raise ParameterError(f"delta = {delta} is not at least 0 and below 1", hint="give a δ such as 1e-5")
     found = [_of_leaves(leaves, allowed) for leaves in alternatives(event)]
     merged = tuple(_largest([one[method] for one in found]) for method in METHODS)
     if all(t.epsilon is None for t in merged):
-        raise ParameterError("no account applies to this list of events", mend="give a larger delta")
+        raise ParameterError("no account applies to this list of events", hint="give a larger delta")
     return Totals(float(allowed), merged)
 
 
@@ -118,7 +118,7 @@ def _of_leaves(leaves: Leaves, delta: Decimal) -> dict[str, Total]:
     if own > delta:
         raise ParameterError(
             f"the releases alone have a delta of {float(own):g}, above {float(delta):g}",
-            mend="give a larger delta, or releases with a smaller one",
+            hint="give a larger delta, or releases with a smaller one",
         )
     slack = math.nextafter(float(delta - own), 0.0) if delta > own else 0.0
     if not leaves:

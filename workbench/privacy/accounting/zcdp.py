@@ -71,7 +71,7 @@ def rho_of(epsilon: Decimal, delta: Decimal) -> Decimal:
     if not 0 < epsilon < Decimal("Infinity"):
         raise ParameterError(f"epsilon = {epsilon} is not a number above 0")
     if not 0 < delta < 1:
-        raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-6")
+        raise ParameterError(f"delta = {delta} is not between 0 and 1", hint="give a δ such as 1e-6")
     # Compared downwards: a double is not to be above the δ that was written.
     most = math.nextafter(float(delta), 0.0)
     low, high = 0.0, float(epsilon) + 1.0
@@ -83,7 +83,7 @@ def rho_of(epsilon: Decimal, delta: Decimal) -> Decimal:
             high = middle
     found = _shortened(Decimal(low))
     if not found > 0:
-        raise ParameterError(f"delta = {delta} is too small for epsilon = {epsilon}", mend="leave delta out")
+        raise ParameterError(f"delta = {delta} is too small for epsilon = {epsilon}", hint="leave delta out")
     return found
 
 

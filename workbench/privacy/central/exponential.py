@@ -54,7 +54,7 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
         ParameterError: there is no score, or ε or a score is out of range.
     """
     if not EPSILON_LEAST <= epsilon < math.inf:
-        raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", mend="give a larger one")
+        raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", hint="give a larger one")
     if not scores or sensitivity < 1 or not all(abs(score) < _MOST_SCORE for score in scores):
         raise ParameterError("the scores of a choice are not whole numbers of 40 bits")
     # A score raised to a floor that moves with the largest one still moves by at most Δ, and no weight grows without

@@ -58,7 +58,7 @@ Weights = Sequence[int]
 
 def _used(aggregate: str, epsilon: float) -> float:
     if not EPSILON_LEAST <= epsilon < math.inf:
-        raise ParameterError(f"epsilon = {epsilon:g} of a median is below {EPSILON_LEAST:g}", mend="give a larger one")
+        raise ParameterError(f"epsilon = {epsilon:g} of a median is below {EPSILON_LEAST:g}", hint="give a larger one")
     return min(epsilon, EPSILON_SERVED[aggregate]) - SLACK
 
 

@@ -82,10 +82,10 @@ class Weights:
     def __post_init__(self) -> None:
         """Refuse what is no quantile, and an ε that is too small."""
         if not 0 < self.share < 1:
-            raise ParameterError(f"the quantile {self.share} is not between 0 and 1", mend="0.5 is the median")
+            raise ParameterError(f"the quantile {self.share} is not between 0 and 1", hint="0.5 is the median")
         if not EPSILON_LEAST <= self.epsilon < math.inf:
             raise ParameterError(
-                f"epsilon = {self.epsilon:g} of a quantile is below {EPSILON_LEAST:g}", mend="give a larger one"
+                f"epsilon = {self.epsilon:g} of a quantile is below {EPSILON_LEAST:g}", hint="give a larger one"
             )
 
     @property

@@ -41,7 +41,7 @@ class Budget:
         """Refuse a δ that is none."""
         if not 0 <= self.delta < 1:
             raise ParameterError(
-                f"delta = {self.delta} is not between 0 and 1", mend="give a δ such as 1e-6", field="delta"
+                f"delta = {self.delta} is not between 0 and 1", hint="give a δ such as 1e-6", field="delta"
             )
 
     @property

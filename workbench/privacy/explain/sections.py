@@ -52,9 +52,9 @@ def sections(epsilon: float, delta: float = 0.0) -> tuple[Section, ...]:
         ParameterError: ε is not in [0, 1000], or δ not in [0, 1).
     """
     if not 0 <= epsilon <= MOST_EPSILON:
-        raise ParameterError(f"epsilon = {epsilon} is not from 0 to {MOST_EPSILON:g}", mend="give such a number")
+        raise ParameterError(f"epsilon = {epsilon} is not from 0 to {MOST_EPSILON:g}", hint="give such a number")
     if not 0 <= delta < 1:
-        raise ParameterError(f"delta = {delta} is not a number from 0 to below 1", mend="give such a number")
+        raise ParameterError(f"delta = {delta} is not a number from 0 to below 1", hint="give such a number")
     return (
         _belief(epsilon, delta),
         _insurance(epsilon, delta),
@@ -153,8 +153,8 @@ def _group(epsilon: float, delta: float) -> Section:
     rows = []
     for count in ROWS:
         whole, fails = group(epsilon, delta, count)
-        told = number(whole) + (f", δ = {small(fails)}" if delta else "")
-        rows.append((f"{count}", told, percent(posterior(whole, 0.5).high)))
+        stated = number(whole) + (f", δ = {small(fails)}" if delta else "")
+        rows.append((f"{count}", stated, percent(posterior(whole, 0.5).high)))
     table = Table(("rows of one person", "their ε", "from 50 % sure to at most"), tuple(rows))
     return Section("group", "What if one person has several rows?", text, table)
 

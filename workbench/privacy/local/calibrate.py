@@ -75,7 +75,7 @@ def calibrated(recipe: Recipe, epsilon: float, guess: float, inputs: int) -> Mec
         if table.exact_epsilon >= 0.98 * target:
             return table
         break
-    raise ParameterError(f"no table of this mechanism has epsilon near {epsilon:g}", mend="choose another mechanism")
+    raise ParameterError(f"no table of this mechanism has epsilon near {epsilon:g}", hint="choose another mechanism")
 
 
 def _bisected(loss_of: Callable[[float], float], target: float, guess: float) -> float:

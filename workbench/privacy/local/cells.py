@@ -38,7 +38,7 @@ class Cells:
             ParameterError: fewer than 2 cells.
         """
         if not self.total >= 2:
-            raise ParameterError("a mechanism needs at least 2 cells", mend="declare a wider domain")
+            raise ParameterError("a mechanism needs at least 2 cells", hint="declare a wider domain")
         if self.values is not None and self.values.shape != (self.size,):
             raise ParameterError("the cells and their values differ in number")
 

@@ -44,7 +44,7 @@ def served(epsilon: float) -> float:
     if not EPSILON_LEAST <= epsilon <= EPSILON_MOST:
         raise ParameterError(
             f"epsilon = {epsilon:g} is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}",
-            mend="give the column another share",
+            hint="give the column another share",
         )
     return min(epsilon, EPSILON_SERVED)
 

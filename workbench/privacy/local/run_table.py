@@ -61,9 +61,9 @@ class RunTable:
     def solved(self, wanted: Floats) -> Floats | None:
         """Return a straight line in the answers, the last one apart, where that has the wanted expectation."""
         line = np.linspace(-1.0, 1.0, self.outputs - 1)
-        apart = np.append(line, 0.0), np.append(np.zeros(self.outputs - 1), 1.0)
+        separate = np.append(line, 0.0), np.append(np.zeros(self.outputs - 1), 1.0)
         whole = (np.linspace(-1.0, 1.0, self.outputs),)
-        for answers in (whole, apart):
+        for answers in (whole, separate):
             basis = np.column_stack([np.ones(self.outputs), *answers])
             expected = np.column_stack([self.forward(column) for column in basis.T])
             found = np.linalg.lstsq(expected, wanted, rcond=None)[0]

@@ -28,7 +28,7 @@ class UnaryEncoding:
             ParameterError: fewer than 2 values, or the exact ε is above ``claim``.
         """
         if not size >= 2:
-            raise ParameterError("a frequency oracle needs at least 2 values", mend="declare a wider domain")
+            raise ParameterError("a frequency oracle needs at least 2 values", hint="declare a wider domain")
         self.size, self._p, self._q = size, p, q
         if not 0 < q < p < TOTAL:
             raise ParameterError("a probability of the encoding is too small for its integers")

@@ -56,7 +56,7 @@ class RapporCost:
         if math.isinf(self.charged):
             raise ParameterError(
                 "these parameters have an infinite epsilon: a report can prove what its client's value is",
-                mend="give f above 0, or p and q between 0 and 1",
+                hint="give f above 0, or p and q between 0 and 1",
             )
         return round_up(self.charged)
 

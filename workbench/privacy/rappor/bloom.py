@@ -35,7 +35,7 @@ class BloomBits:
         """
         if parameters.k > HASHED_BITS:
             what = f"k = {parameters.k}: the published Bloom filter takes each bit from one byte of a hash"
-            raise ParameterError(what, mend=f"give k of at most {HASHED_BITS}, or use the basic variant")
+            raise ParameterError(what, hint=f"give k of at most {HASHED_BITS}, or use the basic variant")
         self.parameters = parameters
 
     def of(self, values: Sequence[str], cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -60,10 +60,10 @@ class BasicBits:
         """
         if (parameters.h, parameters.m) != (1, 1):
             what = f"the basic variant has h = 1 and m = 1, not {parameters.h} and {parameters.m}"
-            raise ParameterError(what, mend="give h = 1 and m = 1")
+            raise ParameterError(what, hint="give h = 1 and m = 1")
         if len(values) > parameters.k:
             raise ParameterError(
-                f"{len(values)} values need as many bits, and k = {parameters.k}", mend="give more bits"
+                f"{len(values)} values need as many bits, and k = {parameters.k}", hint="give more bits"
             )
         self.parameters = parameters
         self._places = {value: place for place, value in enumerate(values)}
@@ -77,7 +77,7 @@ class BasicBits:
         try:
             return np.array([self._places[value] for value in values], dtype=np.int64).reshape(-1, 1)
         except KeyError:
-            raise ParameterError("a value is not in the public list", mend="add it, or use a Bloom filter") from None
+            raise ParameterError("a value is not in the public list", hint="add it, or use a Bloom filter") from None
 
 
 def filters(

@@ -43,9 +43,9 @@ class RapporParameters(Parameters):
         if self.h > self.k:
             raise ParameterError(f"h = {self.h} hash functions need at least as many bits, and k = {self.k}")
         if self.p == self.q:
-            raise ParameterError(f"p = q = {self.p:g}: a report would say nothing", mend="give another p or q")
+            raise ParameterError(f"p = q = {self.p:g}: a report would say nothing", hint="give another p or q")
         if self.f == 1:
-            raise ParameterError("f = 1: every answer would be a coin toss", mend="give f below 1")
+            raise ParameterError("f = 1: every answer would be a coin toss", hint="give f below 1")
 
     @property
     def row_bytes(self) -> int:

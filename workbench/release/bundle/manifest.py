@@ -61,8 +61,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise broken
     if document.get("version") != VERSION:
-        told = f"the bundle has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
-        raise InputError(told, str(path), "check it with the workbench that wrote it")
+        stated = (
+            f"the bundle has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
+        )
+        raise InputError(stated, str(path), "check it with the workbench that wrote it")
     files = document.get("files")
     if not isinstance(files, dict) or not 0 < len(files) <= _MOST_FILES:
         raise broken

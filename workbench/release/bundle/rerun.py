@@ -9,7 +9,7 @@ from workbench import learners
 from workbench.learners import learner
 from workbench.params import Parameters
 from workbench.params.codec import write_toml
-from workbench.release.documents.told_release import Told
+from workbench.release.documents.described_release import Told
 from workbench.release.model.card_facts import MADE_FROM
 from workbench.release.statements import EVERY_TABLE
 from workbench.release.synthetic.synthesis_work import KIND as SYNTHETIC
@@ -21,28 +21,28 @@ DATA, PLAN, OUT, REQUEST = "@DATA", "@PLAN", "@OUT", "@REQUEST"
 """Stand for the files that a person names, and for those in the bundle."""
 
 
-def command(told: Told) -> list[str]:
+def command(stated: Told) -> list[str]:
     """Return the words of the command line after ``workbench``, with :data:`DATA` and the like for files."""
-    document = told.document
-    if told.kind == "table":
+    document = stated.document
+    if stated.kind == "table":
         return ["sanitize", DATA, "--plan", PLAN, "-o", OUT]
-    if told.kind == "model":
+    if stated.kind == "model":
         return _model(document)
     asked = document["request"]
     row = ["--plan", PLAN, "--epsilon", document["guarantee"]["epsilon_row"], "-o", OUT]
     if document["kind"] != SYNTHETIC:
         return [document["kind"], DATA, *row, "--request", REQUEST]
     chosen = {key: asked[key] for key in ("method", "target", "rows") if asked.get(key) is not None}
-    plan = plan_of(document, told.path)
+    plan = plan_of(document, stated.path)
     numbers = [asked["cuts"][column.name] for column in plan.protected if column.numeric]
     chosen |= {"cuts": max(numbers)} if numbers else {}
     return ["synthesize", DATA, *row, *options(SynthesisParameters, chosen)]
 
 
-def plan_text(told: Told) -> str:
+def plan_text(stated: Told) -> str:
     """Return the plan as TOML: the certificate's, or of a model the columns that its card declares."""
-    document = told.document
-    if told.kind != "model":
+    document = stated.document
+    if stated.kind != "model":
         found: str = document["plan"]
         return found
     plain: dict[str, Any] = {
@@ -58,11 +58,11 @@ def plan_text(told: Told) -> str:
     return Plan.from_plain(plain, where="the card").to_toml()
 
 
-def request_text(told: Told) -> str | None:
+def request_text(stated: Told) -> str | None:
     """Return what was asked for as a file of `statistics`; ``None`` of any other release."""
-    if told.kind != "central" or told.document["kind"] == SYNTHETIC:
+    if stated.kind != "central" or stated.document["kind"] == SYNTHETIC:
         return None
-    return write_toml(told.document["request"])
+    return write_toml(stated.document["request"])
 
 
 def options(cls: type[Parameters], values: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from workbench.params.codec import read_json
 from workbench.release.bundle.manifest import MANIFEST, read_manifest
 from workbench.release.bundle.write_bundle import ENTRY, made_texts
 from workbench.release.documents.common_sections import release_id
-from workbench.release.documents.told_release import Told, told
+from workbench.release.documents.described_release import Told, stated
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.model.card import ledger_facts
 from workbench.release.signature.signature_file import SUFFIX, signature_of, signature_path
@@ -31,7 +31,7 @@ def bundle_problems(folder: Path) -> list[str]:
     if problems:
         return problems
     try:
-        release = told(folder / listed["released"])
+        release = stated(folder / listed["released"])
         problems += [*_texts(folder, listed, release), *_entry(folder, listed, release)]
         for name in (MANIFEST, *listed["files"]):
             if signature_path(folder / name).exists():

@@ -15,7 +15,7 @@ from workbench.release.atomic import PART, new_file, public_mode, write_error
 from workbench.release.bundle.manifest import MANIFEST, RELEASE, encoded, manifest
 from workbench.release.bundle.rerun import command, plan_text, request_text
 from workbench.release.documents.common_sections import day, program, release_id
-from workbench.release.documents.told_release import Told
+from workbench.release.documents.described_release import Told
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
@@ -39,11 +39,11 @@ def check_bundle_place(target: Path, *, replace: bool = False) -> None:
         raise InputError("the folder of the bundle cannot be made there", str(target), "name a place that exists")
 
 
-def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = False, replace: bool = False) -> None:
+def write_bundle(stated: Told, target: Path, ledger: Ledger, *, signed: bool = False, replace: bool = False) -> None:
     """Write the bundle of a release as the folder ``target``.
 
     Args:
-        told: the release, which agrees with its certificate.
+        stated: the release, which agrees with its certificate.
         target: a new folder.
         ledger: holds its entry; only what the certificate says too is copied.
         signed: whether to sign certificate and manifest with this user's key.
@@ -56,10 +56,10 @@ def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = Fal
     """
     check_bundle_place(target, replace=replace)
     remove_stale_folders(target)
-    released = f"{RELEASE}/{told.release.absolute().name}"
-    entry = ledger_entry(told, ledger)
-    made = _made_files(told, entry)
-    copied = _copied_files(told, released)
+    released = f"{RELEASE}/{stated.release.absolute().name}"
+    entry = ledger_entry(stated, ledger)
+    made = _made_files(stated, entry)
+    copied = _copied_files(stated, released)
     room = _ROOM + sum(p.stat().st_size for p in copied.values())
     with DrawFolder(target, room, MANIFEST, ending=PART, replace=replace) as part:
         try:
@@ -67,13 +67,13 @@ def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = Fal
             sums = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
             for name, path in copied.items():
                 sums[name] = _copy(path, part.path / name)
-            _require_whole(told, released, sums)
+            _require_whole(stated, released, sums)
             if signed:
-                folder = released if told.kind == "model" else RELEASE
-                name, data = f"{folder}/{told.path.name}{SIGNATURE}", told.path.read_bytes()
-                part.write({name: signature_bytes(data, told.path.name)})
+                folder = released if stated.kind == "model" else RELEASE
+                name, data = f"{folder}/{stated.path.name}{SIGNATURE}", stated.path.read_bytes()
+                part.write({name: signature_bytes(data, stated.path.name)})
                 sums[name] = sha256_of(part.path / name)
-            listed = encoded(manifest(release_id(told.document), released, sums))
+            listed = encoded(manifest(release_id(stated.document), released, sums))
             part.write({MANIFEST: listed})
             if signed:
                 part.write({f"{MANIFEST}{SIGNATURE}": signature_bytes(listed, MANIFEST)})
@@ -83,20 +83,20 @@ def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = Fal
             raise write_error(error, target) from None
 
 
-def ledger_entry(told: Told, ledger: Ledger) -> dict[str, Any]:
+def ledger_entry(stated: Told, ledger: Ledger) -> dict[str, Any]:
     """Return the ledger's entry of a release, as far as its certificate says the same.
 
     Raises:
         InputError: the ledger does not know it.
         CheckFailedError: the ledger has another certificate of it.
     """
-    claims = ledger_facts(told.document) if told.kind == "model" else told.document
+    claims = ledger_facts(stated.document) if stated.kind == "model" else stated.document
     found = ledger.release(claims["release_id"])
     if found is None:
         what = f"the ledger does not know the release {claims['release_id']}"
         raise InputError(what, str(ledger.path), "name the ledger that was charged, with --ledger")
     if found.body.get("certificate", claims["checksum"]) != claims["checksum"]:
-        raise CheckFailedError("the certificate is not the one that was released", str(told.path))
+        raise CheckFailedError("the certificate is not the one that was released", str(stated.path))
     return {
         "format": "privacy-workbench-ledger-entry",
         "release_id": found.release_id,
@@ -108,9 +108,9 @@ def ledger_entry(told: Told, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def readme(told: Told) -> str:
+def readme(stated: Told) -> str:
     """Return what a recipient reads first."""
-    document = told.document
+    document = stated.document
     claims = document["guarantee"]
     made = "a model made from a release" if MADE_FROM in document else "a release with differential privacy"
     return f"""{made[:1].upper()}{made[1:]}: epsilon = {claims["epsilon"]}, delta = {claims["delta"]}
@@ -137,29 +137,29 @@ def scripts() -> dict[str, bytes]:
     return {name: (resources() / "bundle" / name).read_bytes() for name in SCRIPTS}
 
 
-def made_texts(told: Told) -> dict[str, bytes]:
+def made_texts(stated: Told) -> dict[str, bytes]:
     """Return the files of a bundle that follow from the certificate alone, byte for byte."""
-    request = request_text(told)
+    request = request_text(stated)
     return {
-        "README.txt": readme(told).encode(),
-        HTML: document_bytes(told.paper(), ".html"),
-        "plan.toml": plan_text(told).encode(),
-        "rerun.json": encoded({"command": command(told)}),
+        "README.txt": readme(stated).encode(),
+        HTML: document_bytes(stated.paper(), ".html"),
+        "plan.toml": plan_text(stated).encode(),
+        "rerun.json": encoded({"command": command(stated)}),
         **({"request.toml": request.encode()} if request is not None else {}),
         **scripts(),
     }
 
 
-def _made_files(told: Told, entry: dict[str, Any]) -> dict[str, bytes]:
-    return {**made_texts(told), PDF: document_bytes(told.paper(), ".pdf"), ENTRY: encoded(entry)}
+def _made_files(stated: Told, entry: dict[str, Any]) -> dict[str, bytes]:
+    return {**made_texts(stated), PDF: document_bytes(stated.paper(), ".pdf"), ENTRY: encoded(entry)}
 
 
-def _copied_files(told: Told, released: str) -> dict[str, Path]:
+def _copied_files(stated: Told, released: str) -> dict[str, Path]:
     """Return what is copied, by its path in the bundle: never a model's private figures."""
-    if told.kind != "model":
-        return {released: told.release, f"{RELEASE}/{told.path.name}": told.path}
-    names = [*told.document["files"], told.path.name]
-    return {f"{released}/{name}": told.release / name for name in names}
+    if stated.kind != "model":
+        return {released: stated.release, f"{RELEASE}/{stated.path.name}": stated.path}
+    names = [*stated.document["files"], stated.path.name]
+    return {f"{released}/{name}": stated.release / name for name in names}
 
 
 def _copy(source: Path, target: Path) -> str:
@@ -173,15 +173,15 @@ def _copy(source: Path, target: Path) -> str:
     return sha256_of(target)
 
 
-def _require_whole(told: Told, released: str, sums: Mapping[str, str]) -> None:
+def _require_whole(stated: Told, released: str, sums: Mapping[str, str]) -> None:
     """Raise :class:`CheckFailedError` unless the copies are what the certificate names."""
-    document = told.document
-    if told.kind == "model":
+    document = stated.document
+    if stated.kind == "model":
         wanted = {f"{released}/{name}": digest for name, digest in document["files"].items()}
     else:
         wanted = {released: document["output"]["sha256"]}
     if any(sums[name] != digest for name, digest in wanted.items()):
-        raise CheckFailedError("the released file is not the one that was certified", str(told.release))
+        raise CheckFailedError("the released file is not the one that was certified", str(stated.release))
 
 
 def _open_to_others(folder: Path) -> None:

@@ -122,7 +122,7 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
     for name in work.columns:
         needed(plan, name)
     if not work.events:
-        raise ParameterError("nothing was asked for", mend="name a figure")
+        raise ParameterError("nothing was asked for", hint="name a figure")
     budget = budget_of(work.events, work.budget)
     require_epsilon(budget)
     cost, rows = cost_of(work.events, plan.rows_per_person, budget), plan.rows_of(table)
@@ -145,7 +145,7 @@ def budget_of(events: tuple[QueryEvent, ...], budget: Budget | None = None) -> B
     amount = total(amount_of(e) for e in events)
     if budget is None or not budget.gaussian:
         if not all(isinstance(e, PureDp) for e in events):
-            raise ParameterError("queries with a rho need a delta", mend="name one")
+            raise ParameterError("queries with a rho need a delta", hint="name one")
         return Budget(amount)
     if not all(isinstance(e, ZeroConcentrated) for e in events):
         raise ParameterError("with a delta every query has a share of rho")
@@ -161,15 +161,15 @@ def require_epsilon(budget: Budget) -> None:
     epsilon = budget.epsilon
     if not EPSILON_LEAST <= epsilon <= EPSILON_MOST:
         what = f"epsilon = {epsilon:.6g} of a row is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}"
-        raise ParameterError(what, mend="give another one")
+        raise ParameterError(what, hint="give another one")
 
 
 def require_protected(plan: Plan, name: str) -> None:
     """Raise :class:`ParameterError` unless the plan has a column ``name`` and protects it."""
     action = plan.column(name).action
     if action != "protect":
-        told = {"drop": "drops", "keep": "publishes as it is"}[action]
-        raise ParameterError(f"the plan {told} the column {name!r}", mend='write action = "protect" for it')
+        stated = {"drop": "drops", "keep": "publishes as it is"}[action]
+        raise ParameterError(f"the plan {stated} the column {name!r}", hint='write action = "protect" for it')
 
 
 def require_unpublished(plan: Plan, name: str) -> None:

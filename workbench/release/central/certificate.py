@@ -21,7 +21,7 @@ from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.records import Account, Release
 from workbench.release.statements import central_statement
-from workbench.release.table.certificate import CENTRAL_FORMAT, Output, account_told, checksum
+from workbench.release.table.certificate import CENTRAL_FORMAT, Output, account_facts, checksum
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.plan import Plan
 
@@ -74,7 +74,7 @@ def central_certificate(
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
         "rows": rows,
         "guarantee": central_guarantee(kind_name, published, events, budget),
-        "queries": told_queries(events),
+        "queries": query_facts(events),
         "columns": list(columns),
         "request": dict(asked),
         "method": dict(method),
@@ -83,11 +83,11 @@ def central_certificate(
         "plan": published.to_toml(),
     }
     if plan.account is not None:
-        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon, release.release_id)
+        document["account"] = account_facts(plan.account, account, release.epsilon, release.epsilon, release.release_id)
     return {**document, "checksum": checksum(document)}
 
 
-def told_queries(events: tuple[QueryEvent, ...]) -> list[dict[str, str]]:
+def query_facts(events: tuple[QueryEvent, ...]) -> list[dict[str, str]]:
     """Return the queries as a certificate names them, each with its share of ε or ρ."""
     return [
         {"label": e.label, "epsilon" if isinstance(e, PureDp) else "rho": decimal_text(amount_of(e))} for e in events
@@ -109,7 +109,7 @@ def central_guarantee(
     statement = central_statement(
         known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid, delta=row.gaussian
     )
-    told = {
+    stated = {
         "relation": RELATION,
         "statement": f"{statement} {known.note}".strip(),
         "epsilon": decimal_text(cost.epsilon),
@@ -120,9 +120,9 @@ def central_guarantee(
         "randomness": known.randomness,
     }
     if row.gaussian:
-        told |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
-        told["accounting"] = ACCOUNTING
-    return told
+        stated |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
+        stated["accounting"] = ACCOUNTING
+    return stated
 
 
 def queries_of(document: dict[str, Any]) -> tuple[QueryEvent, ...]:
@@ -135,8 +135,8 @@ def queries_of(document: dict[str, Any]) -> tuple[QueryEvent, ...]:
 
 def stated_budget(document: dict[str, Any]) -> Budget:
     """Return (ε, δ) of one row as a certificate states it."""
-    told = document["guarantee"]
-    return Budget(Decimal(told["epsilon_row"]), Decimal(told.get("delta_row", "0")))
+    stated = document["guarantee"]
+    return Budget(Decimal(stated["epsilon_row"]), Decimal(stated.get("delta_row", "0")))
 
 
 def outside(plan: Plan, columns: Iterable[str]) -> list[str]:
@@ -155,10 +155,10 @@ def require_format(document: dict[str, Any], output: Path, formats: Mapping[str,
     Raises:
         InputError: it is another one.
     """
-    told = document["output"]["format"]
+    stated = document["output"]["format"]
     for path in (Path(document["output"]["file"]), output):
-        if formats.get(path.suffix.lower()) != told:
-            what = f"the certificate says the format {str(told)[:40]!r}, which is not that of {path.name[:80]!r}"
+        if formats.get(path.suffix.lower()) != stated:
+            what = f"the certificate says the format {str(stated)[:40]!r}, which is not that of {path.name[:80]!r}"
             raise InputError(what, str(output), "give the file its certified name")
 
 
@@ -189,8 +189,8 @@ def read_central(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != CENTRAL_FORMAT:
         raise InputError("this is not the certificate of a central release", str(path), "name OUT.certificate.json")
     if document.get("version") != VERSION:
-        told = f"the certificate has version {str(document.get('version'))[:20]}, this workbench reads {VERSION}"
-        raise InputError(told, str(path), "check it with the workbench that wrote it")
+        stated = f"the certificate has version {str(document.get('version'))[:20]}, this workbench reads {VERSION}"
+        raise InputError(stated, str(path), "check it with the workbench that wrote it")
     problems = schema_problems(document, _SCHEMA)
     if problems:
         raise InputError(f"the certificate is malformed: {problems[0]}", str(path))

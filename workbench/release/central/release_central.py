@@ -165,7 +165,7 @@ def release_central(
                 work.budget,
             )
             data = encode_central(document)
-            with part.kept_if_well():
+            with part.keep_on_success():
                 ledger.certify(release_id, document["checksum"], prepared.request, data.decode())
         emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
         publish_table(ledger, part, release_id, data)

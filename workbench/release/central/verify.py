@@ -58,10 +58,10 @@ def verify_central(path: Path, cancel: CancelToken | None = None) -> list[str]:
 
 
 def _bytes(document: dict[str, Any], output: Path) -> Iterator[str]:
-    told = document["output"]
-    if output.stat().st_size != told["bytes"]:
-        yield f"the file has {output.stat().st_size} bytes, its certificate says {told['bytes']}"
-    if sha256_of(output) != told["sha256"]:
+    claimed = document["output"]
+    if output.stat().st_size != claimed["bytes"]:
+        yield f"the file has {output.stat().st_size} bytes, its certificate says {claimed['bytes']}"
+    if sha256_of(output) != claimed["sha256"]:
         yield "the file was changed after it was certified: its SHA-256 differs"
     if document["checksum"] != checksum(document):
         yield "the certificate was changed after it was written: its checksum differs"
@@ -72,11 +72,11 @@ def _claims(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     events, stated = queries_of(document), stated_budget(document)
     budget = budget_of(events, stated)
     require_epsilon(budget)  # before anything is computed with it
-    told, given = document["guarantee"], central_guarantee(document["kind"], plan, events, stated)
+    claimed, given = document["guarantee"], central_guarantee(document["kind"], plan, events, stated)
     for key, value in given.items():
-        if told.get(key) != value:
-            yield f"the certificate says {key} = {told.get(key)}, its queries and plan give {value}"
-    if told.keys() != given.keys():
+        if claimed.get(key) != value:
+            yield f"the certificate says {key} = {claimed.get(key)}, its queries and plan give {value}"
+    if claimed.keys() != given.keys():
         yield "the certificate's guarantee says more than its queries and plan give"
     if budget.gaussian:
         cost = cost_of(events, plan.rows_per_person, stated)

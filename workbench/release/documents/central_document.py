@@ -30,18 +30,18 @@ _FAR = 50.0
 """From this σ on, the mean absolute noise is that of the continuous normal distribution in all digits shown."""
 
 
-def central_document(told: dict[str, Any]) -> Document:
-    """Return the document of the central release that ``told``, a verified certificate, describes."""
-    output, name = told["output"], told["output"]["file"]
-    made = kind(told["kind"])
-    asked = told["request"]
+def central_document(stated: dict[str, Any]) -> Document:
+    """Return the document of the central release that ``stated``, a verified certificate, describes."""
+    output, name = stated["output"], stated["output"]["file"]
+    made = kind(stated["kind"])
+    asked = stated["request"]
     facts = [
         ("File", name),
         ("Contents", made.gives),
-        ("Computed from", f"{told['rows']:,} rows, columns {', '.join(told['columns'])}"),
+        ("Computed from", f"{stated['rows']:,} rows, columns {', '.join(stated['columns'])}"),
         ("Size", f"{output['bytes']:,} bytes of {output['format']}"),
-        ("Released", day(told["time"])),
-        ("Made by", program(told)),
+        ("Released", day(stated["time"])),
+        ("Made by", program(stated)),
     ]
     facts += [
         (word, f"{asked[key]:,}" if isinstance(asked[key], int) else str(asked[key]))
@@ -50,23 +50,23 @@ def central_document(told: dict[str, Any]) -> Document:
     ]
     sections = (
         Section("What was released", (FactList(tuple(facts)),)),
-        guarantee_section(told, told["guarantee"]["rows_per_person"]),
-        _queries(told),
-        not_covered_section(told),
-        account_section(told),
-        check_section(told, (("Released file", output["sha256"]),), name),
-        Section("The plan", (Paragraph(told["plan"], "code"),)),
+        guarantee_section(stated, stated["guarantee"]["rows_per_person"]),
+        _queries(stated),
+        not_covered_section(stated),
+        account_section(stated),
+        check_section(stated, (("Released file", output["sha256"]),), name),
+        Section("The plan", (Paragraph(stated["plan"], "code"),)),
     )
-    return document(f"Certificate of {made.released}", told, name, sections)
+    return document(f"Certificate of {made.released}", stated, name, sections)
 
 
-def _queries(told: dict[str, Any]) -> Section:
-    method, people = told["method"], told["guarantee"]["rows_per_person"]
-    about = method.get("queries") or method.get("measured") or [{}] * len(told["queries"])
-    gaussian = "rho" in told["queries"][0]
+def _queries(stated: dict[str, Any]) -> Section:
+    method, people = stated["method"], stated["guarantee"]["rows_per_person"]
+    about = method.get("queries") or method.get("measured") or [{}] * len(stated["queries"])
+    gaussian = "rho" in stated["queries"][0]
     key, unit, noise = ("rho", "ρ", "Gaussian") if gaussian else ("epsilon", "ε", "Laplace")
     rows = []
-    for query, more in zip(told["queries"], about, strict=True):
+    for query, more in zip(stated["queries"], about, strict=True):
         if more.get("form") == CHOICE:
             rows.append((query["label"], "a choice by the exponential mechanism", query[key], "–"))
             continue

@@ -20,27 +20,28 @@ _NEIGHBOURS = (
 )
 
 
-def document(title: str, told: Mapping[str, Any], name: str, sections: Iterable[Section]) -> Document:
-    """Return a document about the release that ``told``, its certificate or card, describes.
+def document(title: str, stated: Mapping[str, Any], name: str, sections: Iterable[Section]) -> Document:
+    """Return a document about the release that ``stated``, its certificate or card, describes.
 
     Args:
         title: its title.
-        told: the verified JSON.
+        stated: the verified JSON.
         name: the released file or folder.
         sections: its sections.
     """
+    guarantee = stated["guarantee"]
     return Document(
         title=title,
-        subtitle=f"{name} · {day(told['time'])} · ε = {told['guarantee']['epsilon']}, δ = {told['guarantee']['delta']}",
+        subtitle=f"{name} · {day(stated['time'])} · ε = {guarantee['epsilon']}, δ = {guarantee['delta']}",
         sections=tuple(sections),
-        foot=f"{program(told)} · release {release_id(told)} · checksum {told['checksum'][:16]}…",
-        time=told["time"],
+        foot=f"{program(stated)} · release {release_id(stated)} · checksum {stated['checksum'][:16]}…",
+        time=stated["time"],
     )
 
 
-def guarantee_section(told: Mapping[str, Any], rows_per_person: int) -> Section:
+def guarantee_section(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     """Return the guarantee in words and symbols, with what it lets anybody learn about one person."""
-    claims = told["guarantee"]
+    claims = stated["guarantee"]
     epsilon, delta = Decimal(claims["epsilon"]), Decimal(claims["delta"])
     other = claims["replace_one"]
     unit = "one row" if rows_per_person == 1 else f"all rows of one person, {rows_per_person} at most,"
@@ -81,9 +82,9 @@ def belief_table(epsilon: float) -> Grid:
     return Grid(("sure before", "at least, after", "at most, after"), rows, (0, 1, 2))
 
 
-def not_covered_section(told: Mapping[str, Any]) -> Section:
+def not_covered_section(stated: Mapping[str, Any]) -> Section:
     """Return what ε does not cover, and what no file can show."""
-    listed = told["outside_guarantee"]
+    listed = stated["outside_guarantee"]
     first: Block = Bullets(tuple(listed)) if listed else Paragraph("The certificate lists nothing.")
     return Section(
         "What is not covered",
@@ -100,11 +101,11 @@ def not_covered_section(told: Mapping[str, Any]) -> Section:
     )
 
 
-def account_section(told: Mapping[str, Any]) -> Section:
+def account_section(stated: Mapping[str, Any]) -> Section:
     """Return where the release stands in the ledger."""
-    charged = f"ε = {told['guarantee']['epsilon']}, δ = {told['guarantee']['delta']}"
-    facts = [("Release", release_id(told)), ("Charged", charged)]
-    account = told.get("account")
+    charged = f"ε = {stated['guarantee']['epsilon']}, δ = {stated['guarantee']['delta']}"
+    facts = [("Release", release_id(stated)), ("Charged", charged)]
+    account = stated.get("account")
     if account is None:
         note = (
             "The account has no public name, so this document does not say what else was charged to it: the account is "
@@ -122,15 +123,15 @@ def account_section(told: Mapping[str, Any]) -> Section:
     return Section("In the ledger", (FactList(tuple(facts)),))
 
 
-def check_section(told: Mapping[str, Any], sums: Iterable[tuple[str, str]], name: str) -> Section:
+def check_section(stated: Mapping[str, Any], sums: Iterable[tuple[str, str]], name: str) -> Section:
     """Return the checksums, and how to check the release.
 
     Args:
-        told: the verified JSON.
+        stated: the verified JSON.
         sums: what has which SHA-256.
         name: what `verify` is given.
     """
-    facts = [*sums, ("Certificate", told["checksum"]), ("Made by", program(told)), ("Format", version_of(told))]
+    facts = [*sums, ("Certificate", stated["checksum"]), ("Made by", program(stated)), ("Format", version_of(stated))]
     how = (
         f"`workbench verify {name}` recomputes the checksums, the mechanisms and the sums of ε. This document adds "
         "nothing to the JSON file: it repeats it."
@@ -138,20 +139,20 @@ def check_section(told: Mapping[str, Any], sums: Iterable[tuple[str, str]], name
     return Section("Checksums and versions", (FactList(tuple(facts)), Paragraph(how, "muted")))
 
 
-def release_id(told: Mapping[str, Any]) -> str:
+def release_id(stated: Mapping[str, Any]) -> str:
     """Return the id of the release; of a model made from one, that one's."""
-    found: str = told["release_id"] if "release_id" in told else told["made_from"]["release_id"]
+    found: str = stated["release_id"] if "release_id" in stated else stated["made_from"]["release_id"]
     return found
 
 
-def program(told: Mapping[str, Any]) -> str:
+def program(stated: Mapping[str, Any]) -> str:
     """Return which program made the release."""
-    return f"{told['program']['name']} {told['program']['version']}"
+    return f"{stated['program']['name']} {stated['program']['version']}"
 
 
-def version_of(told: Mapping[str, Any]) -> str:
+def version_of(stated: Mapping[str, Any]) -> str:
     """Return the format of the JSON file."""
-    return f"{told['format']}, version {told['version']}"
+    return f"{stated['format']}, version {stated['version']}"
 
 
 def day(time: str) -> str:

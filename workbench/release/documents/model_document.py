@@ -34,36 +34,36 @@ _TRAINING = {
 _NAMED = 8
 
 
-def model_document(told: dict[str, Any], name: str) -> Document:
-    """Return the document of the model that ``told``, a verified card, describes; ``name`` is its folder."""
-    made = told.get(MADE_FROM)
-    people = int(told["training"].get("rows_per_person", 1))
+def model_document(stated: dict[str, Any], name: str) -> Document:
+    """Return the document of the model that ``stated``, a verified card, describes; ``name`` is its folder."""
+    made = stated.get(MADE_FROM)
+    people = int(stated["training"].get("rows_per_person", 1))
     facts = [
-        ("Model", _title(told["model"])),
-        ("Trained on", f"the release {made['file']}" if made else f"{told['rows']:,} rows"),
-        ("Predicts or leaves out", told["inputs"][-1]["name"]),
-        ("Trained", day(told["time"])),
-        ("Made by", program(told)),
+        ("Model", _title(stated["model"])),
+        ("Trained on", f"the release {made['file']}" if made else f"{stated['rows']:,} rows"),
+        ("Predicts or leaves out", stated["inputs"][-1]["name"]),
+        ("Trained", day(stated["time"])),
+        ("Made by", program(stated)),
     ]
     sections = [
         Section("What was released", (FactList(tuple(facts)),)),
-        guarantee_section(told, people),
-        _training(told, people),
-        Section("The columns it reads", (_inputs(told["inputs"]),)),
-        not_covered_section(told),
-        account_section(told),
-        check_section(told, tuple(told["files"].items()), name),
+        guarantee_section(stated, people),
+        _training(stated, people),
+        Section("The columns it reads", (_inputs(stated["inputs"]),)),
+        not_covered_section(stated),
+        account_section(stated),
+        check_section(stated, tuple(stated["files"].items()), name),
     ]
-    return document("Certificate of a private model", told, name, sections)
+    return document("Certificate of a private model", stated, name, sections)
 
 
-def _training(told: Mapping[str, Any], people: int) -> Section:
-    facts = told["training"]
+def _training(stated: Mapping[str, Any], people: int) -> Section:
+    facts = stated["training"]
     blocks: list[Block] = []
-    if MADE_FROM in told:
+    if MADE_FROM in stated:
         blocks.append(Paragraph("It was trained on a release alone: it asked nothing of the rows and costs nothing."))
-    if told["parameters"]:
-        blocks.append(FactList(tuple((name, _value(value)) for name, value in told["parameters"].items())))
+    if stated["parameters"]:
+        blocks.append(FactList(tuple((name, _value(value)) for name, value in stated["parameters"].items())))
     if "queries" in facts:
         rows = tuple((q["label"], q["epsilon"]) for q in facts["queries"])
         blocks += [Grid(("asked of the rows", "ε"), rows, (1,)), Paragraph(queries_note(people), "muted")]
@@ -75,8 +75,8 @@ def _training(told: Mapping[str, Any], people: int) -> Section:
     blocks += [Paragraph(f"{remark[:1].upper()}{remark[1:]}.") for remark in remarks if isinstance(remark, str)]
     accuracy = facts.get("accuracy")
     if isinstance(accuracy, Mapping):
-        told_of = f"{_value(accuracy['value'])} on {accuracy['rows']:,} rows of {accuracy['on']}"
-        blocks.append(FactList((("Accuracy", told_of),)))
+        accuracy_text = f"{_value(accuracy['value'])} on {accuracy['rows']:,} rows of {accuracy['on']}"
+        blocks.append(FactList((("Accuracy", accuracy_text),)))
     else:
         blocks.append(
             Paragraph("The card gives no accuracy: measured on private rows, it would be a figure about them.", "muted")

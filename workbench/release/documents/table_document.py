@@ -28,39 +28,39 @@ _ERRORS = (
 _MOST_SHOWN = 120
 
 
-def table_document(told: dict[str, Any]) -> Document:
-    """Return the document of the sanitised table that ``told``, a verified certificate, describes."""
-    output, name = told["output"], told["output"]["file"]
-    acts = [c["action"] for c in told["columns"]]
+def table_document(stated: dict[str, Any]) -> Document:
+    """Return the document of the sanitised table that ``stated``, a verified certificate, describes."""
+    output, name = stated["output"], stated["output"]["file"]
+    acts = [c["action"] for c in stated["columns"]]
     counts = f"{acts.count('protect')} protected, {acts.count('drop')} left out, {acts.count('keep')} as they are"
     facts = (
         ("File", name),
-        ("Contents", f"{told['rows']:,} rows, each value drawn at random from its column's mechanism"),
+        ("Contents", f"{stated['rows']:,} rows, each value drawn at random from its column's mechanism"),
         ("Columns", counts),
-        ("Order of rows", "as in the original" if told["keep_order"] else "random"),
+        ("Order of rows", "as in the original" if stated["keep_order"] else "random"),
         ("Size", f"{output['bytes']:,} bytes of {output['format']}"),
-        ("Released", day(told["time"])),
-        ("Made by", program(told)),
+        ("Released", day(stated["time"])),
+        ("Made by", program(stated)),
     )
     sections = (
         Section("What was released", (FactList(facts),)),
-        guarantee_section(told, told["guarantee"]["rows_per_person"]),
-        _columns(told),
-        not_covered_section(told),
-        account_section(told),
-        check_section(told, (("Released file", output["sha256"]),), name),
-        Section("The plan", (Paragraph(told["plan"], "code"),)),
+        guarantee_section(stated, stated["guarantee"]["rows_per_person"]),
+        _columns(stated),
+        not_covered_section(stated),
+        account_section(stated),
+        check_section(stated, (("Released file", output["sha256"]),), name),
+        Section("The plan", (Paragraph(stated["plan"], "code"),)),
     )
-    return document("Certificate of a sanitised table", told, name, sections)
+    return document("Certificate of a sanitised table", stated, name, sections)
 
 
-def _columns(told: dict[str, Any]) -> Section:
-    where = Path(told["output"]["file"])
-    plan = as_it_ran(plan_of(told, where), told, where)
+def _columns(stated: dict[str, Any]) -> Section:
+    where = Path(stated["output"]["file"])
+    plan = as_it_ran(plan_of(stated, where), stated, where)
     protected = (c for c in each_protected_column(plan))
     errors = {c.column.name: c.facts.expected_absolute_error for c in protected}
     rows = []
-    for column in told["columns"]:
+    for column in stated["columns"]:
         if column["action"] != "protect":
             done = "left out" if column["action"] == "drop" else "published as it is: not covered"
             rows.append((column["name"], column.get("kind", ""), done, "–", "–", "–", ""))
@@ -69,7 +69,7 @@ def _columns(told: dict[str, Any]) -> Section:
         exact, error = f"{column['exact_epsilon']:.10g}", figure(errors.get(column["name"]))
         rows.append((column["name"], column["kind"], title, column["epsilon"], exact, error, _domain(column)))
     header = ("column", "kind", "mechanism", "ε, its share", "exact ε", "expected error", "public values")
-    notes = [f"{c['name']}: {c['note']}" for c in told["columns"] if c.get("note")]
+    notes = [f"{c['name']}: {c['note']}" for c in stated["columns"] if c.get("note")]
     blocks: list[Block] = [
         Grid(header, tuple(rows), (3, 4, 5)),
         Paragraph(

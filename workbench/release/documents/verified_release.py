@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.params import CheckFailedError
-from workbench.release.documents.told_release import Told, told
+from workbench.release.documents.described_release import Told, stated
 from workbench.release.verify_any import verify_any
 from workbench.signals.cancel import CancelToken
 
@@ -22,4 +22,4 @@ def verified(path: Path, cancel: CancelToken | None = None) -> Told:
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise CheckFailedError(f"the release is not what its certificate says: {problems[0]}{more}", str(path))
-    return told(path)
+    return stated(path)

@@ -59,7 +59,7 @@ class Accounts:
     _separate: list[tuple[str, str]] = field(default_factory=list)
 
     @classmethod
-    def told_by(cls, entries: Iterable[Entry]) -> Accounts:
+    def from_entries(cls, entries: Iterable[Entry]) -> Accounts:
         """Return what ``entries`` tell, in their order."""
         found = cls()
         for entry in entries:
@@ -124,7 +124,7 @@ class Accounts:
         """Return whether tables that are about the same people share this account, as a person declared."""
         return any(o == GROUP and self.of(dataset) == account for dataset, o in self.origins.items())
 
-    def apart(self, one: str, other: str) -> bool:
+    def separate(self, one: str, other: str) -> bool:
         """Return whether a person has declared that these accounts belong to different tables."""
         return any({self.of(a), self.of(b)} == {one, other} and one != other for a, b in self._separate)
 
@@ -141,20 +141,20 @@ class Accounts:
             identity: its marks.
             sketches: the datasets that have sketches, with them.
         """
-        told = (identity, *identity.others)
-        former = [marks.former for marks in told if marks.former in self.datasets]
-        exact = [self._exact[mark] for marks in told for mark in marks.exact if mark in self._exact]
+        stated = (identity, *identity.others)
+        former = [marks.former for marks in stated if marks.former in self.datasets]
+        exact = [self._exact[mark] for marks in stated for mark in marks.exact if mark in self._exact]
         same = list(dict.fromkeys([*exact, *former]))
         kept = list(dict.fromkeys(self.of(dataset) for dataset in same))
         shares: dict[str, float] = {}
         for dataset, theirs in sketches:
             account = self.of(dataset)
             if account not in kept:
-                shared = max(marks.sketches.shared(theirs) for marks in told)
+                shared = max(marks.sketches.shared(theirs) for marks in stated)
                 shares[account] = max(shares.get(account, 0.0), shared)
         best = 0.0
         for account, share in sorted(shares.items(), key=lambda pair: -pair[1]):
-            if share > SHARED and not any(self.apart(account, other) for other in kept):
+            if share > SHARED and not any(self.separate(account, other) for other in kept):
                 best = best or (0.0 if same else share)
                 kept.append(account)
         order = {dataset: position for position, dataset in enumerate(self.datasets)}
@@ -176,17 +176,17 @@ class Accounts:
             columns: the datasets that have marks of columns, with them.
             paying: the accounts that may be in doubt.
         """
-        told, known = (identity, *identity.others), list(columns)
+        stated, known = (identity, *identity.others), list(columns)
 
-        def apart(account: str, *others: str) -> bool:
-            return any(self.apart(account, other) for other in others)
+        def separate(account: str, *others: str) -> bool:
+            return any(self.separate(account, other) for other in others)
 
         near = [
             (account, marks)
             for dataset, marks in known
             if (account := self.of(dataset)) not in match.accounts
-            and not apart(account, *match.accounts)
-            and any(in_doubt(own.columns, marks) for own in told)
+            and not separate(account, *match.accounts)
+            and any(in_doubt(own.columns, marks) for own in stated)
         ]
         found = {account for account, _ in near} & paying
         between = [(account, marks) for account, marks in near if account not in paying]
@@ -194,7 +194,7 @@ class Accounts:
             account = self.of(dataset)
             if account not in paying - found - {*match.accounts}:
                 continue
-            if any(in_doubt(marks, theirs) and not apart(account, own, *match.accounts) for own, marks in between):
+            if any(in_doubt(marks, theirs) and not separate(account, own, *match.accounts) for own, marks in between):
                 found.add(account)
         order = {dataset: position for position, dataset in enumerate(self.datasets)}
         return tuple(sorted(found, key=lambda account: order.get(account, 0)))

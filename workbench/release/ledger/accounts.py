@@ -46,7 +46,7 @@ T = TypeVar("T")
 class LedgerAccounts(LedgerBook):
     """The part of the ledger that maps tables to accounts."""
 
-    _told: tuple[tuple[int, int], Accounts] | None = None
+    _stated: tuple[tuple[int, int], Accounts] | None = None
 
     def identify(self, table: Table) -> Identity:
         """Return the marks of a table under this ledger's keys: the one way from a table to its account.
@@ -64,10 +64,10 @@ class LedgerAccounts(LedgerBook):
         """Return the datasets and their accounts, read from the entries."""
         entries = self._chain.all()
         state = self._chain.generation, len(entries)
-        known = self._told[1] if self._told is not None and self._told[0][0] == state[0] else None
-        if known is None or self._told is None or known.changed_by(entries[self._told[0][1] :]):
-            known = Accounts.told_by(entries)
-        self._told = state, known
+        known = self._stated[1] if self._stated is not None and self._stated[0][0] == state[0] else None
+        if known is None or self._stated is None or known.changed_by(entries[self._stated[0][1] :]):
+            known = Accounts.from_entries(entries)
+        self._stated = state, known
         return known
 
     def account_of(self, dataset: str) -> str:
@@ -271,9 +271,9 @@ class LedgerAccounts(LedgerBook):
 
     def _former(self) -> int:
         """Return the number of entries in the first format, which names datasets by their fingerprints."""
-        told = self._meta("former")
-        if told is not None:
-            return int(told)
+        stated = self._meta("former")
+        if stated is not None:
+            return int(stated)
         return len(self._rows("SELECT seq FROM entry LIMIT 1")) if self._meta("start") is None else 0
 
     def _sketches(self, accounts: Accounts) -> Iterator[tuple[str, Sketches]]:
@@ -329,17 +329,17 @@ class LedgerAccounts(LedgerBook):
             return
         other = next((n for a in match.accounts if (n := accounts.name_of(a))), "")
         if other and other != name:
-            told = f"this table belongs to the account {other!r}, not to {name!r}"
-            mend = state_account(other)
+            stated = f"this table belongs to the account {other!r}, not to {name!r}"
+            hint = state_account(other)
         else:
-            told = f"this table has an account that is not named {name!r}"
-            mend = name_account(name)
-        raise InputError(told, str(self.path), mend)
+            stated = f"this table has an account that is not named {name!r}"
+            hint = name_account(name)
+        raise InputError(stated, str(self.path), hint)
 
     def _blank(self, account: str, accounts: Accounts) -> bool:
         """Return whether an account has no charge, cap or name, as if the table were new."""
-        told = (e for e in self.entries("cap", "reserve", "charge", "settle") if accounts.of(e.dataset) == account)
-        return next(told, None) is None and not accounts.name_of(account)
+        stated = (e for e in self.entries("cap", "reserve", "charge", "settle") if accounts.of(e.dataset) == account)
+        return next(stated, None) is None and not accounts.name_of(account)
 
     def _entered(self, identity: Identity, match: Match, account: str) -> str:
         """Record the marks of a table in ``account``, or where it was found, or in a new one; return the account."""

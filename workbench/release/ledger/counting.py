@@ -78,7 +78,7 @@ class Count:
         """Return what the other releases count for."""
         return self.amount(r for r in self.releases if r.release_id != release_id)
 
-    def told(self) -> dict[str, Any]:
+    def stated(self) -> dict[str, Any]:
         """Return the count as entries, certificates and lists name it."""
         return {"method": FILTER, "order": self.filter.order, "delta": decimal_text(self.filter.slack)}
 

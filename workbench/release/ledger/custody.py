@@ -22,7 +22,7 @@ from workbench.release.atomic import sync_folder
 from workbench.release.ledger.entries import LedgerBook
 from workbench.release.ledger.file import FAULTS, key_path, unusable
 from workbench.release.ledger.head_mark import HeadMark, last_seen, remember
-from workbench.release.ledger.processes import runs_beside
+from workbench.release.ledger.processes import is_other_live_process
 from workbench.release.ledger.records import Release
 
 MOVED, ACCEPTED, MERGE = "moved", "accepted", "merge"
@@ -38,13 +38,13 @@ class LedgerCustody(LedgerBook):
 
     def moved_to(self) -> Path | None:
         """Return where the ledger was moved to, if that is not here; ``None`` where it was not."""
-        told = [e.body.get("to") for e in self.entries(MOVED)]
-        if not told or not isinstance(told[-1], str):
+        stated = [e.body.get("to") for e in self.entries(MOVED)]
+        if not stated or not isinstance(stated[-1], str):
             return None
-        place = Path(told[-1])
+        place = Path(stated[-1])
         return None if _same(place, self.path) else place
 
-    def require_here(self) -> None:
+    def require_not_moved(self) -> None:
         """Refuse to charge a ledger that was moved away.
 
         Raises:
@@ -66,8 +66,8 @@ class LedgerCustody(LedgerBook):
         mark = self.seen()
         if mark is None or self.holds(mark):
             return None
-        told = {(e.body.get("seq"), e.body.get("hash")) for e in self.entries(ACCEPTED, MERGE)}
-        return None if (mark.seq, mark.hash) in told else mark
+        stated = {(e.body.get("seq"), e.body.get("hash")) for e in self.entries(ACCEPTED, MERGE)}
+        return None if (mark.seq, mark.hash) in stated else mark
 
     def older(self) -> str:
         """Return a sentence about what this file lacks; empty where it lacks nothing that was seen."""
@@ -196,7 +196,7 @@ class LedgerCustody(LedgerBook):
             # Wherever else one goes on: its charge here is refused, so it writes nothing.
             # One that is paused goes on at the new place.
             reserved = [r for r in self.releases() if r.status == "reserved" and r.body.get("run") != ""]
-            going = [r for r in reserved if runs_beside(r.body.get("process", {}))]
+            going = [r for r in reserved if is_other_live_process(r.body.get("process", {}))]
             if going:
                 raise InputError(
                     f"the release {going[0].release_id} is going on, by process {going[0].body['process']['pid']}",

@@ -178,12 +178,12 @@ class LedgerBook:
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
         epsilon, delta = texts(cost)
         entry = Entry(seq, time, kind, release_id, dataset, epsilon, delta, body, prev, "")
-        own, told = entry_hash(entry), json.dumps(body)
-        if fault := fault_of(replace(entry, body=json.loads(told), hash=own)):  # written, it would damage the ledger
+        own, stated = entry_hash(entry), json.dumps(body)
+        if fault := fault_of(replace(entry, body=json.loads(stated), hash=own)):  # written, it would damage the ledger
             raise InputError(f"the ledger cannot record this: malformed {fault}", str(self.path))
         self._db.execute(
             "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (seq, time, kind, release_id, dataset, epsilon, delta, told, prev, own),
+            (seq, time, kind, release_id, dataset, epsilon, delta, stated, prev, own),
         )
         self._db.execute("UPDATE meta SET value = ? WHERE key = 'head'", (own,))
         self._chain.appended(seq, known)

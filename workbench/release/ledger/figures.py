@@ -82,15 +82,15 @@ class LedgerFigures(LedgerAccounts, LedgerCustody):
         if study not in STUDIES:
             raise ValueError(f"{study!r} is no kind of study")
         with self._transaction():
-            self.require_here()
+            self.require_not_moved()
             if isinstance(identity, str):
                 found: tuple[str, ...] = (self.account_of(identity),)
             else:
                 match = self.find(identity)
                 found = (match.dataset,) if match.dataset else match.accounts or (self._marked(identity, NEW),)
                 found += match.doubts  # a doubt counts against the known account
-            told = {noted(e) for e in self.entries(FIGURES)}
-            new = [dataset for dataset in found if (dataset, study) not in told]
+            stated = {noted(e) for e in self.entries(FIGURES)}
+            new = [dataset for dataset in found if (dataset, study) not in stated]
             for dataset in new:
                 self._append(FIGURES, "", dataset, _ZERO, {"study": study})
             return bool(new)

@@ -190,13 +190,13 @@ def unusable(path: Path, reason: str) -> WorkbenchError:
         return CheckFailedError(
             f"the ledger is damaged: {reason[:200]}", str(path), "put back a whole copy", code="ledger-damaged"
         )
-    mend, code = "make it a file that you may write", "ledger-unusable"
+    hint, code = "make it a file that you may write", "ledger-unusable"
     if "locked" in reason:
         code = "ledger-locked"
-        mend = "wait for the other program to finish"
+        hint = "wait for the other program to finish"
     elif "not a database" in reason or "encrypted" in reason:
-        mend = "put back a whole copy"
-    return InputError(f"the ledger cannot be used: {reason[:200]}", str(path), mend, code=code)
+        hint = "put back a whole copy"
+    return InputError(f"the ledger cannot be used: {reason[:200]}", str(path), hint, code=code)
 
 
 # -- within -----------------------------------------------------------------------------------------------------------
@@ -241,8 +241,8 @@ def _require_ledger(path: Path) -> None:
                 f"the ledger has format {version}, of a later version of the workbench", str(path), "use that version"
             )
         return
-    journals_apart = head[18] != 1  # to read such a file makes others beside it, and no ledger is one
-    if application or version or journals_apart or not _is_former(path):
+    separate_journal = head[18] != 1  # to read such a file makes others beside it, and no ledger is one
+    if application or version or separate_journal or not _is_former(path):
         raise InputError("this is the database of another program, not a ledger", str(path), "name another file")
 
 

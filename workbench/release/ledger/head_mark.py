@@ -40,8 +40,8 @@ class HeadMark:
 def last_seen(start: str) -> HeadMark | None:
     """Return the mark of the ledger whose chain begins with ``start``; ``None`` where there is none that is whole."""
     try:
-        told = read_json(_place(start), "mark of a ledger")
-        mark = HeadMark(told["seq"], told["hash"], told["time"], told["path"])
+        stated = read_json(_place(start), "mark of a ledger")
+        mark = HeadMark(stated["seq"], stated["hash"], stated["time"], stated["path"])
     except (InputError, KeyError, TypeError):
         return None
     known = is_whole(mark.seq) and mark.seq > 0 and is_digest(mark.hash) and isinstance(mark.time, str)

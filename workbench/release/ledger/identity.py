@@ -86,8 +86,8 @@ def _identify(table: Table, key: bytes, former: bool) -> Identity:
         rows = np.zeros(table.rows, np.uint64)
         for cells in table.frame.iter_columns():
             rows += hashing.hashes(cells)
-    told = found.encode() if not every and found.parts else _sums(rows)
-    content = _mark(key, b"content", table.rows.to_bytes(8, "big") + told)
+    stated = found.encode() if not every and found.parts else _sums(rows)
+    content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
     of_file = _mark(key, b"file", table.digest) if table.digest else ""
     old = ""
     if former:
@@ -108,5 +108,5 @@ def _sums(rows: Words) -> bytes:
     return b"".join(sums)
 
 
-def _mark(key: bytes, purpose: bytes, told: bytes) -> str:
-    return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + told, hashlib.sha256).hexdigest()
+def _mark(key: bytes, purpose: bytes, stated: bytes) -> str:
+    return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + stated, hashlib.sha256).hexdigest()

@@ -81,8 +81,8 @@ class Ledger(LedgerMerge, LedgerSteps):
             account = self.account(dataset)
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
             if refused is not None:
-                told = {"cap": texts(cap), "used": texts(account.used)}
-                self._append("refuse", release_id, dataset, wanted, {**body, **told})
+                stated = {"cap": texts(cap), "used": texts(account.used)}
+                self._append("refuse", release_id, dataset, wanted, {**body, **stated})
             else:
                 if cap != account.cap:
                     self._append("cap", "", dataset, cap, {"origin": FIRST_RELEASE})
@@ -198,7 +198,7 @@ class Ledger(LedgerMerge, LedgerSteps):
             ParameterError: there is no such method, or no cap of ε and δ that a filter could be made for.
         """
         if method not in (SUM, FILTER):
-            raise ParameterError(f"the count {method!r} is not known", mend=f"choose {SUM} or {FILTER}")
+            raise ParameterError(f"the count {method!r} is not known", hint=f"choose {SUM} or {FILTER}")
         with self._transaction():
             dataset = self.enter(dataset)
             account = self.account(dataset)
@@ -214,7 +214,7 @@ class Ledger(LedgerMerge, LedgerSteps):
                 # The first order stays: an order that follows from what was released would prove nothing.
                 former = [found for e in self.entries("count") if e.dataset == dataset and (found := filter_of(e.body))]
                 chosen = former[0] if former else Filter.for_cap(cap[0], cap[1] or Decimal(0))
-                body = Count(chosen, ()).told()
+                body = Count(chosen, ()).stated()
             self._append("count", "", dataset, (Decimal(0), Decimal(0)), body)
         return self.account(dataset)
 
@@ -267,12 +267,12 @@ class Ledger(LedgerMerge, LedgerSteps):
     def called(self) -> dict[str, str]:
         """Return a readable name of each account: its public name, or else the newest file released from it."""
         accounts = self.accounts()
-        told: dict[str, str] = {}
+        stated: dict[str, str] = {}
         for release in self.releases():
             output = release.body.get("output")
             if isinstance(output, str) and output and release.status in COUNTED:
-                told[accounts.of(release.dataset)] = f"released as {Path(output).name}"
-        return told | {accounts.named(name): name for name in accounts.names}
+                stated[accounts.of(release.dataset)] = f"released as {Path(output).name}"
+        return stated | {accounts.named(name): name for name in accounts.names}
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""
@@ -332,7 +332,7 @@ class Ledger(LedgerMerge, LedgerSteps):
         body: dict[str, Any] | None = None,
     ) -> None:
         with self._transaction():
-            self.require_here()  # what is written here after a move is in no ledger that anybody counts by
+            self.require_not_moved()  # what is written here after a move is in no ledger that anybody counts by
             release = self.release(release_id)
             if release is None or release.status != "reserved":
                 status = release.status if release else "unknown"

@@ -68,7 +68,7 @@ class LedgerMerge(LedgerFigures):
         with other._transaction(), self._transaction():
             self._require_whole(other)
             other._require_whole(self)
-            self.require_here()
+            self.require_not_moved()
             place = other.moved_to()
             if place is not None and os.path.realpath(place) != os.path.realpath(self.path):
                 raise InputError("this ledger was moved", str(other.path), f"merge {place} instead")
@@ -126,13 +126,13 @@ class LedgerMerge(LedgerFigures):
 
     def _take_tables(self, other: LedgerMerge, source: str, known: set[str]) -> list[tuple[str, str]]:
         """Append the marks of the other ledger's tables; return pairs of datasets that are the same table."""
-        told = {(e.dataset, *_marks(e)) for e in self.entries("mark")}
+        stated = {(e.dataset, *_marks(e)) for e in self.entries("mark")}
         same = {mark: e.dataset for e in self.entries("mark") for mark in _marks(e)[:2] if mark}
         joins = []
         for digest, data in other._rows("SELECT digest, data FROM sketch"):
             self._db.execute("INSERT OR IGNORE INTO sketch VALUES (?, ?)", (digest, data))
         for e in other.entries("mark"):
-            if (e.dataset, *_marks(e)) not in told:
+            if (e.dataset, *_marks(e)) not in stated:
                 self._append("mark", "", e.dataset, _ZERO, {**e.body, FROM: _origin(e, source)})
             joins += [(e.dataset, same[m]) for m in _marks(e)[:2] if m in same and same[m] != e.dataset]
         for one, two in other.accounts().separations():
@@ -203,9 +203,9 @@ class LedgerMerge(LedgerFigures):
                 epsilon, delta = self._cost(e)
                 cost = (epsilon, delta if e.delta else None) if e.kind == "cap" else _ZERO
                 self._append(e.kind, "", e.dataset, cost, {**e.body, FROM: _origin(e, source)})
-        told = {noted(e) for e in self.entries(FIGURES)}
+        stated = {noted(e) for e in self.entries(FIGURES)}
         for e in other.entries(FIGURES):
-            if noted(e) not in told:
+            if noted(e) not in stated:
                 self._append(FIGURES, "", e.dataset, _ZERO, {**e.body, FROM: _origin(e, source)})
         last = {e.dataset: e for e in other.entries("count")}
         own = {e.dataset: e for e in self.entries("count")}
@@ -240,11 +240,11 @@ class LedgerMerge(LedgerFigures):
             self._append("cap", "", present.dataset, lower, {"origin": MERGED_CAP})
 
     def _record(self, other: LedgerMerge, source: str, releases: int) -> None:
-        head, told = other._head(), {(e.body.get("ledger"), e.body.get("head")) for e in self.entries(MERGE)}
+        head, stated = other._head(), {(e.body.get("ledger"), e.body.get("head")) for e in self.entries(MERGE)}
         for e in other.entries(MERGE):  # what was merged into the other one before came along
-            if (e.body.get("ledger"), e.body.get("head")) not in told:
+            if (e.body.get("ledger"), e.body.get("head")) not in stated:
                 self._append(MERGE, "", "", _ZERO, {**e.body, FROM: _origin(e, source)})
-        if (source, head) not in told:
+        if (source, head) not in stated:
             body = {"ledger": source, "head": head, "path": str(other.path), "releases": releases}
             mark = self.missing()  # then the other one holds it
             seen = {} if mark is None else {"seq": mark.seq, "hash": mark.hash}

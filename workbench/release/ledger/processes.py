@@ -31,7 +31,7 @@ def still_runs(process: dict[str, Any]) -> bool:
         return True
 
 
-def runs_beside(process: dict[str, Any]) -> bool:
+def is_other_live_process(process: dict[str, Any]) -> bool:
     """Return whether ``process`` is another one of this machine that is running."""
     here = process.get("host") == socket.gethostname()
     return here and process.get("pid") != os.getpid() and still_runs(process)

@@ -106,8 +106,8 @@ def recover(ledger: Ledger, *, resumed: str = "") -> list[str]:
             continue
         if release.status == "reserved" and "part" in release.body and not still_runs(release.body.get("process", {})):
             try:
-                told = _settle(ledger, release)
-                sentences += [told] if told else []
+                stated = _settle(ledger, release)
+                sentences += [stated] if stated else []
             except InputError:
                 # Another process settled it meanwhile; or the ledger cannot be written, which the charge will tell.
                 after = ledger.release(release.release_id)
@@ -185,8 +185,8 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
                 if free and (part.name in known or is_blank(part)):
                     _remove(part)
                     if part.name in known and known[part.name].status in ("charged", "settled"):
-                        told = "its values had been written, so the charge stands"
-                        sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {told}")
+                        stated = "its values had been written, so the charge stands"
+                        sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {stated}")
         except OSError:
             continue  # not ours to open: it stays as it is
     left = {p.name for p in draw_parts(target)}
@@ -247,13 +247,13 @@ def publish_model(ledger: Ledger, part: DrawFolder, release_id: str) -> None:
 
 @contextmanager
 def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
-    mend = "clear the way and run the same command again: the finished draw is kept and costs nothing more"
+    hint = "clear the way and run the same command again: the finished draw is kept and costs nothing more"
     try:
         with WHOLE, ledger.publishing(release_id):
             yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError(f"the finished draw could not be given its name: {reason}", str(target), mend) from None
+        raise InputError(f"the finished draw could not be given its name: {reason}", str(target), hint) from None
 
 
 def reopened_table(found: FinishedDraw, *, replace: bool = False) -> tuple[DrawFile, dict[str, Any]] | None:
@@ -261,8 +261,8 @@ def reopened_table(found: FinishedDraw, *, replace: bool = False) -> tuple[DrawF
     document = parse_json(found.document, "certificate")
     part = _reopened(partial(DrawFile.reopened, replace=replace), found)
     known = isinstance(document, dict) and checksum(document) == found.release.body.get("certificate")
-    told = document.get("output") if known else None
-    if not isinstance(told, dict) or part.sha256 != told.get("sha256"):
+    stated = document.get("output") if known else None
+    if not isinstance(stated, dict) or part.sha256 != stated.get("sha256"):
         part.discard()
         part.__exit__(None, None, None)
         return None

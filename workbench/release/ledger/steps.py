@@ -60,7 +60,7 @@ class LedgerSteps(LedgerCustody):
             CheckFailedError: it was altered, or is an older copy.
         """
         self.require_whole()
-        self.require_here()
+        self.require_not_moved()
         self.require_newest()
 
     def steps_taken(self, release_id: str) -> int:

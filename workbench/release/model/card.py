@@ -70,8 +70,8 @@ def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
     made = card.get(MADE_FROM)
     if made is None:
         return card
-    told = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
-    return {**told, "guarantee": card["guarantee"]}
+    stated = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
+    return {**stated, "guarantee": card["guarantee"]}
 
 
 def card_problems(card: Any) -> list[str]:

@@ -38,7 +38,7 @@ _EPOCHS, _CAP, _CLOCK = "epochs", "cap", "clock"
 def contradictions(card: dict[str, Any]) -> list[str]:
     """Return a sentence for each statement of a card, valid by its schema, that its other statements contradict."""
     try:
-        inputs = [Attribute.from_plain(told, "inputs") for told in card["inputs"]]
+        inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
         if MADE_FROM in card:
             return list(_of_release(card, inputs))
         if "queries" in card["training"]:
@@ -51,7 +51,7 @@ def contradictions(card: dict[str, Any]) -> list[str]:
 
 def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     """Yield what contradicts itself on the card of a model that was trained on a release, and costs nothing."""
-    told, guarantee = card["training"], card["guarantee"]
+    stated, guarantee = card["training"], card["guarantee"]
     if card["model"] not in {known.name for known in learners.LEARNERS}:
         yield "no network learns from a release, and the card names one"
         return
@@ -59,9 +59,9 @@ def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     if chosen.corrected is None:
         yield f"the model {chosen.name} cannot learn from a release"
     chosen.require(inputs[:-1], inputs[-1])
-    if told.keys() - {"rows_per_person", "attributes_used"} or card["parameters"]:
+    if stated.keys() - {"rows_per_person", "attributes_used"} or card["parameters"]:
         yield "a model that was trained on a release asks nothing of the rows, and its card says that it did"
-    yield from _used(told, inputs)
+    yield from _used(stated, inputs)
     if not guarantee["statement"].startswith(TRAINED_ON_RELEASE):
         yield "the card does not say that the model was trained on a release"
     claimed = float(guarantee["epsilon"]), float(guarantee["delta"])
@@ -72,16 +72,16 @@ def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
 
 def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     """Yield what contradicts itself on the card of a learner: its queries follow from parameters, columns and rows."""
-    told, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
+    stated, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
     if card["model"] not in {known.name for known in learners.LEARNERS}:
         yield f"the card has the queries of a learner, and {card['model']!r} is none"
         return
-    chosen, people = learner(card["model"]), told["rows_per_person"]
+    chosen, people = learner(card["model"]), stated["rows_per_person"]
     parameters = chosen.parameters.from_plain(card["parameters"], where="parameters")
     if parameters.to_plain() != card["parameters"]:
         yield "the parameters on the card are not all of those that the model has"
     estimator = chosen.private(inputs[:-1], inputs[-1], parameters, ReleasedNoise())
-    asked = [(q["label"], Decimal(q["epsilon"])) for q in told["queries"]]
+    asked = [(q["label"], Decimal(q["epsilon"])) for q in stated["queries"]]
     if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
         yield "the queries on the card are not those of its parameters, columns and rows"
     cost = Cost(sum((e for _, e in asked), Decimal(0)), Decimal(0), Composed(tuple(PureDp(e) for _, e in asked)))
@@ -90,7 +90,7 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
         yield f"the queries on the card cost epsilon = {decimal_text(whole.epsilon)}, it claims {claimed}"
     if Decimal(card["guarantee"]["delta"]):
         yield "the queries on the card have no delta, and the card has one"
-    yield from _used(told, inputs)
+    yield from _used(stated, inputs)
     yield from _replaced(card, replaced(whole, card["rows"]))
     yield from _said(card, people, delta=False, randomness=(estimator.randomness,))
 
@@ -113,9 +113,9 @@ def _expected(chosen: Learner, estimator: Any, rows: int, count: int) -> list[tu
 
 def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     """Yield what contradicts itself on the card of a network: its cost follows from rows, batch, noise and steps."""
-    told, rows, people = card["training"], card["rows"], card["training"]["rows_per_person"]
+    stated, rows, people = card["training"], card["rows"], card["training"]["rows_per_person"]
     plan = _plan(card)
-    schedule = _schedule(plan, told, rows, people)
+    schedule = _schedule(plan, stated, rows, people)
     checked_schema(inputs[:-1], inputs[-1])
     said = {
         "network": card["model"],
@@ -131,22 +131,23 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
         **_widths(card, inputs),
     }
     for key, value in said.items():
-        if not _same(told.get(key), value):
-            yield f"the card says {key} = {str(told.get(key))[:60]!r}, its parameters and rows give {str(value)[:60]!r}"
-    if plan.noise is not None and not _same(told["noise_multiplier"], plan.noise):
-        yield f"the card says noise_multiplier = {told['noise_multiplier']}, its parameters {plan.noise}"
-    yield from _ended(told, schedule, plan)
-    bound = schedule.loss(told["steps"])
+        if not _same(stated.get(key), value):
+            given = str(stated.get(key))[:60]
+            yield f"the card says {key} = {given!r}, its parameters and rows give {str(value)[:60]!r}"
+    if plan.noise is not None and not _same(stated["noise_multiplier"], plan.noise):
+        yield f"the card says noise_multiplier = {stated['noise_multiplier']}, its parameters {plan.noise}"
+    yield from _ended(stated, schedule, plan)
+    bound = schedule.loss(stated["steps"])
     for key, found in (
         ("epsilon_row", bound.epsilon),
         ("order", bound.order),
         ("discretisation", bound.discretisation),
     ):
-        if not _same(told.get(key), found):
-            yield f"the steps on the card give {key} = {found}, it says {told.get(key)}"
-    cost = _claimed(card, schedule, told)
+        if not _same(stated.get(key), found):
+            yield f"the steps on the card give {key} = {found}, it says {stated.get(key)}"
+    cost = _claimed(card, schedule, stated)
     if cost is None:
-        own, claimed = schedule.cost(told["steps"]), card["guarantee"]
+        own, claimed = schedule.cost(stated["steps"]), card["guarantee"]
         costs = f"epsilon = {own.epsilon} and delta = {own.delta:.6g}"
         yield f"the steps on the card cost {costs}, it claims {claimed['epsilon']} and {claimed['delta']}"
         return
@@ -161,44 +162,44 @@ def _plan(card: dict[str, Any]) -> DpSgdPlan:
     from workbench.deep import networks
     from workbench.deep.plan import DpSgdPlan
 
-    told, known = card["parameters"], {network.name for network in networks.NETWORKS}
-    name = told.get("network")
+    stated, known = card["parameters"], {network.name for network in networks.NETWORKS}
+    name = stated.get("network")
     house = name in known
     if not isinstance(name, str) or not (name == card["model"] if house else ":" in name):
         raise ParameterError(f"the card is of {card['model']!r}, and its parameters of {str(name)[:60]!r}")
-    plan = DpSgdPlan.from_plain({**told, "network": name if house else networks.NETWORKS[0].name}, where="parameters")
-    if {**plan.to_plain(), "network": name} != told:
+    plan = DpSgdPlan.from_plain({**stated, "network": name if house else networks.NETWORKS[0].name}, where="parameters")
+    if {**plan.to_plain(), "network": name} != stated:
         raise ParameterError("the parameters on the card are not all of those that a training has")
     return plan
 
 
-def _schedule(plan: DpSgdPlan, told: dict[str, Any], rows: int, people: int) -> Schedule:
+def _schedule(plan: DpSgdPlan, stated: dict[str, Any], rows: int, people: int) -> Schedule:
     """Return what the parameters mean for ``rows`` rows, with the noise of the card."""
     if plan.noise is None:
         # What ε it was made for is compared with what it costs; it need not be calibrated again.
-        own = replace(plan, noise=told["noise_multiplier"], epsilon=None).schedule(rows, people)
+        own = replace(plan, noise=stated["noise_multiplier"], epsilon=None).schedule(rows, people)
         return replace(own, cap=None if plan.epsilon is None else exact(plan.epsilon))
     return plan.schedule(rows, people)
 
 
-def _ended(told: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
+def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
     """Yield where the number of steps does not fit why the training ended."""
-    steps, stopped = told["steps"], told["stopped"]
+    steps, stopped = stated["steps"], stated["stopped"]
     whole = _EPOCHS if schedule.steps == schedule.steps_asked else _CAP
     fits = steps == schedule.steps if stopped == whole else stopped == _CLOCK and steps <= schedule.steps
     if not fits or (stopped == _CLOCK and plan.seconds is None):
         yield f"the card says that {steps} steps were taken, of {schedule.steps}, and that {stopped!r} ended them"
 
 
-def _claimed(card: dict[str, Any], schedule: Schedule, told: dict[str, Any]) -> Cost | None:
+def _claimed(card: dict[str, Any], schedule: Schedule, stated: dict[str, Any]) -> Cost | None:
     """Return the cost that the card claims, if it is that of its steps; a run that a clock ended may cost them all."""
     claimed = float(card["guarantee"]["epsilon"]), float(card["guarantee"]["delta"])
-    for steps in (told["steps"], schedule.steps):
+    for steps in (stated["steps"], schedule.steps):
         cost = schedule.cost(steps)
         if all(_same(own, float(found)) for own, found in zip(claimed, (cost.epsilon, cost.delta), strict=True)):
             # What is claimed, rounded as it was where the card was written.
             return Cost(Decimal(card["guarantee"]["epsilon"]), Decimal(card["guarantee"]["delta"]), cost.event)
-        if told["stopped"] != _CLOCK:
+        if stated["stopped"] != _CLOCK:
             break
     return None
 
@@ -221,14 +222,14 @@ def _randomness() -> tuple[str, ...]:
     return (GAUSSIAN_SENTENCE, *(f"{GAUSSIAN_SENTENCE} {more}" for more in (ADDED_ON_GPU, MADE_ON_GPU)))
 
 
-def _used(told: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
-    if not set(told["attributes_used"]) <= {a.name for a in inputs[:-1]}:
+def _used(stated: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    if not set(stated["attributes_used"]) <= {a.name for a in inputs[:-1]}:
         yield "the card says that the model looks at columns that it does not have"
 
 
 def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str]:
-    told = card["guarantee"]["replace_one"]
-    if not any(_same(told["epsilon"], epsilon) and _same(told["delta"], delta) for epsilon, delta in given):
+    stated = card["guarantee"]["replace_one"]
+    if not any(_same(stated["epsilon"], epsilon) and _same(stated["delta"], delta) for epsilon, delta in given):
         yield "the replace-one figures do not follow from the zero-out ones"
 
 

@@ -101,8 +101,8 @@ def images_to_predict(
 
 def shape_read(opened: OpenModel) -> ImageShape | None:
     """Return the shape of the images that a model reads; ``None`` of one that reads tables."""
-    told = opened.card["training"].get("images")
-    return None if told is None else ImageShape.from_plain(told, str(opened.folder or ""))
+    stated = opened.card["training"].get("images")
+    return None if stated is None else ImageShape.from_plain(stated, str(opened.folder or ""))
 
 
 def predict_images(

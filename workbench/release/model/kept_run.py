@@ -59,14 +59,14 @@ class RunFacts:
         request: digest of what was asked for.
         content: the ledger's keyed mark of the table.
         steps: of the whole run.
-        told: what was asked for as plain values, so that a window can offer to go on.
+        stated: what was asked for as plain values, so that a window can offer to go on.
     """
 
     release_id: str
     request: str
     content: str
     steps: int
-    told: dict[str, Any]
+    stated: dict[str, Any]
 
 
 class KeptRun:
@@ -89,12 +89,12 @@ class KeptRun:
         self.paused = state is not None
 
     @classmethod
-    def begin(cls, ledger: Ledger, request: str, content: str, told: dict[str, Any], folder: Path | None) -> Self:
+    def begin(cls, ledger: Ledger, request: str, content: str, stated: dict[str, Any], folder: Path | None) -> Self:
         """Return a run that begins; its checkpoint goes into ``folder``, or among the program's own files."""
         if folder is not None and os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError("the folder of the checkpoint exists already", str(folder), "name a new one")
         _clear_ended(ledger)
-        return cls(ledger, RunFacts("", request, content, 0, told), folder)
+        return cls(ledger, RunFacts("", request, content, 0, stated), folder)
 
     @classmethod
     def resume(cls, ledger: Ledger, folder: Path, request: str, content: str) -> Self:
@@ -135,15 +135,15 @@ class KeptRun:
 
     def details(self) -> dict[str, Any]:
         """Return what the ledger's record of the run says of its checkpoint."""
-        told: dict[str, Any] = {RESUMABLE: True, RUN: self._run}
-        told |= {"request": self.facts.request, "content": self.facts.content}
+        stated: dict[str, Any] = {RESUMABLE: True, RUN: self._run}
+        stated |= {"request": self.facts.request, "content": self.facts.content}
         if self.judged is not None:
-            told[JUDGED] = self.judged
-        return told if self._folder is None else {**told, "checkpoint": str(self._folder.absolute())}
+            stated[JUDGED] = self.judged
+        return stated if self._folder is None else {**stated, "checkpoint": str(self._folder.absolute())}
 
     def reserved(self, release_id: str, steps: int) -> None:
         """Take note of what the ledger calls the run, of its steps, and that they are being taken."""
-        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, self.facts.told)
+        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, self.facts.stated)
         begin_part(self._run)
 
     def leave(self) -> None:
@@ -186,7 +186,7 @@ class KeptRun:
                 "request": self.facts.request,
                 "content": self.facts.content,
                 "steps": self.facts.steps,
-                "told": self.facts.told,
+                "told": self.facts.stated,
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "tensors": self._tensors,
                 "state": state.facts(),

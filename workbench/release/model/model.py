@@ -36,7 +36,7 @@ from workbench.release.model.kept_run import KeptRun
 from workbench.release.model.reservation import Reservation
 from workbench.release.parts import PRIVATE, DrawFolder, require_new
 from workbench.release.statements import columns_used_statement
-from workbench.release.table.certificate import VERSION, account_told, checksum
+from workbench.release.table.certificate import VERSION, account_facts, checksum
 from workbench.signals import Notice
 from workbench.signals.events import Emit, ignore
 
@@ -204,7 +204,7 @@ def release_model(
             raise
         with standing_charge(cost, target):
             part.write(files)
-            with part.kept_if_well():
+            with part.keep_on_success():
                 ledger.certify(release_id, card["checksum"], request)
         publish_model(ledger, part, release_id)
     if replaces:
@@ -249,9 +249,9 @@ def _released(card: dict[str, Any], ledger: Ledger, target: Path) -> ModelReleas
 
 def _files(trained: Trained, card: dict[str, Any]) -> dict[str, bytes]:
     """Return what stands in the folder: the model, its card, and the private figures in a folder of their own."""
-    told = (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
+    stated = (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
     private = {f"{PRIVATE}/{name}": data for name, data in trained.private.items()}
-    return {**trained.files, CARD: told, **private}
+    return {**trained.files, CARD: stated, **private}
 
 
 def _card(
@@ -285,7 +285,7 @@ def _card(
         "files": {name: hashlib.sha256(trained.files[name]).hexdigest() for name in sorted(trained.files)},
     }
     if account is not None:
-        card["account"] = account_told(account, ledger.account(release.dataset), cost.epsilon, charged[0], release_id)
+        card["account"] = account_facts(account, ledger.account(release.dataset), cost.epsilon, charged[0], release_id)
     card["checksum"] = checksum(card)
     problems = card_problems(card)
     if problems:

@@ -154,7 +154,7 @@ def train_on_release(
         cancel.check()
         try:
             part.write(made.files)
-            with part.kept_if_well():
+            with part.keep_on_success():
                 part.publish()
         except OSError as error:
             raise write_error(error, output) from None
@@ -217,16 +217,16 @@ def features_of(plan: Plan, target: str) -> tuple[str, ...]:
     known = [c.name for c in plan.protected]
     action = {c.name: c.action for c in plan.columns}.get(target)
     if action != "protect":
-        told = {
+        stated = {
             "drop": f"the release holds no column {target!r}: its plan dropped it",
             "keep": f"the release publishes the column {target!r} as it is, without a declaration of what it can hold",
             None: f"the release has no column {target!r}{did_you_mean(target, known)}",
         }
-        raise ParameterError(told[action], mend=f"choose the target from {', '.join(known)}")
+        raise ParameterError(stated[action], hint=f"choose the target from {', '.join(known)}")
     if len(known) < 2:
         raise ParameterError(
             f"the release protects no column besides {target!r}: there is nothing to learn from",
-            mend="ask for a release with more columns",
+            hint="ask for a release with more columns",
         )
     return tuple(name for name in known if name != target)
 
@@ -246,8 +246,8 @@ def _finished(chosen: Learner, model: CorrectedModel, released: VerifiedRelease)
     problems = card_problems(card)
     if problems:
         raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
-    told = json.dumps(card, indent=2, ensure_ascii=False) + "\n"
-    return ModelOnRelease(chosen, model, card, {**files, CARD: told.encode()})
+    stated = json.dumps(card, indent=2, ensure_ascii=False) + "\n"
+    return ModelOnRelease(chosen, model, card, {**files, CARD: stated.encode()})
 
 
 def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, files: dict[str, bytes]) -> dict[str, Any]:

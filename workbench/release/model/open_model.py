@@ -101,12 +101,12 @@ class OpenModel:
         if self.task == CLUSTERING:
             return ("group",)
         predicted = f"predicted {self.target.name}"
-        if not self._tells_chances:
+        if not self._has_chances:
             return (predicted,)
         return (predicted, *(f"probability of {name}" for name in self.target.values()))
 
     @property
-    def _tells_chances(self) -> bool:
+    def _has_chances(self) -> bool:
         return self.task == CLASSIFICATION and hasattr(self.model, "predict_proba")
 
     def predict(self, table: Table, emit: Emit = ignore, cancel: CancelToken | None = None) -> Iterator[list[str]]:
@@ -153,7 +153,7 @@ class OpenModel:
             for values in self.model.predict(rows):
                 yield [_cell(value, column) for value, column in zip(values, made, strict=True)]
             return
-        if self._tells_chances:
+        if self._has_chances:
             chances: NDArray[np.float64] = self.model.predict_proba(rows)  # type: ignore[attr-defined]
             for best, chance in zip(chances.argmax(axis=1), chances, strict=True):
                 yield [names[best], *(f"{c:.6g}" for c in chance)]

@@ -124,24 +124,24 @@ def _of(run: PausedRun) -> PausedTraining:
     from workbench.deep.model import features_of
     from workbench.deep.plan import DpSgdPlan
 
-    told, where = run.facts.told, str(run.folder)
+    stated, where = run.facts.stated, str(run.folder)
     try:
-        inputs = [Attribute.from_plain(plain, where=where) for plain in told["inputs"]]
-        plan = DpSgdPlan.from_plain(told["plan"])
-        features = features_of(inputs[:-1], inputs[-1], told, where)
+        inputs = [Attribute.from_plain(plain, where=where) for plain in stated["inputs"]]
+        plan = DpSgdPlan.from_plain(stated["plan"])
+        features = features_of(inputs[:-1], inputs[-1], stated, where)
         reserved, spent = (run.release.epsilon, run.release.delta), _cost_of(run, plan)
         less = spent is not None and spent.epsilon <= reserved[0] and spent.delta <= reserved[1]
         return PausedTraining(
             folder=run.folder,
             plan=plan,
             features=features,
-            output=Path(told["output"]),
-            rows_per_person=int(told["rows_per_person"]),
-            replace_invalid=bool(told["replace_invalid"]),
-            outside=tuple(map(str, told["outside"])),
-            account=_text(told["account"]),
-            quiet=bool(told["quiet"]),
-            tested=bool(told["public_test"]),
+            output=Path(stated["output"]),
+            rows_per_person=int(stated["rows_per_person"]),
+            replace_invalid=bool(stated["replace_invalid"]),
+            outside=tuple(map(str, stated["outside"])),
+            account=_text(stated["account"]),
+            quiet=bool(stated["quiet"]),
+            tested=bool(stated["public_test"]),
             shown=run.shown,
             steps=run.steps,
             taken=run.taken,

@@ -120,7 +120,7 @@ def network_preflight(
     from workbench.deep.plan import DpSgdPlan
 
     if not isinstance(parameters, DpSgdPlan):
-        raise ParameterError("a network is trained by the parameters of DP-SGD", mend="name a learner for others")
+        raise ParameterError("a network is trained by the parameters of DP-SGD", hint="name a learner for others")
     schedule = parameters.schedule(rows, rows_per_person)
     cost = schedule.cost()
     require_small_cost(cost, rows, rows_per_person=rows_per_person)

@@ -84,7 +84,7 @@ def release_fit(
     if agreed is not None and costs != agreed:
         raise InputError(
             f"the cost has changed since it was shown: epsilon = {decimal_text(costs)}, not {decimal_text(agreed)}",
-            mend="look at the cost again",
+            hint="look at the cost again",
         )
 
     def train(charge: Charge) -> Trained:
@@ -141,10 +141,10 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
     goal = plan.column(target)
     features = tuple(c for c in plan.columns if c.action != "drop" and c.name != target)
     if goal.action == "drop":
-        mend = Remedy(PROTECT, 'write action = "protect" for it')
-        raise ParameterError(f"the plan drops the target {target!r}", mend=mend, code="no-target")
+        hint = Remedy(PROTECT, 'write action = "protect" for it')
+        raise ParameterError(f"the plan drops the target {target!r}", hint=hint, code="no-target")
     if not features:
-        raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
+        raise ParameterError("the plan leaves no column to learn from", hint="protect at least one besides the target")
     if goal.missing == "own-value" and not plan.replaces_invalid:
         raise ParameterError(
             f"a row without a {'number' if goal.numeric else 'class'} cannot be learned from",

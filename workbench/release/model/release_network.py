@@ -161,11 +161,11 @@ def release_training(
         "public_test": public,
     }
     if checkpoints is not None:
-        told = {**asked, "target": features.target.name, "outside": list(outside), "account": account, "quiet": quiet}
-        told |= {"output": place_of(target), "rows": rows.rows}
+        stated = {**asked, "target": features.target.name, "outside": list(outside), "account": account, "quiet": quiet}
+        stated |= {"output": place_of(target), "rows": rows.rows}
         request, content = request_of("dpsgd", **asked, quiet=quiet), ledger.identify(table).content
         if checkpoints.resume is None:
-            run.kept = KeptRun.begin(ledger, request, content, told, checkpoints.folder)
+            run.kept = KeptRun.begin(ledger, request, content, stated, checkpoints.folder)
         else:
             run.kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
             release = ledger.release(run.kept.facts.release_id)
@@ -191,8 +191,8 @@ def release_training(
         if run.kept is not None:
             run.kept.leave()
     if isinstance(model, FinishedModel):
-        told = model.card["training"].get("accuracy")
-        return NetworkRelease(model, None, told["value"] if told else None, accuracy_public=told is not None)
+        stated = model.card["training"].get("accuracy")
+        return NetworkRelease(model, None, stated["value"] if stated else None, accuracy_public=stated is not None)
     assert run.training is not None
     accuracy = _of_last_epoch(run.training) if run.accuracy is None else run.accuracy
     return NetworkRelease(model, run.training, accuracy, accuracy_public=public)
@@ -250,7 +250,7 @@ class _Run:
             partial(self._charge, charger),
             settle=charger.settle,
             rows_per_person=self.rows_per_person,
-            emit=self._hear,
+            emit=self._on_event,
             cancel=self.cancel,
             keep=self.kept,
             quiet=self.quiet,
@@ -268,7 +268,7 @@ class _Run:
         require_small_cost(cost, self.rows.rows, rows_per_person=self.rows_per_person)
         charger(cost)
         self.whole = cost.epsilon
-        self._tell_at_stake()
+        self._report_at_stake()
         if self.kept is not None:
             event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
             assert isinstance(event, PoissonGaussian)
@@ -282,18 +282,18 @@ class _Run:
         assert self.test is not None
         model = TrainedModel(self.plan.architecture, self.features, weights)
         self.seen = True
-        self._tell_at_stake()
+        self._report_at_stake()
         self.emit(Metric("accuracy", step, model.accuracy(TableData(self.features, self.test.table)), public=True))
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         """Forward an event of the run, and remember whether it contained a private figure."""
         self.seen = self.seen or isinstance(event, Spread) or (isinstance(event, Metric) and not event.public)
         if isinstance(event, Budget):
             self.taken = min(Decimal(repr(event.epsilon)), self.whole)
-        self._tell_at_stake()
+        self._report_at_stake()
         self.emit(event)
 
-    def _tell_at_stake(self) -> None:
+    def _report_at_stake(self) -> None:
         """Say what a stop would lose, where that has changed."""
         lost = self.whole if self.seen else self.taken
         if lost != self.lost:
@@ -301,12 +301,12 @@ class _Run:
             self.emit(AtStake(lost))
 
 
-def _told(plan: DpSgdPlan) -> dict[str, Any]:
+def _stated(plan: DpSgdPlan) -> dict[str, Any]:
     """Return the plan for a card: of a file of weights its name, not where it lies."""
-    told = plan.to_plain()
+    stated = plan.to_plain()
     if plan.weights is not None:
-        told["weights"] = Path(plan.weights).name
-    return told
+        stated["weights"] = Path(plan.weights).name
+    return stated
 
 
 def _room(plan: DpSgdPlan, features: Features) -> int:
@@ -337,10 +337,10 @@ def _trained(
     test: TestSet | None,
     accuracy: float | None,
 ) -> Trained:
-    told: dict[str, Any] = facts(training)
+    stated: dict[str, Any] = facts(training)
     if test is not None and test.public:
         measured = int((classes_of(test.table, training.features.target) != EMPTY).sum())
-        told["accuracy"] = {"value": accuracy, "rows": measured, "on": "a test table declared public"}
+        stated["accuracy"] = {"value": accuracy, "rows": measured, "on": "a test table declared public"}
     if training.plan.seconds is not None:
         outside = (*outside, CLOCK_SENTENCE)
     if training.network.beyond:
@@ -349,13 +349,13 @@ def _trained(
     stopped_early = training.steps < training.schedule.steps
     return Trained(
         model=training.network.name,
-        parameters=_told(training.plan),
+        parameters=_stated(training.plan),
         inputs=[a.facts().to_plain() for a in columns],
         statement=model_statement(rows_per_person, replaces_invalid=rows.replaces_invalid, delta=True),
         randomness=training.randomness,
         releasable=training.releasable,
         outside=outside,
-        training=told,
+        training=stated,
         files={WEIGHTS: weights_bytes(training)},
         private={METRICS: metrics_bytes(training.records)},
         settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,

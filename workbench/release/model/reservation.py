@@ -53,9 +53,9 @@ class Reservation:
         found = self._ledger.release(self._resumes)
         if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
             raise InputError("the interrupted run was charged to another table", self._resumes)
-        told = {**event_body(cost), **steps_body(cost)}
-        reserved = {key: found.body.get(key) for key in told}
-        if (cost.epsilon, cost.delta, told) != (found.epsilon, found.delta, reserved):
+        stated = {**event_body(cost), **steps_body(cost)}
+        reserved = {key: found.body.get(key) for key in stated}
+        if (cost.epsilon, cost.delta, stated) != (found.epsilon, found.delta, reserved):
             raise InputError(
                 "the run would not be the one that was charged: noise, steps or cost differ",
                 self._resumes,

@@ -48,7 +48,7 @@ Words = Callable[[StoppedCharge], str]
 
 
 @contextmanager
-def charge_told(folder: Path, ledger: Path | None, emit: Emit, words: Words, resumed: str = "") -> Iterator[None]:
+def charge_text(folder: Path, ledger: Path | None, emit: Emit, words: Words, resumed: str = "") -> Iterator[None]:
     """Add the cost to the message of a training that ends without a release.
 
     Args:
@@ -65,12 +65,12 @@ def charge_told(folder: Path, ledger: Path | None, emit: Emit, words: Words, res
     try:
         yield
     except CancelledError as error:
-        told = words(_charge_since(folder, ledger, former))
-        raise (CancelledError(told) if told else error) from None
+        stated = words(_charge_since(folder, ledger, former))
+        raise (CancelledError(stated) if stated else error) from None
     except WorkbenchError:
-        told = words(_charge_since(folder, ledger, former))
-        if told:
-            emit(Notice("info", told))
+        stated = words(_charge_since(folder, ledger, former))
+        if stated:
+            emit(Notice("info", stated))
         raise
 
 

@@ -72,12 +72,12 @@ def _head(line: bytes, path: Path, parameters: RapporParameters, column: str) ->
         head = parse_json(line.decode(), "first line", str(path))
         if head["format"] != _FORMAT or head["version"] != _VERSION:
             raise strange
-        key, told = bytes.fromhex(head["key"]), (head["column"], RapporParameters(**head["parameters"]))
+        key, stated = bytes.fromhex(head["key"]), (head["column"], RapporParameters(**head["parameters"]))
     except (UnicodeDecodeError, KeyError, TypeError, ValueError, InputError, ParameterError):
         raise strange from None
     if len(key) != 32:
         raise strange
-    if told != (column, parameters):
+    if stated != (column, parameters):
         what = "these answers were kept for another column or other parameters"
         raise InputError(what, str(path), "name another file")
     return PermanentAnswers(parameters, column, key)

@@ -50,7 +50,7 @@ def rappor_work(
     charged = cost(parameters, asked.reports).decimal()
     bits = made_bits(parameters, basic)
     if answers is not None and asked.client is None:
-        raise ParameterError("answers can be kept only for named clients", mend="name their column: --client COL")
+        raise ParameterError("answers can be kept only for named clients", hint="name their column: --client COL")
 
     def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
         clients = clients_of(table, asked, parameters)
@@ -67,7 +67,7 @@ def rappor_work(
         kind=KIND,
         columns=asked.columns,
         events=(PureDp(charged, LABEL),),
-        asked=told(parameters, asked, basic, kept=answers is not None),
+        asked=stated(parameters, asked, basic, kept=answers is not None),
         room=rows * (asked.reports if asked.client is None else 1) * (parameters.k + _LONGEST_LINE) + (1 << 16),
         make=make,
         check=lambda table, cancel: _check(table, asked, bits, cancel),
@@ -94,7 +94,7 @@ def made_bits(parameters: RapporParameters, basic: Sequence[str]) -> Bits:
     return BasicBits(parameters, basic) if basic else BloomBits(parameters)
 
 
-def told(parameters: RapporParameters, asked: Collection, basic: Sequence[str], *, kept: bool) -> dict[str, Any]:
+def stated(parameters: RapporParameters, asked: Collection, basic: Sequence[str], *, kept: bool) -> dict[str, Any]:
     """Return what was asked for, as the certificate says it."""
     bound = cost(parameters, asked.reports)
     return {

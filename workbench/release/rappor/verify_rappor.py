@@ -13,7 +13,7 @@ from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
 from workbench.rappor.reports import read_sum
 from workbench.release.central.certificate import queries_of, require_format
-from workbench.release.rappor.rappor_work import FORMATS, LABEL, made_bits, told
+from workbench.release.rappor.rappor_work import FORMATS, LABEL, made_bits, stated
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 
@@ -30,7 +30,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     asked, parameters, basic = _asked(document["request"])
     made_bits(parameters, basic)
     kept = document["request"].get("kept_answers")
-    if type(kept) is not bool or document["request"] != told(parameters, asked, basic, kept=kept):
+    if type(kept) is not bool or document["request"] != stated(parameters, asked, basic, kept=kept):
         yield "the certificate's request is not what its parameters give"
         return
     if document["columns"] != list(asked.columns):

@@ -115,5 +115,5 @@ def public_key_in(text: str) -> bytes:
     if len(raw) == RAW + 12:
         raw = raw[12:] if raw.startswith(bytes.fromhex("302a300506032b6570032100")) else b""
     if len(raw) != RAW:
-        raise InputError("this is no Ed25519 public key", mend="give it as `workbench key show` prints it")
+        raise InputError("this is no Ed25519 public key", hint="give it as `workbench key show` prints it")
     return raw

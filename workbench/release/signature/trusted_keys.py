@@ -52,11 +52,11 @@ def trust(public: bytes, name: str) -> None:
         InputError: the list cannot be read or written.
     """
     if not 0 < len(name.strip()) <= LONGEST_NAME:
-        raise ParameterError(f"a name has 1 to {LONGEST_NAME} letters", mend="give another one")
+        raise ParameterError(f"a name has 1 to {LONGEST_NAME} letters", hint="give another one")
     known = trusted_keys()
     if name in (other for key, other in known.items() if key != public):
         what = f"another key is trusted as {name!r} already"
-        raise ParameterError(what, mend="give another name, or forget that key first")
+        raise ParameterError(what, hint="give another name, or forget that key first")
     _write({**known, public: name})
 
 
@@ -69,7 +69,7 @@ def forget(name: str) -> None:
     known = trusted_keys()
     left = {key: other for key, other in known.items() if other != name}
     if len(left) == len(known):
-        raise ParameterError(f"no key is trusted as {name!r}", mend="see `workbench key show`")
+        raise ParameterError(f"no key is trusted as {name!r}", hint="see `workbench key show`")
     _write(left)
 
 

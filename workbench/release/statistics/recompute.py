@@ -12,7 +12,7 @@ from workbench.learners.queries import checked_whole_numbers
 from workbench.params import ParameterError
 from workbench.release.central.certificate import queries_of as charged
 from workbench.release.central.certificate import require_format, stated_budget
-from workbench.release.statistics.statistics_work import columns_of, described, method_told
+from workbench.release.statistics.statistics_work import columns_of, described, method_facts
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import Request
@@ -51,7 +51,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         return
     cancel.check()
     answers = _answers(method.get("answers"), queries)
-    if method != method_told(queries, answers):
+    if method != method_facts(queries, answers):
         yield "the certificate says otherwise how the figures were made than statistics are"
         return
     kind = document["output"]["format"]
@@ -71,11 +71,11 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         yield "the file's figures do not follow from the noisy answers in the certificate"
 
 
-def _answers(told: Any, queries: tuple[Query, ...]) -> dict[str, list[int]]:
-    if not isinstance(told, dict) or not all(isinstance(text, str) for text in told.values()):
+def _answers(stated: Any, queries: tuple[Query, ...]) -> dict[str, list[int]]:
+    if not isinstance(stated, dict) or not all(isinstance(text, str) for text in stated.values()):
         raise ParameterError("the certificate has no noisy answers", "method")
     try:
-        numbers = {label: [int(word) for word in text.split()] for label, text in told.items()}
+        numbers = {label: [int(word) for word in text.split()] for label, text in stated.items()}
     except ValueError:
         raise ParameterError("the noisy answers are not whole numbers", "method") from None
     return {k: list(v) for k, v in checked_whole_numbers(numbers, {q.label: q.length for q in queries}).items()}

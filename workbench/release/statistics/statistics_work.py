@@ -69,7 +69,7 @@ def statistics_work(
             answers[query.label] = query.noisy(noise, query.answer(table))
             cancel.check()
             found += figures_of(query, answers[query.label], cancel)
-        return Made(encode(found, kind), method_told(queries, answers))
+        return Made(encode(found, kind), method_facts(queries, answers))
 
     return CentralWork(
         kind=KIND,
@@ -98,18 +98,18 @@ FORMER_INTERVALS = (
 """The same in certificates of the former rules."""
 
 
-def method_told(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+def method_facts(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """Return what a certificate says of the queries: everything that the figures are made of."""
     return {
         **({"intervals": FORMER_INTERVALS} if queries[0].former else {"intervals": INTERVALS, "rules": RULES}),
-        "noise": _noise_told(queries),
+        "noise": _noise_text(queries),
         "queries": [described(q) for q in queries],
         # One text each: thousands of lines of one number would hide the rest of the certificate.
         "answers": {label: " ".join(map(str, values)) for label, values in answers.items()},
     }
 
 
-def _noise_told(queries: Sequence[Query]) -> str:
+def _noise_text(queries: Sequence[Query]) -> str:
     noise = GAUSSIAN if queries[0].paid.gaussian else LAPLACE
     forms = {query.form for query in queries}
     words = {noise: forms != {CHOICE}, REPORT_NOISY_MAX: CHOICE in forms, QUANTILES_DRAWN: DRAWN in forms}

@@ -53,7 +53,7 @@ def synthesis_setting(
     if kept:
         raise ParameterError(
             f"the plan publishes the column {kept[0]!r} as it is, and no row of a synthetic table is anybody's",
-            mend='write action = "protect" or "drop" for it',
+            hint='write action = "protect" or "drop" for it',
         )
     roles = [column.name for column in plan.protected if column.role == "target"]
     target = chosen.target if chosen.target is not None else (roles[0] if len(roles) == 1 else None)
@@ -85,7 +85,7 @@ def synthesis_work(
     method, setting = synthesis_setting(plan, epsilon, rows, chosen, delta)
     count = rows if chosen.rows is None else chosen.rows
     if count < 1:
-        raise ParameterError("the table has no rows", mend="name the number of rows to draw by --rows")
+        raise ParameterError("the table has no rows", hint="name the number of rows to draw by --rows")
     target = None if setting.target is None else setting.columns[setting.target].name
 
     declared: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def synthesis_work(
         if not drawn.releasable:
             raise AssertionError("a seeded draw cannot be released")
         cancel.check()
-        return Made(_file(drawn.frame(entropy), setting.columns, kind), told(drawn.answered, setting))
+        return Made(_file(drawn.frame(entropy), setting.columns, kind), stated(drawn.answered, setting))
 
     return CentralWork(
         kind=KIND,
@@ -109,7 +109,7 @@ def synthesis_work(
             "method": method.name,
             "target": target,
             "rows": count,
-            "cuts": cuts_told(setting),
+            "cuts": cut_facts(setting),
             **declared,
         },
         room=_most_bytes(setting.columns, count),
@@ -118,7 +118,7 @@ def synthesis_work(
     )
 
 
-def cuts_told(setting: Setting) -> dict[str, int]:
+def cut_facts(setting: Setting) -> dict[str, int]:
     """Return by column the number of its coarse cells that hold a value."""
     return {column.name: column.cuts for column in setting.columns}
 
@@ -129,7 +129,7 @@ def equal_cuts(setting: Setting) -> int:
     return max([2, *(min(setting.equal_cuts, c.grid.cells.size) for c in numbers)])
 
 
-def told(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
+def stated(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
     """Return what was measured, as the certificate says it; each entry stands beside the query of the same number."""
     return {
         **public_facts(setting),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError
-from workbench.release.central.certificate import require_format, stated_budget, told_queries
-from workbench.release.synthetic.synthesis_work import cuts_told, public_facts, synthesis_setting
+from workbench.release.central.certificate import query_facts, require_format, stated_budget
+from workbench.release.synthetic.synthesis_work import cut_facts, public_facts, synthesis_setting
 from workbench.release.table.before_release import FORMATS
 from workbench.release.table.certificate import certificate_path
 from workbench.release.table.open_release import certified_rows, released_cells
@@ -52,7 +52,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     )
     budget = stated_budget(document)
     method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
-    if cuts != cuts_told(setting):
+    if cuts != cut_facts(setting):
         yield "the certificate names other cuts than its plan and request give"
         return
     target = None if setting.target is None else setting.columns[setting.target].name
@@ -61,7 +61,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     if document["columns"] != [column.name for column in setting.columns]:
         yield "the certificate names other columns than its plan protects"
     queries = method.queries(setting)
-    if document["queries"] != told_queries(events(queries)):
+    if document["queries"] != query_facts(events(queries)):
         yield f"the certificate's queries are not those of {method.name} on its columns"
     else:
         if document["method"] != {**public_facts(setting), "measured": document["method"].get("measured")}:
@@ -77,18 +77,20 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
             yield str(error)
 
 
-def _measured(told: Any, queries: Sequence[Query], setting: Setting, *, circles: bool) -> Iterator[str]:
+def _measured(stated: Any, queries: Sequence[Query], setting: Setting, *, circles: bool) -> Iterator[str]:
     """Yield where what was measured does not belong to the queries and columns."""
-    shaped = isinstance(told, list) and len(told) == len(queries) and all(isinstance(entry, dict) for entry in told)
+    shaped = (
+        isinstance(stated, list) and len(stated) == len(queries) and all(isinstance(entry, dict) for entry in stated)
+    )
     if not shaped:
         yield "the certificate does not say for each query what was measured"
         return
     sizes = {column.name: column.size for column in setting.columns}
-    chosen = [entry.get("columns") for query, entry in zip(queries, told, strict=True) if query.form == CHOICE]
+    chosen = [entry.get("columns") for query, entry in zip(queries, stated, strict=True) if query.form == CHOICE]
     if not _pairs(chosen, list(sizes), circles=circles):
         yield "the pairs of columns that the certificate names are not those of the method"
         return
-    for (query, names, joined), entry in zip(_expected(queries, chosen, setting), told, strict=True):
+    for (query, names, joined), entry in zip(_expected(queries, chosen, setting), stated, strict=True):
         cells = entry.get("cells")
         fits = set(entry) == _ENTRY and entry == {**entry, "query": query.label, "form": query.form, "columns": names}
         if query.form == CHOICE:

@@ -84,14 +84,14 @@ def certificate(
         "plan": plan.to_toml(),
     }
     if plan.account is not None:
-        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon, release.release_id)
+        document["account"] = account_facts(plan.account, account, release.epsilon, release.epsilon, release.release_id)
     return {**document, "checksum": checksum(document)}
 
 
 _COUNT_ROUNDING = Decimal("2e-6")
 
 
-def account_told(name: str, account: Account, reserved: Decimal, charged: Decimal, release_id: str) -> dict[str, Any]:
+def account_facts(name: str, account: Account, reserved: Decimal, charged: Decimal, release_id: str) -> dict[str, Any]:
     """Return what is published of an account with a public name: neither name nor sum follows from the rows.
 
     Args:
@@ -109,7 +109,7 @@ def account_told(name: str, account: Account, reserved: Decimal, charged: Decima
             "spent_before": decimal_text(account.count.without(release_id)[0]),
             "remaining_after": decimal_text(max(minus(account.cap[0], account.used[0]), Decimal(0))),
             "cap_raised": raised_caps(account),
-            "count": account.count.told(),
+            "count": account.count.stated(),
         }
     before = minus(account.used[0], reserved)
     left = minus(minus(account.cap[0], before), charged)
@@ -125,17 +125,17 @@ def account_told(name: str, account: Account, reserved: Decimal, charged: Decima
 
 def account_problems(document: dict[str, Any]) -> list[str]:
     """Return a sentence if the total of a named account, on a certificate or card, does not add up."""
-    told = document.get("account")
-    if told is None:
+    stated = document.get("account")
+    if stated is None:
         return []
-    left = minus(minus(Decimal(told["cap_epsilon"]), Decimal(told["spent_before"])), _epsilon(document))
-    if "count" in told:  # a release counts for at most its ε, and the filter rounds up
-        if max(left, Decimal(0)) <= Decimal(told["remaining_after"]) + _COUNT_ROUNDING:
+    left = minus(minus(Decimal(stated["cap_epsilon"]), Decimal(stated["spent_before"])), _epsilon(document))
+    if "count" in stated:  # a release counts for at most its ε, and the filter rounds up
+        if max(left, Decimal(0)) <= Decimal(stated["remaining_after"]) + _COUNT_ROUNDING:
             return []
-        return [f"the certificate says that {told['remaining_after']} of the budget remain, at least {left} have to"]
-    if Decimal(told["remaining_after"]) == max(left, Decimal(0)):
+        return [f"the certificate says that {stated['remaining_after']} of the budget remain, at least {left} have to"]
+    if Decimal(stated["remaining_after"]) == max(left, Decimal(0)):
         return []
-    return [f"the certificate says that {told['remaining_after']} of the budget remain, its figures give {left}"]
+    return [f"the certificate says that {stated['remaining_after']} of the budget remain, its figures give {left}"]
 
 
 def _epsilon(document: dict[str, Any]) -> Decimal:
@@ -247,5 +247,5 @@ def read_certificate(path: Path) -> dict[str, Any]:
 
 def other_version(what: str, document: dict[str, Any], path: Path) -> InputError:
     """Return the error for a certificate or card of another version than :data:`VERSION`."""
-    told = f"the {what} has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
-    return InputError(told, str(path), "check it with the workbench that wrote it")
+    stated = f"the {what} has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
+    return InputError(stated, str(path), "check it with the workbench that wrote it")

@@ -141,11 +141,11 @@ def release_prepared(
             output = _write(drawn, part, prepared.to.format, emit, cancel)
             release = ledger.release(release_id)
             assert release is not None
-            told = plan.published()
-            outside = with_choice(outside_guarantee(told), ledger, dataset, release_id)
-            document = certificate(told, drawn.columns, drawn.rows, release, ledger.account(dataset), output, outside)
+            stated = plan.published()
+            outside = with_choice(outside_guarantee(stated), ledger, dataset, release_id)
+            document = certificate(stated, drawn.columns, drawn.rows, release, ledger.account(dataset), output, outside)
             data = encode(document)
-            with part.kept_if_well():
+            with part.keep_on_success():
                 ledger.certify(release_id, document["checksum"], request, data.decode())
         emit(AtStake(Decimal(0)))
         emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel

@@ -138,13 +138,13 @@ def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     return problems
 
 
-def _caps(told: dict[str, Any], account: Account, time: str) -> Iterator[str]:
+def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
     caps = {decimal_text(Decimal(c["epsilon"])) for c in account.cap_history}
-    if told["cap_epsilon"] not in caps:
+    if stated["cap_epsilon"] not in caps:
         yield "the ledger never had the cap that the certificate names"
     raised = raised_caps(account)
-    if any(step not in raised for step in told["cap_raised"]) or any(
-        step not in told["cap_raised"] for step in raised if step["time"] < time
+    if any(step not in raised for step in stated["cap_raised"]) or any(
+        step not in stated["cap_raised"] for step in raised if step["time"] < time
     ):
         yield "the ledger had its cap raised otherwise than the certificate says"
 

@@ -70,8 +70,8 @@ def estimate_pair(
     refusal = pair_refusal(first, second)
     columns = (first.column.name, second.column.name)
     if refusal:
-        mend = "choose two numbers, columns with two values, or two columns of names with few values"
-        raise ParameterError(refusal, f"pair {columns[0]}, {columns[1]}", mend)
+        hint = "choose two numbers, columns with two values, or two columns of names with few values"
+        raise ParameterError(refusal, f"pair {columns[0]}, {columns[1]}", hint)
     a, b = first.grid.cells, second.grid.cells
     sides = tuple(zip((first, second), (np.asarray(part, dtype=np.int64) for part in answers), strict=True))
     correlation = two_way = None

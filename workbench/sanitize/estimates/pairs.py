@@ -100,8 +100,8 @@ class Correlation:
     def to_plain(self) -> dict[str, Any]:
         """Return the figures as JSON holds them."""
         correlation = {"estimate": self.estimate, "low": self.low, "high": self.high}
-        told = {"columns": list(self.columns), "correlation": correlation, "biased": self.biased}
-        return {**told, "method": self.method, "bias_bound": self.bias_bound, "hidden": self.hidden}
+        stated = {"columns": list(self.columns), "correlation": correlation, "biased": self.biased}
+        return {**stated, "method": self.method, "bias_bound": self.bias_bound, "hidden": self.hidden}
 
 
 def can_correlate(cells: Cells) -> bool:

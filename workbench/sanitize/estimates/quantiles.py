@@ -95,7 +95,7 @@ def checked_shares(shares: tuple[float, ...]) -> tuple[float, ...]:
     """
     for share in shares:
         if not 0 < share < 1:
-            raise ParameterError(f"the quantile {share:g} is not between 0 and 1", mend="0.5 is the median")
+            raise ParameterError(f"the quantile {share:g} is not between 0 and 1", hint="0.5 is the median")
     return tuple(sorted(set(shares)))
 
 

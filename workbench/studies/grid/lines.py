@@ -63,7 +63,7 @@ def sweep_lines(runs: Sequence[FinishedRun]) -> tuple[SweepLine, ...]:
     varied = [n for n in names if len({_key(setting.get(n)) for setting in settings}) > 1]
     groups: dict[tuple[str, ...], dict[tuple[str, ...], list[FinishedRun]]] = {}
     for run, setting in zip(runs, settings, strict=True):
-        key = tuple(f"{n}={_told(setting.get(n))}" for n in varied)
+        key = tuple(f"{n}={_stated(setting.get(n))}" for n in varied)
         place = tuple(_key(run.setting.get(n)) for n in _TO_EPSILON)
         groups.setdefault(key, {}).setdefault(place, []).append(run)
     return tuple(_line(", ".join(key), places) for key, places in groups.items())
@@ -92,5 +92,5 @@ def _key(value: Any) -> str:
     return repr(value)
 
 
-def _told(value: Any) -> str:
+def _stated(value: Any) -> str:
     return "default" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -30,8 +30,8 @@ def header() -> tuple[str, ...]:
 
 def run_name(study: str, setting: DpSgdPlan, repeat: int) -> str:
     """Return the name of a run: eight digits of the study, then of setting and repeat."""
-    told = repr((sorted(setting.to_plain().items()), repeat))  # without those left at their defaults
-    return f"{study}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    stated = repr((sorted(setting.to_plain().items()), repeat))  # without those left at their defaults
+    return f"{study}-{hashlib.sha256(stated.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)

@@ -110,13 +110,13 @@ def _combinations(table: Mapping[str, Any], repeats: int, where: str) -> tuple[t
     made = []
     for chosen in itertools.product(*lists.values()):
         given = dict(zip(lists, chosen, strict=True))
-        made.append(DpSgdPlan.from_plain(given, where=f"{where}, {_told(given, lists)}"))
+        made.append(DpSgdPlan.from_plain(given, where=f"{where}, {_stated(given, lists)}"))
     if len(set(made)) < len(made):
         raise ParameterError("two combinations of the settings are the same", where, "name each value once")
     return tuple(made), tuple(name for name, values in lists.items() if len(values) > 1)
 
 
-def _told(given: Mapping[str, Any], lists: Mapping[str, list[Any]]) -> str:
+def _stated(given: Mapping[str, Any], lists: Mapping[str, list[Any]]) -> str:
     """Return which combination a refusal is about."""
     return ", ".join(f"{n}={_short(v)}" for n, v in given.items() if len(lists[n]) > 1) or SETTINGS
 

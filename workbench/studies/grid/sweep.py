@@ -78,7 +78,7 @@ class _Task:
     repeat: int
 
     @property
-    def told(self) -> str:
+    def stated(self) -> str:
         """What an error names."""
         return f"{self.setting.network}, repeat {self.repeat}"
 
@@ -192,7 +192,7 @@ def run_grid(
         emit(Progress(ended, len(tasks), "runs"))
         shared = _Shared(data, spec.file.seed)
         run = _runner(jobs, scheduler, [replace(shared, device=device) for device in devices], cancel, emit)
-        ended_runs = run(_one, shared, rest, name=lambda task: task.told, group=lambda task: task)
+        ended_runs = run(_one, shared, rest, name=lambda task: task.stated, group=lambda task: task)
         with closing(ended_runs) as results:
             for task, found in results:
                 name = names[task]
@@ -271,7 +271,7 @@ def _one(shared: _Shared, task: _Task) -> dict[str, float]:
     tested = data.part(held_out)
     known = tested.targets[tested.targets != EMPTY]
     if not len(known):
-        raise InputError("no held-out row has a class", mend="use a table with more rows that have one")
+        raise InputError("no held-out row has a class", hint="use a table with more rows that have one")
     learned = data.targets[training]
     largest = np.bincount(learned[learned != EMPTY], minlength=1).argmax()
     figures = (

@@ -83,8 +83,8 @@ def _half_of_the_attributes(training: Training) -> Training | None:
     if width < 2:
         return None
     goal = _parts_of(training.target, training.y.astype(np.float64), _TARGET_PARTS)
-    told = [_shared(_parts_of(a, x, _PARTS), goal) for a, x in zip(training.attributes, training.X.T, strict=True)]
-    kept = sorted(sorted(range(width), key=lambda j: -told[j])[: math.ceil(width / 2)])
+    stated = [_shared(_parts_of(a, x, _PARTS), goal) for a, x in zip(training.attributes, training.X.T, strict=True)]
+    kept = sorted(sorted(range(width), key=lambda j: -stated[j])[: math.ceil(width / 2)])
     return dataclasses.replace(
         training,
         attributes=tuple(training.attributes[j] for j in kept),
@@ -134,10 +134,10 @@ def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     rows = len(one)
     beside = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / rows
     there = table > 0
-    told = float((table[there] * np.log(table[there] / beside[there])).sum()) / rows
+    stated = float((table[there] * np.log(table[there] / beside[there])).sum()) / rows
     # Miller & Madow (1955): the bias of the estimate.
     degrees = (np.count_nonzero(table.sum(axis=1)) - 1) * (np.count_nonzero(table.sum(axis=0)) - 1)
-    return told - degrees / (2 * rows)
+    return stated - degrees / (2 * rows)
 
 
 CHANGES: tuple[Change, ...] = (

@@ -52,7 +52,7 @@ class Rows:
 
 
 def generate(
-    attributes: Sequence[Attribute], target: Attribute, task: str, rows: int, seed: int, apart: float | None = None
+    attributes: Sequence[Attribute], target: Attribute, task: str, rows: int, seed: int, separate: float | None = None
 ) -> Rows:
     """Return rows that follow from public facts alone: every column tells a little about the target.
 
@@ -67,7 +67,7 @@ def generate(
         task: the name of the task.
         rows: how many, at least 5.
         seed: repeats them.
-        apart: how far two classes lie apart on average, in deviations; by default as chance has it, about 1.7.
+        separate: how far two classes lie apart on average, in deviations; by default as chance has it, about 1.7.
     """
     draw = np.random.Generator(np.random.PCG64(seed_of(seed, "generated", len(attributes), rows)))
     numeric = task == REGRESSION or target.numeric
@@ -79,10 +79,10 @@ def generate(
         kinds = draw.integers(0, classes, rows)
         # The distance between two classes is a length over all columns: many columns tell a little each.
         middles = draw.standard_normal((classes, len(attributes))) * _APART / math.sqrt(len(attributes))
-        if apart is not None and classes > 1:
+        if separate is not None and classes > 1:
             middles -= middles.mean(axis=0)
             # The mean square of the distance of two is 2k/(k − 1) times that of one from the middle of all.
-            middles *= apart / math.sqrt(2 * float((middles**2).sum()) / (classes - 1))
+            middles *= separate / math.sqrt(2 * float((middles**2).sum()) / (classes - 1))
         hidden = middles[kinds] + draw.standard_normal((rows, len(attributes)))
     X = np.empty((rows, len(attributes)))
     for j, attribute in enumerate(attributes):
@@ -93,9 +93,9 @@ def generate(
     if not numeric:
         return Rows(tuple(attributes), target, X, kinds, generated=True)
     weights = draw.standard_normal(len(attributes))
-    told = hidden @ weights / math.sqrt(float(weights @ weights))
+    stated = hidden @ weights / math.sqrt(float(weights @ weights))
     lower, upper = target.bounds()
-    place = np.clip(0.5 + _SPREAD * told + _NOISE_OF_TARGET * draw.standard_normal(rows), 0, 1)
+    place = np.clip(0.5 + _SPREAD * stated + _NOISE_OF_TARGET * draw.standard_normal(rows), 0, 1)
     return Rows(tuple(attributes), target, X, lower * (1 - place) + upper * place, generated=True)
 
 

@@ -78,8 +78,8 @@ def _cost(result: WhyResult) -> str:
     at = f"at ε = {result.plan.epsilon:.12g}"
     first = next(iter(steps))
     before = steps[first].mean
-    told = "without privacy" if first == ORDINARY else "without noise"
-    opening = f"{metric.inside[:1].upper()}{metric.inside[1:]} is {before:.3f} {told} and {private:.3f} {at}"
+    stated = "without privacy" if first == ORDINARY else "without noise"
+    opening = f"{metric.inside[:1].upper()}{metric.inside[1:]} is {before:.3f} {stated} and {private:.3f} {at}"
     if not _is_lost(result):
         return f"{opening}: no clear loss."
     sign = -1 if metric.higher else 1
@@ -102,7 +102,7 @@ def _help(result: WhyResult) -> str:
         return "None of the changes that were tried helps for sure."
     gain = result.gains[best]
     title = next(change.title for change in CHANGES if change.name == best)
-    told = f"{title} would help most: {gain.mean:+.3f} ± {gain.standard_error:.3f}."
+    stated = f"{title} would help most: {gain.mean:+.3f} ± {gain.standard_error:.3f}."
     if not result.plan.metric.higher:
-        told = f"{title} would help most: {-gain.mean:.3f} ± {gain.standard_error:.3f} less."
-    return f"{told} {BOUNDS_HINT}" if best == "bounds" else told
+        stated = f"{title} would help most: {-gain.mean:.3f} ± {gain.standard_error:.3f} less."
+    return f"{stated} {BOUNDS_HINT}" if best == "bounds" else stated

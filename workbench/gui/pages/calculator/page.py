@@ -100,7 +100,7 @@ class CalculatorPage(PageFrame):
         inputs = Card(label("THE RUN", "caption"), *self.sliders.values())
         costs = Card(caption("IT COSTS AT MOST", ask), self._facts, self._problem)
         legend = label(
-            "   ".join(f"{STROKES[name]} {told}" for name, told in NAMES.items()), "muted", name="calculator_legend"
+            "   ".join(f"{STROKES[name]} {stated}" for name, stated in NAMES.items()), "muted", name="calculator_legend"
         )
         left = QWidget()
         left.setLayout(stack(inputs, costs, None, spacing=12))
@@ -161,7 +161,7 @@ class CalculatorPage(PageFrame):
             return
         run = self.run_as_set()
         if run.batch > run.rows:
-            self._tell("A batch cannot have more rows than the table.")
+            self._notify("A batch cannot have more rows than the table.")
             return
         self._busy = True
         self._run = run
@@ -203,21 +203,21 @@ class CalculatorPage(PageFrame):
             self._exact = exact_figures(self.jobs, found.run, axis, self._show_exact, self._failed)
 
     def _show_costs(self, steps: int | None = None) -> None:
-        for name, told in NAMES.items():
+        for name, stated in NAMES.items():
             epsilon = self._epsilons.get(name)
             text = "…" if epsilon is None else f"ε = {at_most(epsilon)}"
-            self._facts.show_line(name, told, text, "accent" if name == "pld" else "")
+            self._facts.show_line(name, stated, text, "accent" if name == "pld" else "")
         if steps is not None:
             self._facts.show_line("steps", "steps", f"{steps:,}")
 
     def _failed(self, error: BaseException) -> None:
         self._busy = False
         if isinstance(error, WorkbenchError):
-            self._tell(sentence(error))
+            self._notify(sentence(error))
         else:
             self.session.report(error)
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         self._problem.setText(text)
         self._problem.show()
 

@@ -114,6 +114,6 @@ def save_figures(session: Session, jobs: JobCenter, run: TrainingRun, path: Path
         return path
 
     def apply(saved: Path) -> None:
-        session.tell("info", f"Saved {saved.name}.")
+        session.notify("info", f"Saved {saved.name}.")
 
     return jobs.start(Job("Saving", work, about=path.name), on_result=apply)

@@ -110,14 +110,14 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
 
 def _public_figure(line: Line, metric: Metric) -> Cell:
     assert line.release is not None
-    told = line.release.accuracy
-    if told is None:
+    stated = line.release.accuracy
+    if stated is None:
         card = "Its card states no accuracy" if line.release.card else "Its card cannot be read in its folder"
         return NONE._replace(tip=card)
     if metric.name != ACCURACY:
         return NONE._replace(tip="Its card states its accuracy alone")
-    tip = f"Accuracy {told[0]:.6g} on {count(told[1], 'row')} of a test table that was declared public. {PUBLIC}"
-    return Cell(_short(told[0]), tip, told[0], repr(told[0]))
+    tip = f"Accuracy {stated[0]:.6g} on {count(stated[1], 'row')} of a test table that was declared public. {PUBLIC}"
+    return Cell(_short(stated[0]), tip, stated[0], repr(stated[0]))
 
 
 def _repeats(line: Line) -> Cell:
@@ -133,14 +133,14 @@ def _place(line: Line) -> Cell:
         return NONE._replace(tip="A study: nothing of it was released")
     release, folder = line.release, folder_of(line)
     if release.status == "reserved":
-        told, look = "… reserved", "warn"
+        stated, look = "… reserved", "warn"
     elif not release.released:
-        told, look = "✓ charged, nothing released", "warn"
+        stated, look = "✓ charged, nothing released", "warn"
     else:
-        told, look = f"✓ {release.status}", "text"
-    tip = "\n".join(filter(None, (told, release.output, "" if release.card else "Its card cannot be read there.")))
-    whole = f"{told}: {folder}" if folder else told
-    return Cell(whole, tip, (told, folder), f"{told} {release.output}".strip(), look)
+        stated, look = f"✓ {release.status}", "text"
+    tip = "\n".join(filter(None, (stated, release.output, "" if release.card else "Its card cannot be read there.")))
+    whole = f"{stated}: {folder}" if folder else stated
+    return Cell(whole, tip, (stated, folder), f"{stated} {release.output}".strip(), look)
 
 
 def _moment(time: str) -> str:

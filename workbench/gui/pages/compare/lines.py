@@ -64,8 +64,8 @@ class Line:
     def drawn(self, name: str, style: str, metric: Metric) -> Drawn | None:
         """Return what is drawn of it; ``None`` where it is not measured by ``metric``."""
         if self.release is not None:
-            told = self.release.accuracy
-            points = ((float(self.release.epsilon), told[0], 0.0),) if told and metric.name == ACCURACY else ()
+            stated = self.release.accuracy
+            points = ((float(self.release.epsilon), stated[0], 0.0),) if stated and metric.name == ACCURACY else ()
             return Drawn(name, style, points, private=False) if points else None
         assert self.study is not None
         found = tuple((p.epsilon, p.mean, p.standard_error) for p in self.study.points(metric.name))
@@ -77,8 +77,8 @@ class Line:
         if self.study is not None:
             return self.dataset, self.name, self.study.rows()
         assert self.release is not None
-        told = self.release.accuracy
-        rows = (Row("released", float(self.release.epsilon), 0, ACCURACY, told[0]),) if told else ()
+        stated = self.release.accuracy
+        rows = (Row("released", float(self.release.epsilon), 0, ACCURACY, stated[0]),) if stated else ()
         return self.dataset, self.name or self.model, rows
 
 

@@ -51,9 +51,9 @@ class _Picture(Standing):
         for view in (hint, plot):
             self.views.addWidget(view)
         self.body.addWidget(self.views)
-        self.stand(beside=False)
+        self.arrange(beside=False)
 
-    def stand(self, *, beside: bool) -> None:
+    def arrange(self, *, beside: bool) -> None:
         """Keep a height at which a curve can be read."""
         self.setMinimumHeight(0 if beside else LOWEST)
 
@@ -97,7 +97,7 @@ class ComparePage(PageFrame):
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
         self.runs.pinned.connect(self._pin)
-        self.runs.refused.connect(lambda told: session.tell("warning", told))
+        self.runs.refused.connect(lambda stated: session.notify("warning", stated))
         self.plot.chosen.connect(lambda epsilon, style: self._take_point(epsilon))
         self._kept: dict[ChoiceBox, object] = {}
         session.table_changed.connect(self._forget)
@@ -252,11 +252,11 @@ class ComparePage(PageFrame):
     def _say(self) -> None:
         studies = len({id(line.study.result) for line in self.runs.lines if line.study is not None})
         models = sum(line.release is not None for line in self.runs.lines)
-        told = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
+        stated = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
         if self._left_out and self.figure is not None:
             verb = "is" if self._left_out == 1 else "are"
-            told += f" {count(self._left_out, 'pinned line')} {verb} not measured by {self.measure.currentText()}."
-        self.set_note(told if self.runs.lines else "")
+            stated += f" {count(self._left_out, 'pinned line')} {verb} not measured by {self.measure.currentText()}."
+        self.set_note(stated if self.runs.lines else "")
 
     def _asked(self) -> Asked | None:
         """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""
@@ -276,9 +276,9 @@ class ComparePage(PageFrame):
             return
         line = self._drawn[self.plot.series]
         if self.session.opened is None:
-            self.session.tell("info", "Open a table on the Data page first: its plan takes the ε.")
+            self.session.notify("info", "Open a table on the Data page first: its plan takes the ε.")
         elif line.kind == "none":
-            self.session.tell("info", "This line was trained without privacy: it has no ε to take.")
+            self.session.notify("info", "This line was trained without privacy: it has no ε to take.")
         elif line.kind in ("private", "released") and line.name:
             train_at(self.session, line.name, epsilon)
         else:

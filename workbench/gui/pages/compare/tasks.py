@@ -78,7 +78,7 @@ def read_sweep(path: Path, session: Session, jobs: JobCenter) -> None:
 
     def apply(runs: Sequence[FinishedRun]) -> None:
         session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
-        session.tell("info", f"{count(len(runs), 'run')} of {path.name} stand in the table.")
+        session.notify("info", f"{count(len(runs), 'run')} of {path.name} stand in the table.")
 
     jobs.start(Job("Reading a sweep", work), key=SWEEP, on_result=apply, on_failure=session.report)
 
@@ -133,7 +133,7 @@ def _card(output: str, release_id: str, certified: str) -> dict[str, Any]:
 
 def _public_accuracy(card: dict[str, Any]) -> tuple[float, int] | None:
     """Return what a card tells of a test table that was declared public."""
-    told = card.get("training", {}).get("accuracy")
-    if not isinstance(told, dict) or not isinstance(told.get("value"), int | float):
+    stated = card.get("training", {}).get("accuracy")
+    if not isinstance(stated, dict) or not isinstance(stated.get("value"), int | float):
         return None
-    return float(told["value"]), int(told.get("rows", 0))
+    return float(stated["value"]), int(stated.get("rows", 0))

@@ -15,7 +15,7 @@ from workbench.gui.pages.data.facts import ROLE_MEANING, in_short, read, written
 from workbench.gui.pages.data.hints import unsettled
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
-from workbench.gui.session.error_text import told_suspicion, without_place
+from workbench.gui.session.error_text import suspicion_text, without_place
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.settings_table import ALONE
@@ -53,12 +53,12 @@ class Refused:
     Attributes:
         text: what was typed.
         reason: why it is refused.
-        stands: the value of the fact meanwhile.
+        is_current: the value of the fact meanwhile.
     """
 
     text: str
     reason: str
-    stands: object
+    is_current: object
 
 
 class AttributeModel(QAbstractTableModel):
@@ -91,8 +91,8 @@ class AttributeModel(QAbstractTableModel):
         """Whether something of an attribute is open, wrong, guessed or suspected, or was read off the rows."""
         column = self.column_at(at)
         taken = column.protected and column.bounds_origin == "data"
-        told = bool(column.problems()) or bool(column.unconfirmed) or taken
-        return told or any(s.what != "missing" for s in unsettled(column, self.profile_at(at)))
+        stated = bool(column.problems()) or bool(column.unconfirmed) or taken
+        return stated or any(s.what != "missing" for s in unsettled(column, self.profile_at(at)))
 
     def sort_key(self, at: int, column: int) -> Any:
         """Return what an attribute is sorted by under a heading; ``None`` goes last."""
@@ -187,7 +187,7 @@ class AttributeModel(QAbstractTableModel):
         if index.column() == ROLE:
             wanted = None if value in ("", NO_ROLE) else str(value)
             if wanted == "target" and len(columns) > 1:
-                self._session.tell("warning", "One column is the target at most: select one alone.")
+                self._session.notify("warning", "One column is the target at most: select one alone.")
                 return False
             self._session.edit(*role_edit(plan, columns, wanted, self._profiled_kind))
             return True
@@ -240,8 +240,8 @@ class AttributeModel(QAbstractTableModel):
             case 2:
                 return f"{column.kind or NO_ROLE}{' ?' if 'kind' in column.unconfirmed else ''}"
             case 5:
-                told = f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
-                return f"{told} ⚠" if "missing" in column.unfilled else told
+                stated = f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
+                return f"{stated} ⚠" if "missing" in column.unfilled else stated
             case 6:
                 return ""
         if not column.protected:
@@ -291,7 +291,7 @@ class AttributeModel(QAbstractTableModel):
     def _tip(self, index: Index, column: DraftColumn) -> str:
         profile = self.profile_at(index.row())
         if index.column() == NAME and profile is not None:
-            return "\n".join((column.name, *(told_suspicion(s) for s in unsettled(column, profile))))
+            return "\n".join((column.name, *(suspicion_text(s) for s in unsettled(column, profile))))
         if index.column() == ROLE:
             return ROLE_MEANING[column.role]
         fact = self.fact_of(index)
@@ -318,7 +318,7 @@ class AttributeModel(QAbstractTableModel):
         self._wrong = {
             (name, fact): why
             for (name, fact), why in self._wrong.items()
-            if name in columns and _asks(columns[name], fact) and getattr(columns[name], fact) == why.stands
+            if name in columns and _asks(columns[name], fact) and getattr(columns[name], fact) == why.is_current
         }
         self._refresh()
 

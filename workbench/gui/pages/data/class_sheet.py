@@ -40,8 +40,8 @@ class ClassSheet(QWidget):
     def show_classes(self, seen: tuple[ClassSeen, ...]) -> None:
         """Show other classes."""
         self._seen, self._drawn = seen, {}
-        told = ", ".join(f"{one.name}: {count(one.images, 'image')}" for one in seen[:SHOWN])
-        self.setAccessibleName(f"Private, not for release. Images of each class: {told}")
+        stated = ", ".join(f"{one.name}: {count(one.images, 'image')}" for one in seen[:SHOWN])
+        self.setAccessibleName(f"Private, not for release. Images of each class: {stated}")
         self.setFixedHeight(LINE * self._lines + 4)
         self.update()
 
@@ -74,9 +74,9 @@ class ClassSheet(QWidget):
                 self._paint_pictures(painter, at, top)
             if len(self._seen) > SHOWN:
                 rest = self._seen[SHOWN:]
-                told = f"{count(len(rest), 'more class', 'more classes')} with {sum(r.images for r in rest):,} images"
+                stated = f"{count(len(rest), 'more class', 'more classes')} with {sum(r.images for r in rest):,} images"
                 painter.setPen(QColor(theme.muted))
-                painter.drawText(QRectF(0, LINE * SHOWN, self.width(), LINE), middle, told)
+                painter.drawText(QRectF(0, LINE * SHOWN, self.width(), LINE), middle, stated)
 
     def _paint_pictures(self, painter: QPainter, at: int, top: int) -> None:
         left = NAME + FIGURE + 20

@@ -66,13 +66,13 @@ class AttributeDetail(DetailCard):
         self._bars = Histogram(session)
         for press in (self._take, self._target, self._drop):
             once(press)
-        told = scrolled_words(self._role, self._suspicions, self._notes, self._warning, self._problem)
+        stated = scrolled_words(self._role, self._suspicions, self._notes, self._warning, self._problem)
         left = QVBoxLayout()
         left.setSpacing(4)
         head = row(self._name, self._kind)
         head.setStretch(0, 1)
         left.addLayout(head)
-        left.addWidget(told, 1)
+        left.addWidget(stated, 1)
         left.addWidget(self.reading)
         left.addSpacing(4)
         left.addLayout(row(self._take, self._drop, self._target, None))
@@ -129,12 +129,12 @@ class AttributeDetail(DetailCard):
     def _column(self) -> DraftColumn:
         return self._attributes.column_at(self._at)
 
-    def _accept(self, mend: Remedy) -> None:
+    def _accept(self, hint: Remedy) -> None:
         column = self._column()
-        if mend.changes:
+        if hint.changes:
             # A bound that was typed in this order of dates, and refused before, can be read now.
-            typed = self._attributes.retyped(dataclasses.replace(column, **mend.changes))
-            self._session.edit_column(column.name, mend.words, **{**mend.changes, **typed})
+            typed = self._attributes.retyped(dataclasses.replace(column, **hint.changes))
+            self._session.edit_column(column.name, hint.words, **{**hint.changes, **typed})
         else:
             self.dialect_asked.emit()
 
@@ -172,7 +172,7 @@ class AttributeDetail(DetailCard):
         self._session.edit(f"use the values found in {words}", self._session.plan.with_columns(made))
         if len(columns) > 1:
             not_found = f" {count(len(failed), 'column')} could not be: {failed[0]}." if failed else ""
-            self._session.tell(
+            self._session.notify(
                 "warning", f"The values found are used in {count(len(made), 'column')}. {FROM_DATA}{not_found}"
             )
 

@@ -62,11 +62,11 @@ class DictionaryMenu(QToolButton):
 
     def _take(self, before: DraftPlan, made: Imported) -> None:
         if self._session.plan != before:
-            self._session.tell("warning", "The plan was edited meanwhile: import the data dictionary again.")
+            self._session.notify("warning", "The plan was edited meanwhile: import the data dictionary again.")
             return
         self._session.edit(f"import {made.title}", made.plan)
-        told = f"Imported {made.title}: {count(made.columns, 'column')} declared."
-        self._session.tell("warning" if made.unknown else "info", told + made.unknown)
+        stated = f"Imported {made.title}: {count(made.columns, 'column')} declared."
+        self._session.notify("warning" if made.unknown else "info", stated + made.unknown)
 
     def _export(self) -> None:
         opened = self._session.opened

@@ -80,8 +80,8 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
     if target is not None:
         result = result.with_target(target)
     result.problems()  # makes the grid of every column here rather than on the GUI thread
-    told = not_in_table(entries, list(columns))
-    return Imported(path.name, result, len(made), f" {told[:1].upper()}{told[1:]}." if told else "")
+    stated = not_in_table(entries, list(columns))
+    return Imported(path.name, result, len(made), f" {stated[:1].upper()}{stated[1:]}." if stated else "")
 
 
 def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Session) -> JobHandle:
@@ -95,12 +95,12 @@ def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Ses
         write_output(path, text.encode())
         return left_out
 
-    def tell(left_out: tuple[str, ...]) -> None:
+    def notify(left_out: tuple[str, ...]) -> None:
         from workbench.sanitize.data_dictionary import left_out_in_words
 
-        told = left_out_in_words(left_out)
-        more = f" {told[:1].upper()}{told[1:]}." if told else ""
-        session.tell("warning" if told else "info", f"Exported {path.name}.{more}")
+        stated = left_out_in_words(left_out)
+        more = f" {stated[:1].upper()}{stated[1:]}." if stated else ""
+        session.notify("warning" if stated else "info", f"Exported {path.name}.{more}")
 
     job = Job("Exporting", work, about=path.name)
-    return jobs.start(job, key=KEY, on_result=tell, on_failure=session.report)
+    return jobs.start(job, key=KEY, on_result=notify, on_failure=session.report)

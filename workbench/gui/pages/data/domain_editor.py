@@ -84,7 +84,7 @@ class DomainEditor(Card):
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.textChanged.connect(self._look)
         self._count = label("", "heading", name="domain_count")
-        self._told = label("", wrap=True, name="domain_told")
+        self._stated = label("", wrap=True, name="domain_told")
         self._outside = label("", wrap=True, name="domain_outside")
         self._warning = label(f"⚠ {FROM_DATA}", "warn", wrap=True, name="domain_warning")
         self._public = named(
@@ -118,7 +118,7 @@ class DomainEditor(Card):
         side = QVBoxLayout()
         side.setSpacing(8)
         side.addWidget(self._count)
-        for part in (self._told, self._outside, self._problem, self._warning, self._public):
+        for part in (self._stated, self._outside, self._problem, self._warning, self._public):
             side.addWidget(part)
         side.addStretch(1)
         side.addLayout(row(self._tools["split"], self._tools["sort"], None))
@@ -185,15 +185,15 @@ class DomainEditor(Card):
         found = listed(self.text.toPlainText())
         self._follow_origin(frozenset(found.values))
         self._count.setText(count(len(found.values), "value"))
-        told = []
+        stated = []
         if found.twice:
-            told.append(f"Listed more than once: {_some(found.twice)}.")
+            stated.append(f"Listed more than once: {_some(found.twice)}.")
         if found.spaced:
-            told.append(f"With a space at an end: {_some([f'“{v}”' for v in found.spaced])}.")
+            stated.append(f"With a space at an end: {_some([f'“{v}”' for v in found.spaced])}.")
         if found.with_commas:
-            told.append(f"{count(found.with_commas, 'line holds', 'lines hold')} a comma, semicolon or tab.")
-        self._told.setText("\n".join(told))
-        self._told.setVisible(bool(told))
+            stated.append(f"{count(found.with_commas, 'line holds', 'lines hold')} a comma, semicolon or tab.")
+        self._stated.setText("\n".join(stated))
+        self._stated.setVisible(bool(stated))
         known = set(found.values)
         outside = [v for v in self._found if v not in known]
         self._outside.setText(

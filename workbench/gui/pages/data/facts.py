@@ -67,8 +67,8 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     try:
         return NUMBER.parse(text, words)
     except ParameterError as error:
-        mend = "write a decimal point, and nothing between thousands: 1234.5" if "," in text else error.remedies
-        raise ParameterError(error.what, mend=mend, field=error.field) from None
+        hint = "write a decimal point, and nothing between thousands: 1234.5" if "," in text else error.remedies
+        raise ParameterError(error.what, hint=hint, field=error.field) from None
 
 
 def _day(text: str, order: str | None, words: str) -> float:
@@ -81,7 +81,7 @@ def _day(text: str, order: str | None, words: str) -> float:
             return float(datetime.date(int(found["y"]), int(found["m"]), int(found["d"])).toordinal())
         return float(datetime.date.fromisoformat(text).toordinal())
     except ValueError:
-        raise ParameterError(f"{words} = {text!r} is not a date", mend=f"write it as 1990-12-31{example}") from None
+        raise ParameterError(f"{words} = {text!r} is not a date", hint=f"write it as 1990-12-31{example}") from None
 
 
 def _quoted(value: str) -> str:

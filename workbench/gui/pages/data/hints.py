@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
-from workbench.gui.session.error_text import told_suspicion
+from workbench.gui.session.error_text import suspicion_text
 from workbench.gui.widgets.basic import button, label, once, row
 
 if TYPE_CHECKING:
@@ -101,18 +101,18 @@ class SuspicionLines(QWidget):
         """Show what is suspected of one attribute; return how many lines that takes."""
         found = [(s, remedy(column, profile, s)) for s in _suspicions(column, profile)] if profile else []
         found.sort(key=lambda pair: pair[1] is None)
-        self._remedies = [mend for _, mend in found[:MOST]]
+        self._remedies = [hint for _, hint in found[:MOST]]
         for at, (holder, text, press) in enumerate(self._lines):
             holder.setVisible(at < len(found))
             if at >= len(found):
                 continue
-            suspicion, mend = found[at]
-            reason = told_suspicion(suspicion)
+            suspicion, hint = found[at]
+            reason = suspicion_text(suspicion)
             text.setText(f"⚠ {reason[:1].upper()}{reason[1:]}.")
             text.setAccessibleName(text.text())
-            press.setVisible(mend is not None)
-            if mend is not None:
-                press.setText(mend.verb)
-                press.setAccessibleName(f"{mend.verb}: {reason}")
+            press.setVisible(hint is not None)
+            if hint is not None:
+                press.setText(hint.verb)
+                press.setAccessibleName(f"{hint.verb}: {reason}")
         self.setVisible(bool(found))
         return min(len(found), MOST)

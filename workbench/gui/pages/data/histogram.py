@@ -95,8 +95,8 @@ class Histogram(BarChart):
         """Show the histogram of the attribute called ``name``."""
         self._bars = bars
         most = max(bars, key=lambda b: b.count, default=None)
-        told = f", most rows at {most.label}" if most else ""
-        self.setAccessibleName(f"Distribution of {name}{told}")
+        stated = f", most rows at {most.label}" if most else ""
+        self.setAccessibleName(f"Distribution of {name}{stated}")
         self.update()
 
     def words_at(self, x: float) -> str:

@@ -77,10 +77,10 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
     unlisted = [value for value in profile.values if value not in listed]
     if not unlisted:
         return None
-    told = ", ".join(f"“{value}”" for value in unlisted[:SHOWN])
+    stated = ", ".join(f"“{value}”" for value in unlisted[:SHOWN])
     more = "" if len(unlisted) <= SHOWN else f" and {len(unlisted) - SHOWN:,} more"
     verb = "is" if len(unlisted) == 1 else "are"
-    return Refused("domain", f"{told}{more} {verb} in the rows and not in the list of values")
+    return Refused("domain", f"{stated}{more} {verb} in the rows and not in the list of values")
 
 
 FOUND = InvalidValues()

@@ -63,8 +63,8 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
     if refused := FOUND.columns(opened, plan):
         why = FOUND.why(opened, plan, refused[0])
         more = f" {count(len(refused) - 1, 'other column')} also." if len(refused) > 1 else ""
-        told = f"A release would stop: {refused[0]}: {why.words if why else ''}.{more}"
-        return NextStep(told, "Correct it →", wrapped=True)
+        stated = f"A release would stop: {refused[0]}: {why.words if why else ''}.{more}"
+        return NextStep(stated, "Correct it →", wrapped=True)
     dropped = [c.name for c in plan.columns if c.action == "drop"]
     gone = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
@@ -75,9 +75,9 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
 def guessed_in_words(plan: DraftPlan) -> str:
     """Return what was guessed of the columns and nobody has confirmed."""
     from workbench.gui.session.draft_edits import GUESSED_FACTS
-    from workbench.sanitize.origin import listed as told
+    from workbench.sanitize.origin import listed as stated
 
-    return told(plan.guesses(), GUESSED_FACTS)
+    return stated(plan.guesses(), GUESSED_FACTS)
 
 
 def _images_note(opened: OpenImages) -> str:

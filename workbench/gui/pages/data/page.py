@@ -280,10 +280,10 @@ class DataPage(PageFrame):
             else:
                 self._show_view("dialect")
             return
-        place = self._next_to_mend()
+        place = self._next_to_fix()
         refused = FOUND.columns(self.session.opened, self.session.plan)
         if not place.isValid() and not self.session.plan.guesses() and refused:
-            self._mend_values(refused[0])
+            self._fix_values(refused[0])
         elif not place.isValid() and self.session.plan.guesses():
             self._confirm()
         elif place.isValid():
@@ -300,7 +300,7 @@ class DataPage(PageFrame):
         else:
             self.session.go("ways")
 
-    def _mend_values(self, name: str) -> None:
+    def _fix_values(self, name: str) -> None:
         """Go to what a release would stop at: the list of values, what a missing value means, or the kind."""
         why = FOUND.why(self.session.opened, self.session.plan, name)
         self._show_view("attributes")
@@ -318,11 +318,11 @@ class DataPage(PageFrame):
     def _confirm(self) -> None:
         """Take the person's word that what was guessed is right and public."""
         plan = self.session.plan
-        told = guessed_in_words(plan)
+        stated = guessed_in_words(plan)
         self.session.edit("confirm what was guessed", plan.confirmed())
-        self.session.tell("info", f"Confirmed as right and public knowledge: {told}.")
+        self.session.notify("info", f"Confirmed as right and public knowledge: {stated}.")
 
-    def _next_to_mend(self) -> QModelIndex:
+    def _next_to_fix(self) -> QModelIndex:
         first = self.table.next_open()
         if first.isValid():
             return first

@@ -43,7 +43,7 @@ class WholeTable(QWidget):
         self.rows.setFixedWidth(64)
         self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
         self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
-        self._told = label("", "warn", wrap=True, name="whole_told")
+        self._stated = label("", "warn", wrap=True, name="whole_told")
         self._what = label(REPLACED_BY, "muted", wrap=True, name="replaced_by")
         title = label("Maximum rows per person", "muted")
         title.setToolTip(PERSON)
@@ -52,7 +52,7 @@ class WholeTable(QWidget):
         whole.setContentsMargins(8, 0, 8, 0)
         whole.setSpacing(4)
         whole.addLayout(row(title, self.rows, 8, self.order, 8, self.invalid, None))
-        whole.addWidget(self._told)
+        whole.addWidget(self._stated)
         whole.addWidget(self._what)
         self.rows.editingFinished.connect(self._take_rows)
         self.order.clicked.connect(self._take_order)
@@ -68,24 +68,26 @@ class WholeTable(QWidget):
         mark_wrong(self.rows, wrong=False)
         self.order.setChecked(plan.keep_order)
         self.invalid.setChecked(plan.replaces_invalid)
-        told = []
+        stated = []
         refused = FOUND.columns(self._session.opened, plan)
         if refused:
-            told.append(f"⚠ Missing or invalid values in {listed(refused)}: a release stops there, unless replaced.")
+            stated.append(f"⚠ Missing or invalid values in {listed(refused)}: a release stops there, unless replaced.")
         if plan.rows_per_person > 1:
-            told.append(f"⚠ A release is charged {plan.rows_per_person:,} times its ε.")
+            stated.append(f"⚠ A release is charged {plan.rows_per_person:,} times its ε.")
         if plan.keep_order:
-            told.append("⚠ The order of rows is published as it is.")
+            stated.append("⚠ The order of rows is published as it is.")
         blank = self._session.opened.table.blank_lines if self._session.opened and plan.replaces_invalid else ()
         if len(blank):
-            told.append("1 blank line counts as a row." if len(blank) == 1 else f"{len(blank):,} blank lines are rows.")
-        self._tell(" ".join(told))
+            stated.append(
+                "1 blank line counts as a row." if len(blank) == 1 else f"{len(blank):,} blank lines are rows."
+            )
+        self._notify(" ".join(stated))
         self._what.setVisible(bool(refused) or plan.replaces_invalid)
 
-    def _tell(self, text: str) -> None:
-        self._told.setText(text)
-        self._told.setAccessibleName(text)
-        self._told.setVisible(bool(text))
+    def _notify(self, text: str) -> None:
+        self._stated.setText(text)
+        self._stated.setAccessibleName(text)
+        self._stated.setVisible(bool(text))
 
     def _take_rows(self) -> None:
         from workbench.sanitize.plan import Plan
@@ -94,7 +96,7 @@ class WholeTable(QWidget):
             value = Plan.declared()["rows_per_person"].parse(self.rows.text(), "the most rows of one person")
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
-            self._tell(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
+            self._notify(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
             return
         plan = self._session.plan
         self._session.edit(f"count {value} rows for a person", plan.with_(rows_per_person=value))

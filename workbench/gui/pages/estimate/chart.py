@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 
-from workbench.gui.pages.estimate.figures import BarView, ColumnView, Figure, told
+from workbench.gui.pages.estimate.figures import BarView, ColumnView, Figure, stated
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar_chart import BELOW, BarChart, bar_at, paint_ground
 from workbench.render.fonts import font
@@ -36,7 +36,9 @@ class EstimateChart(BarChart):
         strips = STRIP * len(self._strips())
         self._pads = (2, KEY + strips + (4 if strips else 0), 2, 22)
         self.setAccessibleName(f"Estimated distribution of {column.name} beside the released one" if column else "")
-        words = "; ".join(f"{f.of} {f.told(f.low)} to {f.told(f.high)}" for f in column.figures[:4]) if column else ""
+        words = (
+            "; ".join(f"{f.of} {f.stated(f.low)} to {f.stated(f.high)}" for f in column.figures[:4]) if column else ""
+        )
         self.setAccessibleDescription(words)
         self.update()
 
@@ -47,10 +49,10 @@ class EstimateChart(BarChart):
         if column is None or at is None:
             return ""
         bar = column.bars[at]
-        words = f"{bar.label}: estimated {told(bar.likely, 'share')}"
+        words = f"{bar.label}: estimated {stated(bar.likely, 'share')}"
         if bar.low is not None and bar.high is not None:
-            words += f" ({told(bar.low, 'share')} to {told(bar.high, 'share')})"
-        return words if bar.released is None else f"{words}, released {told(bar.released, 'share')}"
+            words += f" ({stated(bar.low, 'share')} to {stated(bar.high, 'share')})"
+        return words if bar.released is None else f"{words}, released {stated(bar.released, 'share')}"
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw bars, released shares, intervals and the key."""
@@ -136,7 +138,7 @@ class EstimateChart(BarChart):
         painter.setFont(font(BELOW))
         metrics, below = painter.fontMetrics(), self._below()
         if column.ends is not None:
-            self._write_ends(painter, *(told(end, column.kind) for end in column.ends))
+            self._write_ends(painter, *(stated(end, column.kind) for end in column.ends))
         elif max(metrics.horizontalAdvance(bar.label) for bar in column.bars) > width - 4:
             self._write_ends(painter, column.bars[0].label, column.bars[-1].label)
         else:

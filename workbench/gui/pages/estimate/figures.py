@@ -54,9 +54,9 @@ class Figure:
     biased: bool
     hidden: bool
 
-    def told(self, value: float) -> str:
+    def stated(self, value: float) -> str:
         """Return a value as a person reads it."""
-        return told(value, self.kind)
+        return stated(value, self.kind)
 
     @property
     def note(self) -> str:
@@ -125,7 +125,7 @@ def column_view(released: VerifiedRelease, name: str, confidence: float, cancel:
     first, last = cells.values[shape.edges[:-1]], cells.values[shape.edges[1:] - 1]
     bars = tuple(
         BarView(
-            told(a, kind) if a == b else f"{told(a, kind)} – {told(b, kind)}",
+            stated(a, kind) if a == b else f"{stated(a, kind)} – {stated(b, kind)}",
             None if shape.released is None else float(shape.released[at]),
             float(shape.likely[at]),
         )
@@ -211,14 +211,14 @@ def _summary(cells: pl.Series, kind: str) -> tuple[str, str, str]:
     if kind in ("integer", "real"):
         numbers = held.cast(pl.Float64, strict=False).drop_nulls()
         if len(numbers):
-            ends = f"{told(float(numbers.min()), kind)} – {told(float(numbers.max()), kind)}"  # type: ignore[arg-type]
-            return values, f"mean {told(float(numbers.mean()), 'real')}", ends  # type: ignore[arg-type]
+            ends = f"{stated(float(numbers.min()), kind)} – {stated(float(numbers.max()), kind)}"  # type: ignore[arg-type]
+            return values, f"mean {stated(float(numbers.mean()), 'real')}", ends  # type: ignore[arg-type]
     often = held.value_counts(sort=True, name="n").row(0)
     common = f"{often[0]} ({100 * often[1] / len(cells):.3g} %)"
     return values, common, f"{held.min()!s} – {held.max()!s}" if kind == "date" else ""
 
 
-def told(value: float, kind: str) -> str:
+def stated(value: float, kind: str) -> str:
     """Return a value as a person reads it: shares in percent, dates as days, at most four significant digits."""
     if kind == "date":
         whole = round(value)
@@ -241,6 +241,6 @@ def as_csv(figures: Sequence[Figure]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADINGS)
     for f in figures:
-        numbers = [told(v, "date") if f.kind == "date" else repr(float(v)) for v in (f.estimate, f.low, f.high)]
+        numbers = [stated(v, "date") if f.kind == "date" else repr(float(v)) for v in (f.estimate, f.low, f.high)]
         writer.writerow((f.column, f.of, *numbers, str(f.biased).lower(), str(f.hidden).lower()))
     return out.getvalue()

@@ -282,5 +282,5 @@ class EstimatePage(PageFrame):
                 self.figures,
                 target,
                 self._found.path,
-                lambda path: self.session.tell("info", f"Exported {done} to {path.name}: public, as the release is."),
+                lambda path: self.session.notify("info", f"Exported {done} to {path.name}: public, as the release is."),
             )

@@ -31,8 +31,12 @@ def figure_cells(figure: Figure) -> tuple[Cell, ...]:
     """Return what is estimated, the estimate and its interval as cells; copies have all digits."""
     look = "muted" if figure.hidden else "text"
     numbers = figure.estimate, figure.low, figure.high
-    exact = [figure.told(v) if figure.kind == "date" else repr(float(v)) for v in numbers]
-    shown = ["–" if figure.hidden else figure.told(figure.estimate), figure.told(figure.low), figure.told(figure.high)]
+    exact = [figure.stated(v) if figure.kind == "date" else repr(float(v)) for v in numbers]
+    shown = [
+        "–" if figure.hidden else figure.stated(figure.estimate),
+        figure.stated(figure.low),
+        figure.stated(figure.high),
+    ]
     cells = (Cell(text, look, digits, digits) for text, digits in zip(shown, exact, strict=True))
     tip = BIASED if figure.note and not figure.hidden else ""
     return Cell(figure.of), *cells, Cell(figure.note, "warn" if figure.hidden else "muted", tip)
@@ -174,12 +178,12 @@ def sentence_of(figures: Sequence[Figure]) -> str:
     found = next((f for f in figures if f.kind == "correlation"), None)
     if found is None:
         return "Shares of the rows by the values of both, with intervals that hold with 95 % confidence."
-    low, high = found.told(found.low), found.told(found.high)
+    low, high = found.stated(found.low), found.stated(found.high)
     if found.hidden:
         return f"The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}."
     if found.low <= 0 <= found.high:
         return f"No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0."
-    return f"The two are related: correlation {found.told(found.estimate)}, between {low} and {high} (95 %)."
+    return f"The two are related: correlation {found.stated(found.estimate)}, between {low} and {high} (95 %)."
 
 
 class _ReleasedRows(RowsModel):
@@ -194,7 +198,7 @@ class _ReleasedRows(RowsModel):
 class _SummaryCard(Standing):
     """Stands beside the rows or below them, alike."""
 
-    def stand(self, *, beside: bool) -> None:
+    def arrange(self, *, beside: bool) -> None:
         """Nothing in it depends on the place."""
 
 
@@ -230,5 +234,5 @@ def _original(column: ColumnView) -> Cell:
     first = column.figures[0]
     if first.hidden:
         return Cell(f"{first.of}: {HIDES}", "warn")
-    told = f"{first.of} {first.told(first.estimate)} ({first.told(first.low)} to {first.told(first.high)})"
-    return Cell(told, tip=told)
+    stated = f"{first.of} {first.stated(first.estimate)} ({first.stated(first.low)} to {first.stated(first.high)})"
+    return Cell(stated, tip=stated)

@@ -44,10 +44,10 @@ class SectionCard(Card):
 
     def show_section(self, section: Section) -> None:
         """Show the same section for another ε."""
-        for place, told in enumerate(self._texts):
+        for place, stated in enumerate(self._texts):
             text = section.text[place] if place < len(section.text) else ""
-            told.setText(text)
-            told.setVisible(bool(text))
+            stated.setText(text)
+            stated.setVisible(bool(text))
         if self.table is not None and section.table is not None:
             self.table.show_rows(section.table.header, section.table.rows)
 
@@ -117,14 +117,14 @@ class ExplainPage(PageFrame):
 
     def _read_delta(self) -> Decimal | None:
         """Return δ, or ``None`` while the field is refused; the reason stands below it."""
-        told, found = "", None
+        stated, found = "", None
         try:
             found = Decimal(repr(_DELTA.parse(self.delta.text().strip(), "δ")))
         except ParameterError:
-            told = "Write δ as a number from 0 to below 1, such as 1e-6."
-        mark_wrong(self.delta, bool(told))
-        self._problem.setText(told)
-        self._problem.setVisible(bool(told))
+            stated = "Write δ as a number from 0 to below 1, such as 1e-6."
+        mark_wrong(self.delta, bool(stated))
+        self._problem.setText(stated)
+        self._problem.setVisible(bool(stated))
         return found
 
     def _follow(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:

@@ -43,5 +43,7 @@ class BundleButton(QWidget):
             return
         path = ask_where_to_save(self, "Make a bundle: name a new folder", f"{output}.bundle", "Folder (*)")
         if path:
-            told = f"Bundled {output.name} in {path}."
-            save_bundle(self._jobs, output, Path(path), lambda: self._session.tell("info", told), self._session.report)
+            stated = f"Bundled {output.name} in {path}."
+            save_bundle(
+                self._jobs, output, Path(path), lambda: self._session.notify("info", stated), self._session.report
+            )

@@ -128,12 +128,12 @@ class CapCard(Card):
             self._title.setText(f"{opened.title} has no cap yet; without one its first release sets it.")
         else:
             remaining = max(account.remaining or Decimal(0), Decimal(0))
-            told = f"{opened.title}: cap ε = {at_least(account.cap)}, of which {at_least(remaining)} remain."
+            stated = f"{opened.title}: cap ε = {at_least(account.cap)}, of which {at_least(remaining)} remain."
             tip = f"Cap: {in_full(account.cap)}. Remaining: {in_full(remaining)}."
             if account.delta_remaining is not None and account.delta_cap is not None:
                 left = at_least(max(account.delta_remaining, Decimal(0)))
-                told += f" Cap δ = {at_least(account.delta_cap)}, of which {left} remain."
-            self._title.setText(told)
+                stated += f" Cap δ = {at_least(account.delta_cap)}, of which {left} remain."
+            self._title.setText(stated)
             if not self._cap.field.hasFocus():
                 self._cap.set_value(min(max(account.cap, LOW), HIGH))
         self._delta.show_present(account.delta_cap)
@@ -160,10 +160,10 @@ class CapCard(Card):
         former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
         delta = self._delta.value()
         delta = None if delta == account.delta_cap else delta
-        told = f"ε = {entered(cap)}" + ("" if delta is None else f" and that of δ to {entered(delta)}")
+        stated = f"ε = {entered(cap)}" + ("" if delta is None else f" and that of δ to {entered(delta)}")
         sure = f"{100 * posterior(float(cap), 0.1).high:.3g} %"
         text = (
-            f"This sets the cap of {opened.title} {former} {told}. The ledger records it for good.\n\nWhen all of it "
+            f"This sets the cap of {opened.title} {former} {stated}. The ledger records it for good.\n\nWhen all of it "
             f"is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure."
         )
         if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):

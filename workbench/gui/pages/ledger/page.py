@@ -120,9 +120,9 @@ class LedgerPage(PageFrame):
         self._account = CapCard(self.session, self.jobs)
         self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)
         self._older.hide()
-        self._told = label("", "muted", wrap=True, name="ledger_told")
-        self._told.hide()
-        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0), (self._told, 0))
+        self._stated = label("", "muted", wrap=True, name="ledger_told")
+        self._stated.hide()
+        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0), (self._stated, 0))
         for part, stretch in parts:
             self.body.addWidget(part, stretch)
 
@@ -155,12 +155,12 @@ class LedgerPage(PageFrame):
             read_ledger(self.jobs, self._show, self._not_read)
 
     def _not_read(self, error: BaseException) -> None:
-        self._told.hide()
+        self._stated.hide()
         self.session.report(error)
 
     def _show(self, view: LedgerView) -> None:
         if view != self._view:
-            self._told.hide()  # what was verified is not what stands there now
+            self._stated.hide()  # what was verified is not what stands there now
         self._view = view
         opened, present = self.session.open_data, self.session.account.dataset
         if opened is not None and present:
@@ -173,7 +173,7 @@ class LedgerPage(PageFrame):
         self._accounts.lines.show_lines(
             [
                 (
-                    _told(a, _dataset(a.dataset, present, names)),
+                    _stated(a, _dataset(a.dataset, present, names)),
                     _cap(a.cap, a.remaining) if a.cap is not None else Cell("none yet"),
                     _paid(a.spent),
                     _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
@@ -221,22 +221,22 @@ class LedgerPage(PageFrame):
         verify_chain(self.jobs, self._show_faults)
 
     def _show_faults(self, faults: list[str]) -> None:
-        self._told.show()
+        self._stated.show()
         checked = f"Checked at {datetime.now(UTC):%H:%M:%S} UTC."
         if faults:
-            look(self._told, "danger")
+            look(self._stated, "danger")
             problem = f"The ledger is not as it was written: {'; '.join(faults[:3])}."
-            self._told.setText(f"✕ {problem} {checked}")
-            self.session.tell("error", problem)
+            self._stated.setText(f"✕ {problem} {checked}")
+            self.session.notify("error", problem)
         else:
-            look(self._told, "accent")
-            self._told.setText(f"✓ Every entry is as it was written, and none is missing. {checked}")
-            self.session.tell("info", "The ledger's hash chain is whole.")
+            look(self._stated, "accent")
+            self._stated.setText(f"✓ Every entry is as it was written, and none is missing. {checked}")
+            self.session.notify("info", "The ledger's hash chain is whole.")
 
     def _export(self) -> None:
         path = ask_where_to_save(self, "Export the ledger", "ledger.json", "JSON (*.json)")
         if path:
-            export_ledger(self.jobs, Path(path), lambda done: self.session.tell("info", f"Exported to {done}."))
+            export_ledger(self.jobs, Path(path), lambda done: self.session.notify("info", f"Exported to {done}."))
 
     def _accept_copy(self) -> None:
         view = self._view
@@ -277,19 +277,19 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
 
 def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return what a person calls each account, with enough of its id to tell two of the same name apart."""
-    told = {a.dataset: names.get(a.dataset, ("", "")) for a in view.accounts}
-    return {dataset: f"{title or released} {dataset[:NAME]}".lstrip() for dataset, (title, released) in told.items()}
+    stated = {a.dataset: names.get(a.dataset, ("", "")) for a in view.accounts}
+    return {dataset: f"{title or released} {dataset[:NAME]}".lstrip() for dataset, (title, released) in stated.items()}
 
 
-def _told(account: AccountLine, cell: Cell) -> Cell:
+def _stated(account: AccountLine, cell: Cell) -> Cell:
     """Return the name of an account with what is special about it."""
-    told = []
+    stated = []
     if account.group:
-        told.append(f"{account.group} tables about the same people share this account.")
+        stated.append(f"{account.group} tables about the same people share this account.")
     if account.count:
-        told.append(f"Its releases are counted by {account.count}, not by their sum.")
+        stated.append(f"Its releases are counted by {account.count}, not by their sum.")
     mark = f" · group of {account.group}" if account.group else ""
-    return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *told]))
+    return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *stated]))
 
 
 def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -304,8 +304,8 @@ def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, 
     found = {}
     public = {line.dataset: line.name for line in view.accounts if line.name}
     for dataset in {*outputs, *titles, *public}:
-        told = f"released as {', '.join(outputs[dataset])}" if dataset in outputs else ""
-        found[dataset] = (public.get(dataset) or titles.get(dataset, ""), told)
+        stated = f"released as {', '.join(outputs[dataset])}" if dataset in outputs else ""
+        found[dataset] = (public.get(dataset) or titles.get(dataset, ""), stated)
     return found
 
 
@@ -323,8 +323,8 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
     return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "text", tip)
 
 
-def _paid(epsilon: Decimal, look_of: str = "text", told: str = "") -> Cell:
-    return Cell(at_most(epsilon), look_of, f"{told}{in_full(epsilon)}", entered(epsilon))
+def _paid(epsilon: Decimal, look_of: str = "text", stated: str = "") -> Cell:
+    return Cell(at_most(epsilon), look_of, f"{stated}{in_full(epsilon)}", entered(epsilon))
 
 
 def _cap(cap: Decimal, remaining: Decimal | None) -> Cell:

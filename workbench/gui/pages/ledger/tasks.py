@@ -119,8 +119,8 @@ def ledger_view(emit: Emit) -> LedgerView:
         return LedgerView(book.path, tuple(lines), tuple(accounts), tuple(book.figures()), _sentence(book.older()))
 
 
-def _sentence(told: str) -> str:
-    return f"{told[0].upper()}{told[1:]}." if told else ""
+def _sentence(stated: str) -> str:
+    return f"{stated[0].upper()}{stated[1:]}." if stated else ""
 
 
 def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
@@ -165,8 +165,8 @@ def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, d
             book.set_cap(dataset, epsilon, delta)
 
     def apply(_: None) -> None:
-        told = f"ε = {epsilon.normalize():f}" + (f" and δ = {entered(delta)}" if delta is not None else "")
-        session.tell("info", f"The cap is {told} now; the ledger has recorded it.")
+        stated = f"ε = {epsilon.normalize():f}" + (f" and δ = {entered(delta)}" if delta is not None else "")
+        session.notify("info", f"The cap is {stated} now; the ledger has recorded it.")
         read_account(session, jobs)
 
     jobs.start(Job("Setting the cap", work), on_result=apply)
@@ -183,8 +183,8 @@ def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: boo
             book.count_by(dataset, FILTER if by_filter else SUM)
 
     def apply(_: None) -> None:
-        told = "a Rényi filter" if by_filter else "their sum"
-        session.tell("info", f"The releases are counted by {told} now; the ledger has recorded it.")
+        stated = "a Rényi filter" if by_filter else "their sum"
+        session.notify("info", f"The releases are counted by {stated} now; the ledger has recorded it.")
         read_account(session, jobs)
 
     jobs.start(Job("Choosing the count", work), on_result=apply)
@@ -201,7 +201,7 @@ def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> N
             book.link_version(dataset, other, GROUP)
 
     def apply(_: None) -> None:
-        session.tell("info", "Both tables share one account now; the ledger has recorded it.")
+        session.notify("info", "Both tables share one account now; the ledger has recorded it.")
         read_account(session, jobs)
 
     jobs.start(Job("Sharing an account", work), on_result=apply)
@@ -217,7 +217,7 @@ def accept_copy(session: Session, jobs: JobCenter, done: Callable[[], None]) -> 
             book.accept()
 
     def apply(_: None) -> None:
-        session.tell("info", "The ledger goes on from this copy, and has recorded it.")
+        session.notify("info", "The ledger goes on from this copy, and has recorded it.")
         read_account(session, jobs)
         done()
 

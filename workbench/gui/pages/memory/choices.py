@@ -65,12 +65,12 @@ class ChoicesCard(Card):
         area.setWidget(holder)
         area.setWidgetResizable(True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-        told = label(ASK, "muted", wrap=True, name="memory_help")
-        told.setFixedHeight(HELP_HEIGHT)
-        told.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self.form.explained.connect(told.setText)
+        stated = label(ASK, "muted", wrap=True, name="memory_help")
+        stated.setFixedHeight(HELP_HEIGHT)
+        stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self.form.explained.connect(stated.setText)
         self._area = area
-        for part in (label("NETWORKS TO COMPARE", "caption"), area, rule(), told):
+        for part in (label("NETWORKS TO COMPARE", "caption"), area, rule(), stated):
             self.body.addWidget(part)
         self.body.setStretch(1, 1)
 

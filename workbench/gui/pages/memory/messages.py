@@ -73,7 +73,7 @@ def first_selected(result: StudyResult) -> int:
     return (fitting or of_first)[-1]
 
 
-def told_of_remarks(remarks: Sequence[str]) -> str:
+def remarks_text(remarks: Sequence[str]) -> str:
     """Return the remarks of a study as lines."""
     return "\n".join(remarks)
 

@@ -141,7 +141,7 @@ class MemoryPage(RunPage):
             return
         batch = chosen.batch
         self.session.ask_for_run({"network": chosen.line.network.name, "batch": batch, "physical_batch": batch})
-        self.session.tell("info", words.taken(chosen))
+        self.session.notify("info", words.taken(chosen))
 
     def _ask_and_save(self) -> None:
         path = ask_where_to_save(self, "Save the figures or the chart", "memory-study.csv", FILES)

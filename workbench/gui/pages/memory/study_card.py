@@ -67,18 +67,18 @@ class StudyCard(Card):
             segment.clicked.connect(self._arrange)
         self._segments[CHART].setChecked(True)
         self._remarks = label("", "muted", wrap=True, name="memory_remarks")
-        told = QScrollArea()
-        told.setWidget(look(self._remarks, "muted"))
-        told.setWidgetResizable(True)
-        told.setFixedHeight(REMARKS_HEIGHT)
-        told.setAccessibleName("Why the curves look so")
-        told.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        stated = QScrollArea()
+        stated.setWidget(look(self._remarks, "muted"))
+        stated.setWidgetResizable(True)
+        stated.setFixedHeight(REMARKS_HEIGHT)
+        stated.setAccessibleName("Why the curves look so")
+        stated.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
         both.setLayout(self._both)
         self.body.addLayout(row(*self._segments.values(), 4, self.lines, None))
         self.body.addWidget(both, 1)
-        self.body.addWidget(told)
+        self.body.addWidget(stated)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self.lines.activated.connect(self.draw)
@@ -90,7 +90,7 @@ class StudyCard(Card):
         self.result = found
         self.table.lines.show_lines(words.table_cells(found))
         self.table.selectRow(words.first_selected(found))
-        self._remarks.setText(words.told_of_remarks(found.remarks))
+        self._remarks.setText(words.remarks_text(found.remarks))
         self._arrange()
         self.draw()
 
@@ -115,7 +115,7 @@ class StudyCard(Card):
         """Put the picture on the clipboard."""
         if self.plot.view is not None:
             QGuiApplication.clipboard().setPixmap(self.plot.view.grab())
-            self._session.tell("info", "Copied the chart as an image.")
+            self._session.notify("info", "Copied the chart as an image.")
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Show both where there is room."""

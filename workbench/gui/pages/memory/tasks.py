@@ -94,5 +94,5 @@ def save_study(
         return path
 
     return jobs.start(
-        Job("Saving", work, about=path.name), on_result=lambda saved: session.tell("info", f"Saved {saved.name}.")
+        Job("Saving", work, about=path.name), on_result=lambda saved: session.notify("info", f"Saved {saved.name}.")
     )

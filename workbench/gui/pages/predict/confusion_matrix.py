@@ -82,8 +82,8 @@ class ConfusionMatrix(QWidget):
 
     def _words(self, i: int, j: int) -> str:
         own, taken = self._classes[i], self._classes[j]
-        told = count(int(self._counts[i, j]), "image")
-        return f"{told} of {own} taken for {taken}" if i != j else f"{told} of {own} predicted right"
+        stated = count(int(self._counts[i, j]), "image")
+        return f"{stated} of {own} taken for {taken}" if i != j else f"{stated} of {own} predicted right"
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the counts; right ones in one colour, wrong ones in another, each against its own line."""
@@ -112,8 +112,8 @@ class ConfusionMatrix(QWidget):
                     painter.fillRect(box, QColor(mixed(theme.window, colour, STRONGEST * share**0.5)))
                     painter.setFont(font(12 if box.width() >= BROAD else 9))
                     painter.setPen(QColor(theme.text if found else theme.muted))
-                    told = f"{found:,}" if box.width() >= BROAD else f"{found}"
-                    painter.drawText(box, middle, told if found else "·")
+                    stated = f"{found:,}" if box.width() >= BROAD else f"{found}"
+                    painter.drawText(box, middle, stated if found else "·")
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -128,5 +128,5 @@ def confused_words(found: ImagePredictions) -> str:
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:TOLD]
     pairs = [(int(at) // len(wrong), int(at) % len(wrong)) for at in order]
-    told = [f"{found.classes[i]} for {found.classes[j]} ({wrong[i, j]:,})" for i, j in pairs if wrong[i, j]]
-    return f"Taken for another most often: {', '.join(told)}." if told else "No image is taken for another class."
+    stated = [f"{found.classes[i]} for {found.classes[j]} ({wrong[i, j]:,})" for i, j in pairs if wrong[i, j]]
+    return f"Taken for another most often: {', '.join(stated)}." if stated else "No image is taken for another class."

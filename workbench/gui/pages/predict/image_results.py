@@ -35,7 +35,7 @@ class ImageResults(Card):
         self._session, self._jobs = session, jobs
         self._found: ImagePredictions | None = None
         self._title = ""
-        self._told = label("", wrap=True, name="predict_images_outcome")
+        self._stated = label("", wrap=True, name="predict_images_outcome")
         self._confused = label("", "muted", wrap=True, name="predict_confused")
         self._wrong = named(QCheckBox("only wrong ones"), "predict_only_wrong", tip="Hide what was predicted right")
         self._export = button(
@@ -47,7 +47,7 @@ class ImageResults(Card):
         self.matrix = ConfusionMatrix(session)
         self._wrong.toggled.connect(lambda only: self.table.lines.show_only_wrong(only=only))
         self.body.addLayout(row(label("PREDICTIONS", "caption"), None, badge()))
-        head = row(self._told, self._wrong, self._export, spacing=12)
+        head = row(self._stated, self._wrong, self._export, spacing=12)
         head.setStretch(0, 1)
         self.body.addLayout(head)
         self.body.addWidget(self._confused)
@@ -67,12 +67,12 @@ class ImageResults(Card):
     def show_predictions(self, found: ImagePredictions, source: ImageSource) -> None:
         """Show what was said of the images of ``source``."""
         self._found, self._title = found, source.title
-        told = f"{count(found.rows, 'prediction')}. Nothing was charged."
+        stated = f"{count(found.rows, 'prediction')}. Nothing was charged."
         if found.accuracy is not None:
-            told = f"{100 * found.accuracy:.4g} % right: {found.right:,} of {found.rows:,}. Nothing was charged."
+            stated = f"{100 * found.accuracy:.4g} % right: {found.right:,} of {found.rows:,}. Nothing was charged."
         elif found.images.labelled:
-            told = f"{told} {OTHER_CLASSES}"
-        self._told.setText(told)
+            stated = f"{stated} {OTHER_CLASSES}"
+        self._stated.setText(stated)
         self._confused.setText(confused_words(found))
         self._confused.setVisible(found.confusion is not None)
         self._confused.setToolTip(
@@ -97,4 +97,4 @@ class ImageResults(Card):
             export_predictions(self._jobs, found, path, self._exported)
 
     def _exported(self, path: Path) -> None:
-        self._session.tell("info", f"Wrote {path.name}: private, not for release.")
+        self._session.notify("info", f"Wrote {path.name}: private, not for release.")

@@ -26,7 +26,7 @@ class ImagesCard(Card):
         super().__init__()
         self._session = session
         self._paths: tuple[str, ...] = ()
-        self._told = label("", wrap=True, name="predict_images")
+        self._stated = label("", wrap=True, name="predict_images")
         self._open = button("The open images", "predict_images_open", "link", tip="Predict for the set that is open")
         self._open.clicked.connect(lambda: self._take(()))
         files = button("Choose images…", "predict_images_choose", tip=CHOOSE_TIP)
@@ -35,7 +35,7 @@ class ImagesCard(Card):
             "Choose a folder…", "predict_images_folder", tip="Images in one folder, or in folders of classes"
         )
         folder.clicked.connect(self._ask_for_folder)
-        line = row(self._told, self._open, files, folder)
+        line = row(self._stated, self._open, files, folder)
         line.setStretch(0, 1)
         self.body.addWidget(label("IMAGES", "caption"))
         self.body.addLayout(line)
@@ -54,12 +54,12 @@ class ImagesCard(Card):
         images, source = self._session.images, self.source
         self._open.setVisible(images is not None and bool(self._paths))
         if source is None:
-            self._told.setText(NONE)
+            self._stated.setText(NONE)
         elif source.opened is not None:
-            self._told.setText(f"{source.title}, which is open: {source.opened.told}.")
+            self._stated.setText(f"{source.title}, which is open: {source.opened.stated}.")
         else:
-            self._told.setText(source.title)
-            self._told.setToolTip("\n".join(self._paths[:20]))
+            self._stated.setText(source.title)
+            self._stated.setToolTip("\n".join(self._paths[:20]))
 
     def _new_images(self) -> None:
         if self._session.images is not None:

@@ -79,11 +79,11 @@ class PredictPage(PageFrame):
         self._results = ImageResults(session, jobs)
         self._outcome = label("", wrap=True, name="predict_outcome")
         self._often = Facts()
-        self._told = Card(row_of("PREDICTIONS"))
-        self._told.body.addWidget(self._outcome)
-        self._told.body.addWidget(self._often)
-        self._told.hide()
-        lines = stack(model, self._training, self._of_table, self._told, self._images, spacing=12)
+        self._stated = Card(row_of("PREDICTIONS"))
+        self._stated.body.addWidget(self._outcome)
+        self._stated.body.addWidget(self._often)
+        self._stated.hide()
+        lines = stack(model, self._training, self._of_table, self._stated, self._images, spacing=12)
         lines.addWidget(self._results, 1000)  # what is left of the page, where there are any
         lines.addStretch(1)
         inside = look(QWidget(), "clear")
@@ -187,7 +187,7 @@ class PredictPage(PageFrame):
         self.refresh()
 
     def _new_table(self) -> None:
-        self._told.hide()
+        self._stated.hide()
         self._results.clear()
         if self.session.opened is not None and self.isVisible():
             suggest(self.session, self.jobs, self._target, "predicted", ".csv")
@@ -257,7 +257,7 @@ class PredictPage(PageFrame):
         if str(model.folder) == self._folder.text().strip():
             self._model = model
             self._weights.hide()
-            self._told.hide()
+            self._stated.hide()
             self._show_model()
 
     def _refused(self, error: BaseException) -> None:
@@ -267,7 +267,7 @@ class PredictPage(PageFrame):
         if isinstance(error, WorkbenchError):
             self._problem.setText(sentence(error))
         else:
-            self.session.tell("error", "The model could not be opened: this is a fault of the program, see the log.")
+            self.session.notify("error", "The model could not be opened: this is a fault of the program, see the log.")
 
     def _show_model(self) -> None:
         model = self._model
@@ -306,7 +306,7 @@ class PredictPage(PageFrame):
         if self._model is None or self._handle is not None:
             return
         source = self._images.source
-        self._told.hide()
+        self._stated.hide()
         self._results.clear()
         if not self._predicts_images:
             output = Path(self._target.text().strip())
@@ -341,14 +341,14 @@ class PredictPage(PageFrame):
             self._often.hide_line(f"often_{place}")
         for place, (name, rows) in enumerate(found.often[:MOST_SHOWN]):
             self._often.show_line(f"often_{place}", name, count(rows, "row"))
-        self._told.show()
-        self.session.tell("info", f"Wrote {found.output.name}: private, not for release.")
+        self._stated.show()
+        self.session.notify("info", f"Wrote {found.output.name}: private, not for release.")
 
     def _failed(self, error: BaseException) -> None:
         if isinstance(error, WorkbenchError):
-            self.session.tell("error", sentence(error))
+            self.session.notify("error", sentence(error))
         else:
-            self.session.tell("error", "The prediction failed: this is a fault of the program, see the log.")
+            self.session.notify("error", "The prediction failed: this is a fault of the program, see the log.")
 
 
 def row_of(title: str) -> QWidget:

@@ -71,9 +71,9 @@ def open_released(
         from workbench.release.model.card import read_card
         from workbench.release.model.open_model import open_model
 
-        told = read_card(folder)["training"].get("architecture")
-        if weights is None and isinstance(told, dict) and told.get("weights_sha256"):
-            raise WeightsNeededError(folder, str(told["weights_sha256"]))
+        stated = read_card(folder)["training"].get("architecture")
+        if weights is None and isinstance(stated, dict) and stated.get("weights_sha256"):
+            raise WeightsNeededError(folder, str(stated["weights_sha256"]))
         return open_model(folder, weights)
 
     return jobs.start(Job("Opening a model", work), key=KEY_OPEN, shown=False, on_result=show, on_failure=refuse)

@@ -201,7 +201,7 @@ class TrainCard(Card):
     def _done(self, made: ModelOnRelease, folder: Path) -> None:
         self._found = None  # the next model needs another folder
         self._folder.setModified(False)
-        self._session.tell(
+        self._session.notify(
             "info",
             f"Trained {made.chosen.title} on {count(made.rows, 'row')} of release {made.release_id}: "
             f"nothing was charged beyond its ε = {at_most(made.epsilon)}.",

@@ -27,15 +27,15 @@ class WeightsRow(QWidget):
         self._field.editingFinished.connect(self._take)
         browse = button("Browse…", "predict_weights_browse", tip="Choose the file of the public weights")
         browse.clicked.connect(self._browse)
-        self._told = label("", "muted", wrap=True, name="predict_weights_told")
-        lines = stack(self._told, spacing=4)
+        self._stated = label("", "muted", wrap=True, name="predict_weights_told")
+        lines = stack(self._stated, spacing=4)
         lines.addLayout(row(label("public weights"), self._field, browse))
         self.setLayout(lines)
         self.hide()
 
     def ask(self, checksum: str) -> None:
         """Ask for the file whose SHA-256 is ``checksum``."""
-        self._told.setText(f"SHA-256 of the file, as the card tells it: {checksum}")
+        self._stated.setText(f"SHA-256 of the file, as the card tells it: {checksum}")
         self.show()
 
     def _browse(self) -> None:

@@ -59,7 +59,7 @@ class PreviewPage(PageFrame):
         self._stale = {SPREAD, PAIRS}
         self._asked = self._rows_of = 0
         self._view = SPREAD
-        self._told = {SPREAD: ("", ""), PAIRS: ("", "")}
+        self._stated = {SPREAD: ("", ""), PAIRS: ("", "")}
         self._rows_note = FREE
         self._column = ""
         self.sides = Sides(session)
@@ -107,9 +107,9 @@ class PreviewPage(PageFrame):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         waiting = QWidget()
-        told = label(WAITING, "muted", name="preview_waiting")
-        told.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        waiting.setLayout(stack(told))
+        stated = label(WAITING, "muted", name="preview_waiting")
+        stated.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        waiting.setLayout(stack(stated))
         self._draws = QStackedWidget()
         self._draws.addWidget(waiting)
         self._draws.addWidget(self.sides)
@@ -125,8 +125,8 @@ class PreviewPage(PageFrame):
 
     def _ask_first(self) -> QWidget:
         """Return what stands in place of the draw while no private figure of the table was shown."""
-        told = label(BEFORE, wrap=True, name="preview_before")
-        told.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        stated = label(BEFORE, wrap=True, name="preview_before")
+        stated.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         other = label(WITHOUT, "muted", wrap=True, name="preview_without")
         other.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         show = button("Show a preview", "preview_show", tip="Draw once, and note in the ledger that it was shown")
@@ -135,7 +135,7 @@ class PreviewPage(PageFrame):
         instead.clicked.connect(self._make_up)
         panel, line = QWidget(), QWidget()
         line.setLayout(row(None, instead, show, None))
-        panel.setLayout(stack(None, told, other, line, None, spacing=12))
+        panel.setLayout(stack(None, stated, other, line, None, spacing=12))
         return panel
 
     def _see_account(self) -> None:
@@ -169,7 +169,7 @@ class PreviewPage(PageFrame):
         self._recovered.setVisible(spread)
         self._choice.setVisible(spread)
         self._pictures.setCurrentWidget(self.distribution if spread else self.correlations)
-        self._facts.set_whole(*self._told[name])
+        self._facts.set_whole(*self._stated[name])
         if self._views.currentWidget() is self._whole:
             self._say_note()
         if self.isVisible() and name in self._stale and self._views.currentWidget() is self._whole:
@@ -335,9 +335,9 @@ class PreviewPage(PageFrame):
     def _say_note(self) -> None:
         self.set_note(self._rows_note if self._view == SPREAD else self._free)
 
-    def _say(self, view: str, text: str, told: str = "") -> None:
-        self._told[view] = text, told
-        self._facts.set_whole(*self._told[self._view])
+    def _say(self, view: str, text: str, stated: str = "") -> None:
+        self._stated[view] = text, stated
+        self._facts.set_whole(*self._stated[self._view])
 
     def _show_pairs(self, pairs: Pairs) -> None:
         self._say(PAIRS, f"draw {self.draw}, {self.correlations.show_pairs(pairs)}")

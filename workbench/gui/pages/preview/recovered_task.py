@@ -28,7 +28,7 @@ CONFIDENCE = 0.95
 
 
 def preview_recovered(
-    draft: DraftPlan, column: PreviewColumn, jobs: JobCenter, apply: Callable[[Recovered], None], **told: Any
+    draft: DraftPlan, column: PreviewColumn, jobs: JobCenter, apply: Callable[[Recovered], None], **stated: Any
 ) -> JobHandle:
     """Estimate the original of a drawn column; only the newest request counts."""
     plan = draft.plan()
@@ -36,7 +36,7 @@ def preview_recovered(
     def work(emit: Emit, cancel: CancelToken) -> Recovered:
         return recovered(plan, column, cancel)
 
-    return jobs.start(Job("Estimating from the preview", work), key=KEY, shown=False, on_result=apply, **told)
+    return jobs.start(Job("Estimating from the preview", work), key=KEY, shown=False, on_result=apply, **stated)
 
 
 def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recovered:
@@ -60,9 +60,9 @@ def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recover
         return float(np.interp(value, values, middles))
 
     low, high = (min(max(end, values[0]), values[-1]) for end in (found.mean.low, found.mean.high))
-    told = _date if plan.column(column.name).kind == "date" else _number
-    words = f"Recovered from this draw: mean {told(found.mean.consistent)} (95 %: {told(low)} to {told(high)})"
-    words += "." if truth is None else f"; the original's is {told(truth)}."
+    stated = _date if plan.column(column.name).kind == "date" else _number
+    words = f"Recovered from this draw: mean {stated(found.mean.consistent)} (95 %: {stated(low)} to {stated(high)})"
+    words += "." if truth is None else f"; the original's is {stated(truth)}."
     return Recovered(
         column.name,
         words,
@@ -79,11 +79,11 @@ def _of_names(column: PreviewColumn, found: dict[str, Interval]) -> Recovered:
     shown = [label for label in column.labels if label in found]
     widest = max(((found[label].high - found[label].low) / 2 for label in shown), default=0.0)
     before = dict(zip(column.labels, column.original, strict=True))
-    told = ", ".join(
+    stated = ", ".join(
         f"{label} {_percent(found[label].consistent)} (original {_percent(before[label] / rows)})"
         for label in sorted(shown, key=lambda label: -before[label])[:2]
     )
-    return Recovered(column.name, f"Recovered from this draw, to about ± {_percent(widest)}: {told}.", shares=shares)
+    return Recovered(column.name, f"Recovered from this draw, to about ± {_percent(widest)}: {stated}.", shares=shares)
 
 
 def _percent(share: float) -> str:

@@ -84,7 +84,7 @@ class Sides(QWidget):
             view.horizontalHeader().sectionClicked.connect(self._head_clicked)
             view.horizontalHeader().setSectionsClickable(True)
             view.selectionModel().currentChanged.connect(lambda now, _, other=other: self._follow(now, other))
-            view.copy_refused.connect(lambda: session.tell("warning", NOT_COPIED))
+            view.copy_refused.connect(lambda: session.notify("warning", NOT_COPIED))
 
     def show_rows(self, rows: PreviewRows | None) -> None:
         """Show one draw, or nothing."""

@@ -98,12 +98,12 @@ class Source:
 
 
 def preview_rows(
-    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **told: Any
+    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **stated: Any
 ) -> JobHandle:
     """Draw the first rows; only the newest request counts."""
     look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_rows(table, plan, number, cancel))
     job = Job("Drawing a preview", look)
-    return jobs.start(job, key=KEY_ROWS, shown=False, on_result=apply, **told)
+    return jobs.start(job, key=KEY_ROWS, shown=False, on_result=apply, **stated)
 
 
 def preview_column(
@@ -113,16 +113,16 @@ def preview_column(
     number: int,
     jobs: JobCenter,
     apply: Callable[[PreviewColumn], None],
-    **told: Any,
+    **stated: Any,
 ) -> JobHandle:
     """Draw one protected column over all rows; only the newest request counts."""
     look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_column(table, plan, name, number, cancel))
     job = Job("Drawing a preview", look)
-    return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **told)
+    return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **stated)
 
 
 def preview_pairs(
-    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[Pairs], None], **told: Any
+    source: Source, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[Pairs], None], **stated: Any
 ) -> JobHandle:
     """Draw all columns and compare how they go together; only the newest request counts."""
     from workbench.sanitize.realisation import SPACED_ROWS
@@ -131,7 +131,7 @@ def preview_pairs(
     look = source.look(plan, lambda table, plan, emit, cancel: draw_pairs(table, plan, number, emit, cancel))
     job = Job("Comparing correlations", look)
     long = len(plan.columns) > LONG_COLUMNS and source.table.rows > SPACED_ROWS // 10
-    return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **told)
+    return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **stated)
 
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:

@@ -68,8 +68,8 @@ class CandidateBars(QWidget):
                 error = outlook.constant_error
                 made.append(_Line(f"always “{outlook.constant}”", error, outlook.in_words(error), "", False))
             self._all = tuple(made)
-        told = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._all)
-        self.setAccessibleName("Expected errors: " + "; ".join(told))
+        stated = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._all)
+        self.setAccessibleName("Expected errors: " + "; ".join(stated))
         self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._all))
         self._fit()
 

@@ -54,12 +54,12 @@ class ShareDetail(DetailCard):
         line = row(label("share of ε", "muted"), self.slider, self._share, ask, spacing=12)
         line.setStretch(1, 1)
         self._slider_line.setLayout(line)
-        told = scrolled_words(self._why, self._warning, self._problem)
+        stated = scrolled_words(self._why, self._warning, self._problem)
         self._purpose = PurposeChoice(session)
         left = QVBoxLayout()
         left.setSpacing(6)
         left.addWidget(self._name)
-        left.addWidget(told, 1)
+        left.addWidget(stated, 1)
         left.addWidget(self._purpose)
         left.addWidget(self._slider_line)
         self._bars = CandidateBars(session)
@@ -71,9 +71,9 @@ class ShareDetail(DetailCard):
         model.dataChanged.connect(self.refresh)
         model.refused.connect(self.say_refused)
 
-    def stand(self, *, beside: bool) -> None:
+    def arrange(self, *, beside: bool) -> None:
         """Give the chart what the bars do not need, where there is much room."""
-        super().stand(beside=beside)
+        super().arrange(beside=beside)
         self._drawn.setStretch(1, 1 if beside else 0)
         self._bars.show_all(whole=beside)
 
@@ -102,9 +102,9 @@ class ShareDetail(DetailCard):
         self._name.set_whole(f"{column.name}{more}")
         self._purpose.show_column(column, edited)
         self._why.setText(why(column, outlook if self._model.current(self._at) else None, share))
-        told = warning(column, outlook, high=self._session.plan.epsilon > HIGH)
-        self._warning.setText(f"⚠ {told}" if told else "")
-        self._warning.setVisible(bool(told))
+        stated = warning(column, outlook, high=self._session.plan.epsilon > HIGH)
+        self._warning.setText(f"⚠ {stated}" if stated else "")
+        self._warning.setVisible(bool(stated))
         self._bars.setVisible(outlook is not None)
         self._bars.show_outlook(outlook)
         self._becoming.show_example(outlook.example if outlook is not None else None)

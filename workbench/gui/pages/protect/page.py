@@ -173,8 +173,8 @@ class ProtectPage(PageFrame):
             note = f"✕ {where}{problems[0].text}."
         elif kept:
             note = f"⚠ Published as it is, covered by no ε: {', '.join(kept)}."
-        elif told := warned(self.shares.useless(), plan.epsilon, high=plan.epsilon > HIGH):
-            note = told
+        elif stated := warned(self.shares.useless(), plan.epsilon, high=plan.epsilon > HIGH):
+            note = stated
         elif any(c.bounds_origin == "data" for c in plan.protected):
             taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
             note = f"⚠ Bounds or values were read off the data, which publishes them: {taken}."

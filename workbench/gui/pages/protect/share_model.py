@@ -265,7 +265,9 @@ class ShareModel(QAbstractTableModel):
         self._session.edit(f"choose the mechanism of {of_all(fitting)}", made)
         others = [c.name for c in columns if c.protected and c not in fitting]
         if others:
-            self._session.tell("info", f"Chosen for {count(len(fitting), 'column')}; it does not fit {listed(others)}.")
+            self._session.notify(
+                "info", f"Chosen for {count(len(fitting), 'column')}; it does not fit {listed(others)}."
+            )
 
     # -- words ----------------------------------------------------------------------------------------------------
 

@@ -40,8 +40,8 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
 
 def _ends(outlook: Outlook) -> str:
     """Return what a release looks like that only tells of a mean."""
-    told = " Every released value is one of the two bounds: the mean can be estimated from them, nothing else."
-    return told if outlook.two_answers else ""
+    stated = " Every released value is one of the two bounds: the mean can be estimated from them, nothing else."
+    return stated if outlook.two_answers else ""
 
 
 def _both_errors(outlook: Outlook, used: Candidate) -> str:

@@ -131,12 +131,12 @@ class LinePlot(BarChart):
         """Show ``plot``, or nothing."""
         self._plot = plot
         if plot is not None:
-            told = "; ".join(
-                f"{line.words} {_told(line.points[0][1], plot)} to {_told(line.points[-1][1], plot)}"
+            stated = "; ".join(
+                f"{line.words} {_stated(line.points[0][1], plot)} to {_stated(line.points[-1][1], plot)}"
                 for line in plot.series
                 if line.points
             )
-            self.setAccessibleName(f"Along {plot.along}: {told}")
+            self.setAccessibleName(f"Along {plot.along}: {stated}")
         self.update()
 
     def words_at(self, x: float) -> str:
@@ -149,7 +149,7 @@ class LinePlot(BarChart):
         for line in plot.series:
             if line.points:
                 near = min(line.points, key=lambda point: abs(self._share(point[0]) - self._share(value)))
-                found.append(f"{line.words}: {_told(near[1], plot)}")
+                found.append(f"{line.words}: {_stated(near[1], plot)}")
         return f"{plot.along} = {plain(value)}: " + ", ".join(found)
 
     def _value(self, share: float) -> float:
@@ -181,7 +181,7 @@ class LinePlot(BarChart):
             side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             for share in (0.0, 0.5, 1.0):
                 level = box.bottom() - share * box.height()
-                painter.drawText(QRectF(0, level - 8, box.left() - 6, 16), side, _told(most * share, plot))
+                painter.drawText(QRectF(0, level - 8, box.left() - 6, 16), side, _stated(most * share, plot))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setClipRect(box.adjusted(0, -2, 0, 2))
             for line in plot.series:
@@ -206,5 +206,5 @@ class LinePlot(BarChart):
                 left += wide + 24
 
 
-def _told(value: float, plot: Plot) -> str:
+def _stated(value: float, plot: Plot) -> str:
     return f"{100 * value:.2g} %" if plot.percent else f"{value:.2g}"

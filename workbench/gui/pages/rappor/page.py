@@ -134,8 +134,8 @@ class RapporPage(CentralPage):
         self._parameters.enable(not running)
         self._source.setEnabled(not running)
         self._show_cancel(running=running, keys=keys)
-        told = hinder if session.opened is not None else ""
-        self.set_note(RUNNING if releasing else told or FREE)
+        stated = hinder if session.opened is not None else ""
+        self.set_note(RUNNING if releasing else stated or FREE)
 
     def _hindrance(self, choice: Choice | None, bound: RapporCost | None) -> str:
         """Return why the reports cannot be released; empty where nothing stands in the way."""

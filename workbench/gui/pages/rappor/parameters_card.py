@@ -170,21 +170,21 @@ class ParametersCard(Card):
 
     def _check(self) -> None:
         """Mark the fields that are refused, and say why."""
-        told = ""
+        stated = ""
         for line in LINES:
             try:
                 self._read(line)
                 mark_wrong(self._fields[line.key], wrong=False)
             except ParameterError as error:
                 mark_wrong(self._fields[line.key], wrong=True)
-                told = told or sentence(error)
-        if not told:
+                stated = stated or sentence(error)
+        if not stated:
             try:
                 self._made()
             except ParameterError as error:
-                told = sentence(error)
-        self._problem.setText(told)
-        self._problem.setVisible(bool(told))
+                stated = sentence(error)
+        self._problem.setText(stated)
+        self._problem.setVisible(bool(stated))
 
 
 def _written(value: float) -> str:

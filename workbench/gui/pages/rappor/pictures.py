@@ -50,8 +50,8 @@ class BarsPicture(BarChart):
         verdict = (
             WORDS[bar.verdict] if bar.true is not None else ("found" if bar.verdict == "detected" else "not found")
         )
-        told = f"decoded {_percent(bar.estimate)} ({_percent(bar.low)} to {_percent(bar.high)})"
-        return f"{bar.string}: {true}{told}, {verdict}"
+        stated = f"decoded {_percent(bar.estimate)} ({_percent(bar.low)} to {_percent(bar.high)})"
+        return f"{bar.string}: {true}{stated}, {verdict}"
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the bars, the brackets, the signs of what was found, and the key."""
@@ -169,8 +169,8 @@ class HeatPicture(BarChart):
             painter.drawRect(box)
             painter.setFont(font(BELOW))
             painter.setPen(QColor(theme.muted))
-            told = f"reports with each bit, by cohort: {_percent(least)} to {_percent(most)}"
-            painter.drawText(QRectF(box.left(), 0, box.width(), KEY - 4), Qt.AlignmentFlag.AlignVCenter, told)
+            stated = f"reports with each bit, by cohort: {_percent(least)} to {_percent(most)}"
+            painter.drawText(QRectF(box.left(), 0, box.width(), KEY - 4), Qt.AlignmentFlag.AlignVCenter, stated)
             self._write_ends(painter, "bit 0", f"bit {columns - 1}")
 
 
@@ -185,8 +185,8 @@ class RocPicture(BarChart):
     def show_roc(self, shown: Shown | None) -> None:
         """Show the curves, or why there are none."""
         self._roc = shown.roc if shown is not None else ()
-        told = ", ".join(f"{n:,} reports" for n, _, _ in self._roc)
-        self.setAccessibleName(f"ROC of {told}" if told else "No ROC: nothing is known to be absent")
+        stated = ", ".join(f"{n:,} reports" for n, _, _ in self._roc)
+        self.setAccessibleName(f"ROC of {stated}" if stated else "No ROC: nothing is known to be absent")
         self.update()
 
     def words_at(self, x: float) -> str:

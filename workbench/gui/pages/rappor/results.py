@@ -20,11 +20,11 @@ class ResultsPart(QWidget):
         self._found: Shown | None = None
         self._title = label("WHAT IS FOUND", "caption", name="rappor_found_title")
         self._badge = badge()
-        self._told = label("", wrap=True, name="rappor_found")
+        self._stated = label("", wrap=True, name="rappor_found")
         self._bars, self._heat, self._roc = BarsPicture(session), HeatPicture(session), RocPicture(session)
         first = Card(pad=12, spacing=6)
         first.body.addLayout(row(self._title, None, self._badge))
-        first.body.addWidget(self._told)
+        first.body.addWidget(self._stated)
         first.body.addWidget(self._bars)
         bits = Card(label("BITS", "caption"), self._heat, pad=12, spacing=6)
         curves = Card(label("ROC BY NUMBER OF REPORTS", "caption"), self._roc, pad=12, spacing=6)
@@ -52,7 +52,7 @@ class ResultsPart(QWidget):
         self._heat.show_heat(found.heat)
         self._title.setText(f"WHAT IS FOUND: {found.title}")
         self._badge.setVisible(found.private)
-        self._told.setText(_words(found))
+        self._stated.setText(_words(found))
 
 
 def _words(found: Shown) -> str:

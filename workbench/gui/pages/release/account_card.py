@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.gui.session.account_task import name_account, read_account, tell_apart
+from workbench.gui.session.account_task import name_account, read_account, set_separate
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
@@ -29,14 +29,14 @@ class VersionCard(Card):
         super().__init__(spacing=6)
         self.setObjectName("release_version")
         self._session, self._jobs = session, jobs
-        self._told = label("", wrap=True, name="release_version_told")
+        self._stated = label("", wrap=True, name="release_version_told")
         self._other = button(
             "It is another table…",
             "release_another_table",
             tip="Give this table a budget of its own; recorded for good",
         )
         self._other.clicked.connect(self._ask)
-        line = row(self._told, 12, self._other)
+        line = row(self._stated, 12, self._other)
         line.setStretch(0, 1)
         self.body.addLayout(line)
         self._ways = label("", wrap=True, name="release_who_pays")
@@ -51,7 +51,7 @@ class VersionCard(Card):
         self.setVisible(bool(since or doubt) and self._session.open_data is not None)
         images = self._session.images is not None
         whole, parts, whose = ("set of images", "images", "those images’") if images else TABLE
-        self._told.setText(
+        self._stated.setText(
             f"This looks like a version of a {whole} you released on {since[:10]}: most of its {parts} are the same. "
             f"It shares {whose} budget."
             if doubt is None
@@ -76,7 +76,7 @@ class VersionCard(Card):
             "is then covered only by the sum of both budgets. The ledger records this for good."
         )
         if confirm(self, title, text, what) and self._session.open_data is opened:
-            tell_apart(self._session, self._jobs, opened)
+            set_separate(self._session, self._jobs, opened)
 
 
 class AccountName(QWidget):
@@ -90,11 +90,11 @@ class AccountName(QWidget):
         self._name.setPlaceholderText("optional")
         self._name.setFixedWidth(220)
         self._give = button("Name the account…", "release_name_account", tip="Give the account of this table that name")
-        self._told = label("", "muted", wrap=True, name="release_account_told")
+        self._stated = label("", "muted", wrap=True, name="release_account_told")
         title = label("Account’s public name")
         title.setToolTip(NAME)
         title.setBuddy(self._name)
-        line = row(title, self._name, self._give, self._told)
+        line = row(title, self._name, self._give, self._stated)
         line.setStretch(3, 1)
         line.setContentsMargins(0, 0, 0, 0)
         self.setLayout(line)
@@ -113,9 +113,9 @@ class AccountName(QWidget):
         # The first release under a new name names the account by itself.
         self._give.setVisible(bool(plan.account) and plan.account != account.name and not account.name and spent)
         if account.name and plan.account != account.name:
-            self._told.setText(f"The account of this table is called {account.name}.")
+            self._stated.setText(f"The account of this table is called {account.name}.")
         else:
-            self._told.setText("" if plan.account else "Without one, certificates tell no sums.")
+            self._stated.setText("" if plan.account else "Without one, certificates tell no sums.")
 
     def _take(self) -> None:
         from workbench.sanitize.account_name import checked_name
@@ -125,7 +125,7 @@ class AccountName(QWidget):
             stated = checked_name(name) if name else ""
         except ParameterError as error:
             mark_wrong(self._name, wrong=True)
-            self._told.setText(sentence(error))
+            self._stated.setText(sentence(error))
             return
         plan = self._session.plan
         self._session.edit(f"name the account {stated}" if stated else "name no account", plan.with_(account=stated))

@@ -39,8 +39,8 @@ def says_little(session: Session, forecast: Forecast | None) -> bool:
 def learn_words(forecast: Forecast, rows: int) -> str:
     """Return what a recipient can learn from the table with about 95 % confidence, in one sentence."""
     found = learnt(forecast, rows)
-    means = [_told(one) for one in found if one.numeric]
-    shares = [_told(one) for one in found if not one.numeric]
+    means = [_stated(one) for one in found if one.numeric]
+    shares = [_stated(one) for one in found if not one.numeric]
     parts = []
     if means:
         parts.append(f"the mean of {_joined(means)}")
@@ -53,8 +53,8 @@ def learn_words(forecast: Forecast, rows: int) -> str:
 
 def worth_words(forecast: Forecast, rows: int) -> str:
     """Return both sentences, and how far relations between columns fade."""
-    told = (learn_words(forecast, rows), noise_words(forecast, rows), relations_words(forecast))
-    return " ".join(filter(None, told))
+    stated = (learn_words(forecast, rows), noise_words(forecast, rows), relations_words(forecast))
+    return " ".join(filter(None, stated))
 
 
 def outside_words(sentences: tuple[str, ...]) -> str:
@@ -64,7 +64,7 @@ def outside_words(sentences: tuple[str, ...]) -> str:
     return "\n\nOutside the guarantee:\n" + "\n".join(f"• {sentence}" for sentence in sentences)
 
 
-def _told(one: Learnt) -> str:
+def _stated(one: Learnt) -> str:
     return f"{one.name} to ± {rounded(one.half_length, _KNOWN)}" if one.numeric else f"{one.name} to ± {_points(one)}"
 
 
@@ -72,7 +72,7 @@ def _points(one: Learnt) -> str:
     return f"{rounded(100 * one.half_length, _KNOWN)} points"
 
 
-def _joined(told: Sequence[str]) -> str:
-    if len(told) > MOST_NAMED + 1:
-        return f"{', of '.join(told[:MOST_NAMED])} and of {len(told) - MOST_NAMED} more"
-    return " and of ".join(filter(None, (", of ".join(told[:-1]), told[-1])))
+def _joined(stated: Sequence[str]) -> str:
+    if len(stated) > MOST_NAMED + 1:
+        return f"{', of '.join(stated[:MOST_NAMED])} and of {len(stated) - MOST_NAMED} more"
+    return " and of ".join(filter(None, (", of ".join(stated[:-1]), stated[-1])))

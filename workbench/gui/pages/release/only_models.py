@@ -44,15 +44,15 @@ class OnlyModelsCard(Card):
         self.setVisible(images is not None)
         if images is None:
             return
-        self._facts.show_line("release_images", "open", f"{images.title}: {images.told}")
+        self._facts.show_line("release_images", "open", f"{images.title}: {images.stated}")
         remaining = account.remaining
         if account.problem:
-            told = account.problem
+            stated = account.problem
         elif remaining is None:
-            told = "the first network that is released sets its cap"
+            stated = "the first network that is released sets its cap"
         else:
-            told = f"ε = {at_least(max(remaining, Decimal(0)))} for further networks"
-        self._facts.show_line("release_images_left", "budget left", told)
+            stated = f"ε = {at_least(max(remaining, Decimal(0)))} for further networks"
+        self._facts.show_line("release_images_left", "budget left", stated)
         outside = " ".join(images.outside)
         self._facts.show_line("release_images_outside", "outside the guarantee", outside, "warn")
         if not outside:

@@ -300,7 +300,7 @@ class ReleasePage(PageFrame):
 
     def _decide(self, outlook: BeforeRelease) -> None:
         """Ask for the last word, once, and do as it says."""
-        if self._asking or self._running is not None or not outlook.stands(self.session):
+        if self._asking or self._running is not None or not outlook.is_current(self.session):
             return
         if self._path() != outlook.target:  # another name was typed meanwhile: nobody has looked what stands there
             self._ask_and_release()
@@ -343,11 +343,11 @@ class ReleasePage(PageFrame):
                 copy_release(self.session, self.jobs, earlier, Path(folder), self._copied)
 
     def _copied(self, path: Path) -> None:
-        self.session.tell("info", f"Copied to {path}; nothing was charged.")
+        self.session.notify("info", f"Copied to {path}; nothing was charged.")
 
     def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
-        if not outlook.stands(self.session):  # other work has ended while the question stood
-            self.session.tell(
+        if not outlook.is_current(self.session):  # other work has ended while the question stood
+            self.session.notify(
                 "warning", "The table or its plan changed while the question stood: nothing was released."
             )
             return
@@ -380,7 +380,7 @@ class ReleasePage(PageFrame):
             return
         self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(error)}")
         self._refusal.show()
-        self.session.tell("info", "Refused: nothing was charged or written.")
+        self.session.notify("info", "Refused: nothing was charged or written.")
 
     def _stop(self) -> None:
         if self._running is not None:

@@ -31,10 +31,10 @@ def release_question(
     high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
     sets = first_words(account, cost)
     worth = worth_of(outlook, forecast)
-    told = f"\n\n{worth}" if worth else ""
+    stated = f"\n\n{worth}" if worth else ""
     return (
         f"This charges ε = {at_most(cost)}{exactly(cost)} and writes {outlook.target.name}; nothing is uploaded. "
-        f"It cannot be undone.{sets}{told}{high}{outside_words(outlook.outside)}{replaced}"
+        f"It cannot be undone.{sets}{stated}{high}{outside_words(outlook.outside)}{replaced}"
     )
 
 

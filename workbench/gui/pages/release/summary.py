@@ -195,12 +195,12 @@ class CostCard(Card):
         cost = forecast.epsilon_total if forecast is not None else plan.cost()
         self._figure.setText(f"ε = {at_most(cost)}" if cost is not None else "–")
         self._figure.setToolTip(in_full(cost))
-        told = at_most(cost) if cost is not None else "–"
-        self._facts.show_line("zero_out", "blanked (zero-out)", told, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
+        stated = at_most(cost) if cost is not None else "–"
+        self._facts.show_line("zero_out", "blanked (zero-out)", stated, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
         one = Decimal(repr(forecast.replace_one_epsilon)) if forecast is not None else cost
-        told = at_most(one) if one is not None else "–"
+        stated = at_most(one) if one is not None else "–"
         tip = f"{REPLACE_ONE}\n{in_full(one)}".strip()
-        self._facts.show_line("replace_one", "replaced (replace-one)", told, tip=tip)
+        self._facts.show_line("replace_one", "replaced (replace-one)", stated, tip=tip)
         self._facts.show_line("delta", "δ", "0")
         if plan.rows_per_person != 1:
             self._facts.show_line("rows_each", "rows of one person", str(plan.rows_per_person))
@@ -208,8 +208,8 @@ class CostCard(Card):
             self._facts.hide_line("rows_each")
         remaining = account.remaining
         if account.problem:
-            told = "not certain who pays" if account.in_doubt else "cannot be read"
-            self._facts.show_line("cap_left", "ledger", told, "danger")
+            stated = "not certain who pays" if account.in_doubt else "cannot be read"
+            self._facts.show_line("cap_left", "ledger", stated, "danger")
             self._facts.hide_line("after")
         elif remaining is None:
             self._facts.show_line("cap_left", "cap", "this release sets it", "muted")

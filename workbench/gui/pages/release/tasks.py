@@ -55,7 +55,7 @@ class BeforeRelease:
         """The file it would be released into."""
         return self.prepared.to.path
 
-    def stands(self, session: Session) -> bool:
+    def is_current(self, session: Session) -> bool:
         """Return whether table and plan are still those that were looked at."""
         return session.opened is self.opened and session.plan == self.plan
 
@@ -110,7 +110,7 @@ def look_before_release(
         )
 
     def apply(outlook: BeforeRelease) -> None:
-        if outlook.stands(session):
+        if outlook.is_current(session):
             decide(outlook)
 
     jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply, on_failure=on_failure)

@@ -144,7 +144,7 @@ class ChoicesCard(Card):
         self.model.show_checked(checked)
         found = checked.expected.get(("count", "")) if checked is not None else None
         self._expected.setText(found.words if found is not None else "")
-        self._expected.setToolTip(found.told if found is not None else "")
+        self._expected.setToolTip(found.stated if found is not None else "")
         self._sizes.setText(checked.sizes if checked is not None else "")
         self._sizes.setVisible(bool(self._sizes.text()))
 
@@ -181,6 +181,6 @@ class ChoicesCard(Card):
         self._refused(self.delta.problem())
         self.changed.emit()
 
-    def _refused(self, told: str) -> None:
-        self._problem.setText(told)
-        self._problem.setVisible(bool(told))
+    def _refused(self, stated: str) -> None:
+        self._problem.setText(stated)
+        self._problem.setVisible(bool(stated))

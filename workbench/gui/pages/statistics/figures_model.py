@@ -262,7 +262,7 @@ class FiguresModel(QAbstractTableModel):
         if column.name in self._by:
             return MAKES_GROUPS
         found = self._expected(column, at)
-        return found.told if found is not None else HELP[at] if fits(column, at) else NOT_FOR
+        return found.stated if found is not None else HELP[at] if fits(column, at) else NOT_FOR
 
 
 def _usual(column: DraftColumn) -> set[int]:

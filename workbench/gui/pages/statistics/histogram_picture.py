@@ -37,8 +37,8 @@ class HistogramPicture(BarChart):
         if at is None:
             return ""
         bar = self._bars[at]
-        told = f"{bar.label}: {plain(bar.estimate)} rows (95 %: {plain(bar.low)} to {plain(bar.high)})"
-        return f"{told}, {SPARSE}" if bar.sparse else told
+        stated = f"{bar.label}: {plain(bar.estimate)} rows (95 %: {plain(bar.low)} to {plain(bar.high)})"
+        return f"{stated}, {SPARSE}" if bar.sparse else stated
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the bars, their brackets, the labels and the key."""

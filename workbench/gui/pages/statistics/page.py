@@ -62,7 +62,7 @@ class StatisticsPage(CentralPage):
         epsilon = Card(caption, self._choices.epsilon, pad=12, spacing=6)
         epsilon.body.addWidget(DeltaLine(self._choices.delta))
         epsilon.body.addWidget(self._problem)
-        epsilon.body.addWidget(self._mend)
+        epsilon.body.addWidget(self._hint)
         epsilon.body.addWidget(self._use_rest)
         cost = Card(label("WHAT IT COSTS", "caption"), self._facts, pad=12, spacing=6)
         beside_it = row(spacing=12)
@@ -134,11 +134,11 @@ class StatisticsPage(CentralPage):
             part.setVisible(opened is not None)
         self._nothing.setVisible(opened is None)
         running, choice = self._flow.job is not None, self._choices.value()
-        hinder, mend = hindrance(session) if opened is not None else ("", "")
-        keep, keep_mend = release_hindrance(session) if opened is not None and not hinder else ("", "")
+        hinder, hint = hindrance(session) if opened is not None else ("", "")
+        keep, keep_hint = release_hindrance(session) if opened is not None and not hinder else ("", "")
         empty = NOTHING_TICKED if choice is not None and not _asks(choice) else ""
         problem = hinder or (sentence(self._problem_found) if self._problem_found is not None else empty)
-        self._say_problem(problem or keep, mend or ("" if problem else keep_mend))
+        self._say_problem(problem or keep, hint or ("" if problem else keep_hint))
         self._show_cost()
         ready = self._checked is not None and self._checked.choice == choice and not hinder and not running
         keys = self.has_keys(self._release, self._cancel, self._onward)

@@ -80,10 +80,10 @@ class ResultsCard(Card):
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(16)
             box.activated.connect(lambda _at, follow=follow: follow())
-        self._told = label("", "muted", name="statistics_shown")
+        self._stated = label("", "muted", name="statistics_shown")
         self._copy = button("Copy all", "statistics_copy", tip="Copy every figure in sight as a table; they are public")
         self._copy.clicked.connect(lambda: self._copies.copy(whole=True))
-        head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._told, None, self._copy)
+        head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._stated, None, self._copy)
         self.body.addWidget(label("RELEASED FIGURES", "caption"))
         self.body.addLayout(head)
         self.body.addWidget(self._stack, 1)
@@ -111,20 +111,20 @@ class ResultsCard(Card):
         self._stack.setCurrentWidget(self._views[key])
         self._statistic.setVisible(key == FIGURES)
         self._copy.setVisible(key == FIGURES)
-        self._told.setVisible(key == FIGURES)
+        self._stated.setVisible(key == FIGURES)
         self._histogram.setVisible(key == PICTURE)
 
     def _show_figures(self) -> None:
         found, only = self._found, self._statistic.currentText()
         if found is None:
             self._model.show_frame(None)
-            self._told.setText("")
+            self._stated.setText("")
             return
         frame = found.frame
         if only != EVERY:
             frame = frame.filter(frame["statistic"] == only)
         self._model.show_frame(frame)
-        self._told.setText(count(frame.height, "figure"))
+        self._stated.setText(count(frame.height, "figure"))
 
     def _show_bars(self) -> None:
         key = self._histogram.currentData()
@@ -197,8 +197,10 @@ class ResultsPart(QWidget):
 
         def failed(error: BaseException) -> None:
             if step is self._step:
-                told = sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; see the log."
-                self._problem.setText(f"The figures cannot be shown. {told}")
+                stated = (
+                    sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; see the log."
+                )
+                self._problem.setText(f"The figures cannot be shown. {stated}")
                 self._problem.show()
 
         look_at_released(step.files[0][1], self._jobs, show, failed)

@@ -97,12 +97,12 @@ class Expected:
 
     Attributes:
         words: half of its 95 % interval: ``± 21 rows``.
-        told: the same in full, with its share of ε.
+        stated: the same in full, with its share of ε.
         noisy: whether it will say next to nothing.
     """
 
     words: str
-    told: str
+    stated: str
     noisy: bool
 
 
@@ -203,16 +203,16 @@ def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Check
     found: list[FigureForecast] = []
     for query in queries:
         cancel.check()
-        for told in forecast([query]):
-            expected[told.statistic, told.column] = _expected(told, plan, rows, "ρ" if choice.delta else "ε")
-            figures += told.figures
-            found.append(told)
+        for stated in forecast([query]):
+            expected[stated.statistic, stated.column] = _expected(stated, plan, rows, "ρ" if choice.delta else "ε")
+            figures += stated.figures
+            found.append(stated)
     return Checked(choice, cost.epsilon, expected, len(queries), figures, cost.delta, _sizes(found))
 
 
 def _sizes(found: Sequence[FigureForecast]) -> str:
     """Return what to expect of groups of stated sizes."""
-    sized = [told for told in found if told.by_group_size]
+    sized = [stated for stated in found if stated.by_group_size]
     if not sized:
         return ""
     shown, more = sized[:_SIZED], ", …" if len(sized) > _SIZED else ""
@@ -222,29 +222,30 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
             equal = round(size.rows)
             continue
         widths = ", ".join(
-            f"{told.statistic} of {told.column} ± {rounded(told.by_group_size[at].half_width, 3)}" for told in shown
+            f"{stated.statistic} of {stated.column} ± {rounded(stated.by_group_size[at].half_width, 3)}"
+            for stated in shown
         )
         parts.append(f"{100 * size.part:.3g} % of all rows ({round(size.rows):,}): {widths}{more}")
     return f"Beside each tick groups are of equal size ({equal:,} rows). If a group has {'; '.join(parts)}."
 
 
-def _expected(told: FigureForecast, plan: Plan, rows: int, unit: str) -> Expected:
-    width = rounded(told.half_width, 3)
-    if told.statistic == "mode":
-        noisy = told.half_width >= rows / max(told.figures, 1)
+def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expected:
+    width = rounded(stated.half_width, 3)
+    if stated.statistic == "mode":
+        noisy = stated.half_width >= rows / max(stated.figures, 1)
         whole = f"It is right in 95 % of releases where it leads all other values by {width} rows, for {unit} = "
-        whole += f"{plain(told.epsilon)}; with 95 % no other value leads it by as many."
+        whole += f"{plain(stated.epsilon)}; with 95 % no other value leads it by as many."
         return Expected(f"lead ≥ {width}", f"{whole} Mostly chance." if noisy else whole, noisy)
-    words = f"± {width} {told.unit}" if told.unit in ("rows", "days") else f"± {width}"
-    assumed = f", if {told.assumes}" if told.assumes else ""
-    if told.unit == "rows":
-        noisy = told.half_width >= rows / max(told.figures, 1)
+    words = f"± {width} {stated.unit}" if stated.unit in ("rows", "days") else f"± {width}"
+    assumed = f", if {stated.assumes}" if stated.assumes else ""
+    if stated.unit == "rows":
+        noisy = stated.half_width >= rows / max(stated.figures, 1)
     else:
-        lower, upper = plan.column(told.column).bounds()
-        reach = max(abs(lower), abs(upper)) * rows if told.statistic == "sum" else (upper - lower) / 2
-        noisy = told.half_width >= 0.99 * reach
-    whole = f"Half of the 95 % interval: {width} {told.unit}{assumed}. Read from the {told.source} for "
-    whole += f"{unit} = {plain(told.epsilon)}, with which it gives {told.figures:,} figures."
+        lower, upper = plan.column(stated.column).bounds()
+        reach = max(abs(lower), abs(upper)) * rows if stated.statistic == "sum" else (upper - lower) / 2
+        noisy = stated.half_width >= 0.99 * reach
+    whole = f"Half of the 95 % interval: {width} {stated.unit}{assumed}. Read from the {stated.source} for "
+    whole += f"{unit} = {plain(stated.epsilon)}, with which it gives {stated.figures:,} figures."
     return Expected(words, f"{whole} Mostly noise: nothing much can be learnt." if noisy else whole, noisy)
 
 

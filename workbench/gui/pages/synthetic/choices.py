@@ -199,5 +199,5 @@ class ChoicesCard(Card):
         if "method" not in self._own:
             usual = MST if self.target.currentData() is None else MARGINALS
             self.method.setCurrentIndex(self.method.findData(usual.name))
-        told = synthesiser(self.method.currentData()).help
-        self._help.setText(f"{told[:1].upper()}{told[1:]}.")
+        stated = synthesiser(self.method.currentData()).help
+        self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")

@@ -134,11 +134,11 @@ def compared(
         cells.append(fine(column))
     drawn = np.column_stack([coarse(column, found) for column, found in zip(columns, cells, strict=True)])
 
-    def told(done: int, of: int) -> None:
+    def stated(done: int, of: int) -> None:
         if done % 20 == 0:
             emit(Progress(done, of, "comparing pairs of columns"))
 
-    quality = table_quality(original, drawn, sizes, cancel, told)
+    quality = table_quality(original, drawn, sizes, cancel, stated)
     spreads = []
     for place, column in enumerate(columns):
         cancel.check()
@@ -191,16 +191,16 @@ def _pairs(
     cancel: CancelToken,
 ) -> Pairs:
     chosen = sorted(sorted(range(len(columns)), key=lambda place: columns[place].name != target)[:PAIR_COLUMNS])
-    apart, drawn_apart = (max(1, -(-rows // SPACED_ROWS)) for rows in (table.rows, len(cells[0])))
+    step, drawn_step = (max(1, -(-rows // SPACED_ROWS)) for rows in (table.rows, len(cells[0])))
     spaced = table
-    if apart > 1:
-        spaced = dataclasses.replace(table, frame=table.frame.gather_every(apart), first_line=None)
+    if step > 1:
+        spaced = dataclasses.replace(table, frame=table.frame.gather_every(step), first_line=None)
     before, after = [], []
     for place in chosen:
         cancel.check()
         grid = columns[place].grid
         before.append(variable(grid, grid.encode(spaced)))
-        after.append(variable(grid, cells[place][::drawn_apart]))
+        after.append(variable(grid, cells[place][::drawn_step]))
     return Pairs(
         names=tuple(one.name for one in before),
         numeric=tuple(one.numeric for one in before),

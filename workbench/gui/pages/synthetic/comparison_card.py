@@ -98,7 +98,7 @@ class ComparisonCard(Card):
             segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
             self._pictures.addWidget(view)
         self._facts = label("", "muted", name=f"{name}_facts")
-        self._told = dict.fromkeys(LOOKS, "")
+        self._stated = dict.fromkeys(LOOKS, "")
         # The views first: they stay where they are when the sentences below them come and go.
         self.body.insertLayout(1, row(*self._segments.values(), 4, self._choice, 8, self._facts, None))
         for part in self._beside:
@@ -110,7 +110,7 @@ class ComparisonCard(Card):
         """Show the spread of one column, the correlations of all, or the rows."""
         self._segments[key].setChecked(True)
         self._choice.setVisible(key == SPREAD)
-        self._facts.setText(self._told[key])
+        self._facts.setText(self._stated[key])
         self._pictures.setCurrentWidget(self._views[key])
         self._pictures.setMinimumHeight(HIGH[key])
         # Released rows alone are public; whatever stands beside the original is not.
@@ -120,8 +120,8 @@ class ComparisonCard(Card):
         for part in self._beside:
             part.setVisible(key != ROWS and bool(part.text()))
 
-    def show_compared(self, found: Compared | None, told: str = "") -> None:
-        """Show another comparison, or none; ``told`` says of which draw."""
+    def show_compared(self, found: Compared | None, stated: str = "") -> None:
+        """Show another comparison, or none; ``stated`` says of which draw."""
         self._found = found
         names = [] if found is None else [spread.name for spread in found.spreads]
         if names != [self._choice.itemText(i) for i in range(self._choice.count())]:
@@ -131,7 +131,7 @@ class ComparisonCard(Card):
             self._column = names[0] if names else ""
         self._choice.setCurrentText(self._column)
         pairs = self.correlations.show_pairs(None if found is None else found.pairs)
-        self._told[SPREAD], self._told[PAIRS] = told, pairs
+        self._stated[SPREAD], self._stated[PAIRS] = stated, pairs
         self._choose(self._column)
         if found is not None:
             from workbench.gui.pages.synthetic.comparing import percent
@@ -142,7 +142,7 @@ class ComparisonCard(Card):
             self.invented.setText(found.invented)
             for part in self._beside:
                 part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
-        self._facts.setText(next(self._told[key] for key, one in self._segments.items() if one.isChecked()))
+        self._facts.setText(next(self._stated[key] for key, one in self._segments.items() if one.isChecked()))
 
     def _segments_checked(self, key: str) -> bool:
         return key in self._segments and self._segments[key].isChecked()
@@ -151,7 +151,7 @@ class ComparisonCard(Card):
         """Show the first rows of a released table of ``rows`` rows, or none."""
         self._model.show_frame(frame)
         seen = 0 if frame is None else frame.height
-        self._told[ROWS] = f"the first {seen:,} of {rows:,} rows" if seen < rows else f"{rows:,} rows"
+        self._stated[ROWS] = f"the first {seen:,} of {rows:,} rows" if seen < rows else f"{rows:,} rows"
 
     def _choose(self, name: str) -> None:
         self._column = name

@@ -20,8 +20,8 @@ def hindrance(session: Session) -> tuple[str, str]:
         return f"{first.column or 'The plan'}: {first.text}.", "data"
     kept = [column.name for column in plan.columns if column.action == "keep"]
     if kept:
-        told = f"The plan publishes {listed(kept)} as it is, and no row of a synthetic table is anybody's: "
-        return f"{told}protect or drop {'it' if len(kept) == 1 else 'them'}.", "protect"
+        stated = f"The plan publishes {listed(kept)} as it is, and no row of a synthetic table is anybody's: "
+        return f"{stated}protect or drop {'it' if len(kept) == 1 else 'them'}.", "protect"
     if not plan.protected:
         return "No column is left to synthesise: protect at least one.", "protect"
     return "", ""
@@ -37,5 +37,5 @@ def needed(checked: Checked) -> str:
 
 def counted(checked: Checked) -> str:
     """Return what is counted with noise, in words."""
-    told = count(checked.tables, "noisy table")
-    return f"{told}, {count(checked.selections, 'noisy choice')} of a pair" if checked.selections else told
+    stated = count(checked.tables, "noisy table")
+    return f"{stated}, {count(checked.selections, 'noisy choice')} of a pair" if checked.selections else stated

@@ -69,7 +69,7 @@ class SyntheticPage(CentralPage):
 
     def _arrange(self) -> None:
         cost = Card(
-            label("WHAT IT COSTS", "caption"), self._facts, self._problem, self._mend, self._use_rest, spacing=6
+            label("WHAT IT COSTS", "caption"), self._facts, self._problem, self._hint, self._use_rest, spacing=6
         )
         cost.body.addStretch(1)
         above = row(spacing=12)
@@ -150,10 +150,10 @@ class SyntheticPage(CentralPage):
             part.setVisible(opened is not None)
         self._nothing.setVisible(opened is None)
         drawn, running = self._drawing is not None, self._flow.job is not None
-        hinder, mend = hindrance(session) if opened is not None else ("", "")
-        keep, keep_mend = release_hindrance(session) if opened is not None and not hinder else ("", "")
+        hinder, hint = hindrance(session) if opened is not None else ("", "")
+        keep, keep_hint = release_hindrance(session) if opened is not None and not hinder else ("", "")
         problem = hinder or (sentence(self._problem_found) if self._problem_found is not None else "")
-        self._say_problem(problem or keep, mend or ("" if problem else keep_mend))
+        self._say_problem(problem or keep, hint or ("" if problem else keep_hint))
         self._show_cost()
         ready = self._checked is not None and not hinder and not drawn and not running
         keys = self.has_keys(self._release, self._again, self._cancel, self._onward)
@@ -189,8 +189,8 @@ class SyntheticPage(CentralPage):
             if self._drawing is handle:
                 self._draw = number
                 rows = count(found.rows, "row")
-                told = f"draw {number}, {rows} by {choice.method} at ε = {at_most(choice.epsilon)}"
-                self._preview_card.show_compared(found, told)
+                stated = f"draw {number}, {rows} by {choice.method} at ε = {at_most(choice.epsilon)}"
+                self._preview_card.show_compared(found, stated)
                 self.refresh()
                 if number == 1:
                     self._scroll_to(self._preview_card)

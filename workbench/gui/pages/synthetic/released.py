@@ -87,8 +87,8 @@ class ReleasedPart(QWidget):
                 self.comparison.show()
 
         def failed(error: BaseException) -> None:
-            told = sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; see the log."
-            self._problem.setText(f"It cannot be compared with the original. {told}")
+            stated = sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; see the log."
+            self._problem.setText(f"It cannot be compared with the original. {stated}")
             self._problem.show()
 
         look_at_released(opened, step.files[0][1], plan, self._jobs, show, failed)

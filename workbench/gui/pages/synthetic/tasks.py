@@ -181,7 +181,7 @@ def drawn_preview(
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
-        raise InputError("the table has no rows", mend="open another one")
+        raise InputError("the table has no rows", hint="open another one")
     method, setting = _setting(plan, table.rows, choice)
     note_study(opened.table, "synthetic", emit=emit)
     name = str(number).encode()
@@ -241,7 +241,7 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
     check_columns(plan, opened.table)
     note_study(opened.table, "synthetic", emit=emit)
     columns = coarse_columns([column.facts() for column in plan.protected])
-    told = compared(
+    stated = compared(
         columns,
         plan.rows_of(opened.table),
         lambda column: released_cells(column.grid, released),
@@ -250,7 +250,7 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
         emit,
         cancel,
     )
-    return ReleasedRows(path, released.frame.head(SHOWN_ROWS), released.rows, told)
+    return ReleasedRows(path, released.frame.head(SHOWN_ROWS), released.rows, stated)
 
 
 def _setting(plan: Plan, rows: int, choice: Choice) -> Any:

@@ -82,8 +82,8 @@ class BeforeCard(Card):
         quiet.addWidget(self._quiet_words, 1)
         self._quiet_line.setLayout(quiet)
         self._say_quiet()
-        told = (title, left, self._problem, self._missing, self.raise_cap)
-        for part in (*told, self._quiet_line, test, place):
+        stated = (title, left, self._problem, self._missing, self.raise_cap)
+        for part in (*stated, self._quiet_line, test, place):
             self.body.addWidget(part)
         self.set_problem("")
 

@@ -42,8 +42,8 @@ class ExpectedLine(QWidget):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self._session, self._jobs = session, jobs
-        self._told = Elided("", name="train_expected_told")
-        self._told.hide()
+        self._stated = Elided("", name="train_expected_told")
+        self._stated.hide()
         self._ask = button("Simulate", "train_expect", "link", tip=TIP, accessible="Simulate the expected accuracy")
         self._ask.clicked.connect(self._pressed)
         self._text = ""
@@ -52,7 +52,7 @@ class ExpectedLine(QWidget):
         self._handle: JobHandle | None = None
         head = QWidget()
         head.setLayout(row(label("expected accuracy", "muted"), None, self._ask))
-        self.setLayout(stack(head, self._told))
+        self.setLayout(stack(head, self._stated))
 
     def follow(self, asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]]) -> None:
         """Ask ``asked`` what would be trained: something that can be compared, its parameters, public images."""
@@ -77,8 +77,8 @@ class ExpectedLine(QWidget):
 
     def _say(self, text: str, in_full: str = "") -> None:
         self._text = text
-        self._told.set_whole(text, in_full, wrapped=True)
-        self._told.setVisible(bool(text))
+        self._stated.set_whole(text, in_full, wrapped=True)
+        self._stated.setVisible(bool(text))
 
     def _pressed(self) -> None:
         if self._handle is not None:

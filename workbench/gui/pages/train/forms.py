@@ -125,16 +125,16 @@ class ModelForms(Card):
 
         Where they have a σ, ε follows from it.
         """
-        told = dict(figures)
-        named = told.pop("network", self.model if self.is_network else networks.NETWORKS[0].name)
+        stated = dict(figures)
+        named = stated.pop("network", self.model if self.is_network else networks.NETWORKS[0].name)
         if named != self.model and named in self._forms:
             self.choose(str(named))
         present = self._forms[self.model].value()
         if present is not None:
             kept = present.to_plain()
-            if "noise" in told:
+            if "noise" in stated:
                 kept.pop("epsilon", None)
-            self._forms[self.model].set_value(type(present).from_plain({**kept, **told}))
+            self._forms[self.model].set_value(type(present).from_plain({**kept, **stated}))
             self.changed.emit()
 
     def lock(self, *, locked: bool) -> None:
@@ -161,10 +161,10 @@ def _explained(form: Form) -> QWidget:
     area.setWidget(holder)
     area.setWidgetResizable(True)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-    told = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
-    told.setFixedHeight(HELP_HEIGHT)
-    told.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-    form.explained.connect(told.setText)
+    stated = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
+    stated.setFixedHeight(HELP_HEIGHT)
+    stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+    form.explained.connect(stated.setText)
     whole = look(QWidget(), "clear")
-    whole.setLayout(stack(area, rule(), told))
+    whole.setLayout(stack(area, rule(), stated))
     return whole

@@ -22,8 +22,8 @@ def _predicted(sample: Memory) -> str:
     """Return what was predicted beside what the first step took, and what is expected since where that is more."""
     if sample.forecast is None or sample.first_step is None:
         return ""
-    told = f"Predicted {memory(sample.forecast)}, measured {memory(sample.first_step)} after the first step."
+    stated = f"Predicted {memory(sample.forecast)}, measured {memory(sample.first_step)} after the first step."
     expected = 0 if sample.predicted is None else sample.predicted - sample.before
     if memory(expected) not in (memory(sample.forecast), memory(sample.first_step)) and expected:
-        told = f"{told[:-1]}; {memory(expected)} are now expected."
-    return told
+        stated = f"{stated[:-1]}; {memory(expected)} are now expected."
+    return stated

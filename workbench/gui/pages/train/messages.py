@@ -83,14 +83,14 @@ def finished(result: Any) -> str:
     network = result if hasattr(result, "steps") else None
     model = result if network is None else network.model
     left = f"{at_least(model.remaining)} remain under the cap"
-    told = f"Released to {model.output}. Charged ε = {at_most(model.epsilon)}{exactly(model.epsilon)}; {left}."
+    stated = f"Released to {model.output}. Charged ε = {at_most(model.epsilon)}{exactly(model.epsilon)}; {left}."
     if network is not None:
-        told += f" {network.steps:,} steps: {WHY[network.stopped]}."
+        stated += f" {network.steps:,} steps: {WHY[network.stopped]}."
         if network.accuracy is not None and network.accuracy_public:
-            told += f" Accuracy on the public test images {network.accuracy:.3f}; the card tells it."
+            stated += f" Accuracy on the public test images {network.accuracy:.3f}; the card tells it."
         elif network.accuracy is not None:
-            told += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
-    return f"{told} {model.uses.replace('epsilon', 'ε')}".rstrip()
+            stated += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
+    return f"{stated} {model.uses.replace('epsilon', 'ε')}".rstrip()
 
 
 def rising_words(losses: Sequence[float]) -> str:

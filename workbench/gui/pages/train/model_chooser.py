@@ -41,9 +41,9 @@ class ModelChooser(QWidget):
         assert isinstance(entries, QStandardItemModel)
         for at, model in enumerate(self._models):
             fits = not images or isinstance(model, Network)
-            told = f"{model.title}. {model.about} {model.needs}" if fits else f"{model.title} {OF_TABLES}"
+            stated = f"{model.title}. {model.about} {model.needs}" if fits else f"{model.title} {OF_TABLES}"
             entries.item(at).setEnabled(fits)
-            entries.item(at).setToolTip(told)
+            entries.item(at).setToolTip(stated)
 
     def show_model(self, name: str) -> None:
         """Show ``name`` as the chosen one, without a signal."""

@@ -110,7 +110,7 @@ class TrainPage(RunPage):
         self._trained = None
         self.test.forget()
         self.test.setVisible(images is not None)
-        self._images.setText("" if images is None else images.told)
+        self._images.setText("" if images is None else images.stated)
         if images is not None:
             planned, self._begun = self.session.network.plan, None
             self.forms.begin(images.table.rows, self.session.plan.epsilon, images=True)
@@ -222,7 +222,9 @@ class TrainPage(RunPage):
         if choose(self, "Train and release?", text, {"yes": "Train and release"}, entry=entry) != "yes":
             return
         if what != self._what():  # other work has ended while the question stood
-            self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
+            self.session.notify(
+                "warning", "The table or its plan changed while the question stood: nothing was trained."
+            )
             return
         remember_folder(folder.parent)
         set_first = first.cap()
@@ -252,11 +254,11 @@ class TrainPage(RunPage):
         if run is None or self.running or self.session.open_data is None:
             return
         if actions.torch_missing():
-            self.session.tell("error", f"Training a network needs PyTorch: {actions.INSTALL}")
+            self.session.notify("error", f"Training a network needs PyTorch: {actions.INSTALL}")
             return
         self.forms.choose(run.plan.network)
         if run.tested and self.test.images is None:
-            self.session.tell("warning", "This run is measured on public test images: choose the same ones first.")
+            self.session.notify("warning", "This run is measured on public test images: choose the same ones first.")
             return
         room = self.session.account.room(run.epsilon, reserved=True)
         handle = actions.resume_training(self.session, self.jobs, run, self.test.images if run.tested else None)
@@ -300,7 +302,7 @@ class TrainPage(RunPage):
 
         self._trained = what
         self.going.show_result(result)
-        self.going.tell(finished(result))
+        self.going.notify(finished(result))
 
     def job_ended(self, handle: JobHandle) -> None:
         """Say how it ended, where not by a release, and suggest a folder for the next model."""
@@ -309,7 +311,7 @@ class TrainPage(RunPage):
         if isinstance(end, Finished):
             into_sight(self.going)  # not what was known before it
         else:
-            self.going.tell_end(handle.end, paused=handle.paused)
+            self.going.report_end(handle.end, paused=handle.paused)
         self._suggest_folder()
 
     # -- what is shown --------------------------------------------------------------------------------------------

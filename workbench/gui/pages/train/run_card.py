@@ -111,9 +111,9 @@ class RunCard(Card):
         self._speed.set_whole("")
         self.where.show_stages(())
         self._show_private()
-        for told in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
-            told.setText("")
-            told.hide()
+        for stated in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
+            stated.setText("")
+            stated.hide()
         self._choosing.hide()
 
     def begin(
@@ -169,7 +169,7 @@ class RunCard(Card):
     def show_stages(self, stages: Stages) -> None:
         """Show where the accuracy goes."""
         self.where.show_stages(stages)
-        self._tell_of_choosing()
+        self._report_choosing()
         into_sight(self)
 
     def show_result(self, result: Any) -> None:
@@ -178,13 +178,13 @@ class RunCard(Card):
         if epsilons:
             self.epsilon.show_points([(0, 0.0), *epsilons])
 
-    def tell_end(self, end: object, *, paused: bool = False) -> None:
+    def report_end(self, end: object, *, paused: bool = False) -> None:
         """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
         self._paused = paused
         how = "Paused" if paused else "Cancelled" if isinstance(end, Cancelled) else "Ended by an error"
         what = end.what if isinstance(end, Cancelled) else ""
         # What a pause says names the step that it goes on from; the last one that was told of may be an earlier one.
-        self.tell(broken_off(0 if paused else self.step, self.steps, what, how).strip())
+        self.notify(broken_off(0 if paused else self.step, self.steps, what, how).strip())
 
     def settle(self, taken: int, epsilon: float) -> None:
         """Show the exact ε of a run that was paused after ``taken`` steps in place of the bound that was drawn."""
@@ -192,7 +192,7 @@ class RunCard(Card):
             self.epsilon.show_points([point for point in self.epsilon.points if point[0] < taken])
             self.epsilon.add(taken, epsilon)
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Say how the run ended."""
         self._outcome.setText(text)
         self._outcome.setVisible(bool(text))
@@ -209,15 +209,15 @@ class RunCard(Card):
         if chart is self.loss:
             self._rising.setText(rising_words([value for _, value in chart.points]))
             self._rising.setVisible(bool(self._rising.text()))
-        self._tell_of_choosing()
+        self._report_choosing()
 
     def _take_spread(self, spread: Spread) -> None:
         self.norms.take(spread)
         self._clipped.setText(clipped_words(self.norms.clipped))
         self._clipped.setVisible(bool(self._clipped.text()))
-        self._tell_of_choosing()
+        self._report_choosing()
 
-    def _tell_of_choosing(self) -> None:
+    def _report_choosing(self) -> None:
         """Say what it costs to follow a remark, or a study on the rows, wherever there is one."""
         self._choosing.setVisible(bool(self._rising.text() or self._clipped.text() or self.where.stages))
 

@@ -54,8 +54,8 @@ def first_plan(network: Network, rows: int, epsilon: Decimal, *, images: bool = 
     if images:
         usual |= dict(network.on_images)
     usual["batch"] = max(1, min(int(usual["batch"]), rows // 8))
-    told = {"network": network.name, "epsilon": float(epsilon), "delta": safe_delta(rows), "device": "auto"}
-    return DpSgdPlan.from_plain({**told, **usual})
+    stated = {"network": network.name, "epsilon": float(epsilon), "delta": safe_delta(rows), "device": "auto"}
+    return DpSgdPlan.from_plain({**stated, **usual})
 
 
 def first_parameters(chosen: Learner, rows: int, epsilon: Decimal) -> Parameters:
@@ -129,7 +129,7 @@ def train_model(
                 book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
         cancel.check()
         if isinstance(parameters, DpSgdPlan):
-            return train_apart(rows, NetworkRun(parameters, folder, quiet, test), emit, cancel, pausing.is_set)
+            return train_in_process(rows, NetworkRun(parameters, folder, quiet, test), emit, cancel, pausing.is_set)
         assert isinstance(rows, TableRows)
         return fit_released(chosen.name, rows, parameters, folder, epsilon)
 
@@ -195,7 +195,7 @@ def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) 
     def apply(cost: Decimal) -> None:
         from workbench.gui.widgets.formatting import at_most
 
-        session.tell("info", f"The run is given up: it costs ε = {at_most(cost)}, and nothing was released.")
+        session.notify("info", f"The run is given up: it costs ε = {at_most(cost)}, and nothing was released.")
 
     handle = jobs.start(Job("Giving up a training", work), key="give-up", on_result=apply)
     handle.ended.connect(lambda: read_account(session, jobs))
@@ -232,12 +232,12 @@ def _start(
     """Start ``work``; say what it costs however it ends, and end it for good where it is cancelled and not paused."""
     opened, draft = session.open_data, session.plan
 
-    def told(emit: Emit, cancel: CancelToken) -> Any:
+    def stated(emit: Emit, cancel: CancelToken) -> Any:
         from workbench.release.model.kept_run import release_of
-        from workbench.release.model.stopped_training import charge_told, give_up_into
+        from workbench.release.model.stopped_training import charge_text, give_up_into
 
         resumed = "" if run.resumed is None else release_of(run.resumed)
-        with charge_told(run.folder, None, emit, stopped_words, resumed):
+        with charge_text(run.folder, None, emit, stopped_words, resumed):
             try:
                 return work(emit, cancel)
             except CancelledError:
@@ -252,12 +252,12 @@ def _start(
             session.add_release(_step(run.title, result, draft))
         if handle.too_late:
             where = f"the model stands in {run.folder}, and its charge with it."
-            session.tell("warning", f"It was too late to {'pause' if handle.paused else 'cancel'}: {where}")
+            session.notify("warning", f"It was too late to {'pause' if handle.paused else 'cancel'}: {where}")
         else:
-            session.tell("info", f"Released {run.title} to {run.folder}.")
+            session.notify("info", f"Released {run.title} to {run.folder}.")
 
     # Without a key: one that is being stopped may stay charged, and says so even where another begins meanwhile.
-    handle = jobs.start(Job(f"Training: {run.title}", told), on_result=apply)
+    handle = jobs.start(Job(f"Training: {run.title}", stated), on_result=apply)
     handle.on_pause = pausing.set if run.pausable else None
     # The charge stands before the first step is told of: the gauge shows it as reserved while the run goes on.
     handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
@@ -285,7 +285,7 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
     )
 
 
-def train_apart(
+def train_in_process(
     rows: TableRows | ImageRows, run: NetworkRun, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool]
 ) -> NetworkOutcome:
     """Train and release a network in a process of its own; runs in a worker."""
@@ -323,6 +323,6 @@ def stopped_words(stopped: StoppedCharge) -> str:
     if stopped.why == NOTHING:
         return "Nothing was released, and nothing is charged."
     why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
-    told = why.get(stopped.why, "the model was being written")
-    stands = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {told}"
-    return f"Nothing was released; ε = {at_most(stopped.epsilon)}{exactly(stopped.epsilon)} {stands}."
+    stated = why.get(stopped.why, "the model was being written")
+    is_current = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {stated}"
+    return f"Nothing was released; ε = {at_most(stopped.epsilon)}{exactly(stopped.epsilon)} {is_current}."

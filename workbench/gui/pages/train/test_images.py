@@ -43,7 +43,7 @@ class TestImages(QWidget):
         super().__init__()
         self.images: ImageSet | None = None
         self._session, self._jobs = session, jobs
-        self._told = Elided(NONE, "muted", name="train_test_told")
+        self._stated = Elided(NONE, "muted", name="train_test_told")
         self._choose = button(
             "Choose…",
             "train_test_choose",
@@ -53,7 +53,7 @@ class TestImages(QWidget):
         self._choose.clicked.connect(self._ask)
         self._drop = button("×", "train_test_drop", "link", tip="Test with none", accessible="Test with none")
         self._drop.clicked.connect(self.forget)
-        line = row(label("public test images", "muted"), self._told, self._drop, self._choose)
+        line = row(label("public test images", "muted"), self._stated, self._drop, self._choose)
         line.setStretch(1, 1)
         self.setLayout(line)
         self._drop.hide()
@@ -81,9 +81,9 @@ class TestImages(QWidget):
         job = Job("Reading test images", lambda emit, cancel: read_test(opened, path, emit, cancel))
         self._jobs.start(job, key="test images", on_result=show)
 
-    def _show(self, images: ImageSet | None, told: str, in_full: str = "") -> None:
+    def _show(self, images: ImageSet | None, stated: str, in_full: str = "") -> None:
         self.images = images
-        self._told.set_whole(told, in_full)
+        self._stated.set_whole(stated, in_full)
         self._drop.setVisible(images is not None)
         self.changed.emit()
 

@@ -64,6 +64,6 @@ class WhereChart(QWidget):
                 painter.drawText(QRectF(bar.right() + 6, y, 54, LINE), left, f"{accuracy:.3f}")
             painter.setPen(QColor(theme.text))
             place = QRectF(0, len(self.stages) * LINE, self.width(), LINE)
-            told = went_words(self.stages) if self.stages else ""
-            shown = painter.fontMetrics().elidedText(told, Qt.TextElideMode.ElideRight, self.width())
+            stated = went_words(self.stages) if self.stages else ""
+            shown = painter.fontMetrics().elidedText(stated, Qt.TextElideMode.ElideRight, self.width())
             painter.drawText(place, left, shown)

@@ -189,9 +189,9 @@ class CurveSetup(Card):
             )
             try:
                 if not regimes:
-                    raise ParameterError("no way of training is chosen", mend="tick at least one")
+                    raise ParameterError("no way of training is chosen", hint="tick at least one")
                 if against and any(regime not in ("none", "private") for regime in regimes):
-                    raise ParameterError(ONLY_PRIVATE, mend="tick only no privacy and private")
+                    raise ParameterError(ONLY_PRIVATE, hint="tick only no privacy and private")
                 plan = CurvePlan(model=self.model.currentData(), regimes=regimes, against=against, **values)
             except ParameterError as error:
                 problem = sentence(error)

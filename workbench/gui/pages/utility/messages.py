@@ -86,8 +86,8 @@ def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> s
         return f"{metric.hopeless} than {metric.beats}."
     if figure.against:
         return _best(figure, metric)
-    told = (_near(figure, metric), _constant(figure, metric), crossings(figure, metric), at_epsilon(figure, epsilon))
-    return " ".join(filter(None, told))
+    stated = (_near(figure, metric), _constant(figure, metric), crossings(figure, metric), at_epsilon(figure, epsilon))
+    return " ".join(filter(None, stated))
 
 
 def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
@@ -101,31 +101,31 @@ def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
         found.append(
             f"above ε = {at_most(float(f'{at:.2g}'))} {ahead.name} is ahead of {(other if ahead is one else one).name}"
         )
-    told = "; ".join(found[:MOST_CROSSINGS])
-    return f"{told[0].upper()}{told[1:]}, below it behind." if told else ""
+    stated = "; ".join(found[:MOST_CROSSINGS])
+    return f"{stated[0].upper()}{stated[1:]}, below it behind." if stated else ""
 
 
 def _last_crossing(one: Series, other: Series) -> float | None:
     """Return the ε of the last crossing of two lines, straight in log ε; ``None`` unless their ends lie crosswise."""
     if one.x != other.x:
         return None
-    apart = [a - b for a, b in zip(one.mean, other.mean, strict=True)]
-    if not apart[0] * apart[-1] < 0:
+    lead = [a - b for a, b in zip(one.mean, other.mean, strict=True)]
+    if not lead[0] * lead[-1] < 0:
         return None
-    for k in range(len(apart) - 1, 0, -1):
-        if apart[k - 1] * apart[-1] <= 0:
-            share = apart[k - 1] / (apart[k - 1] - apart[k])
+    for k in range(len(lead) - 1, 0, -1):
+        if lead[k - 1] * lead[-1] <= 0:
+            share = lead[k - 1] / (lead[k - 1] - lead[k])
             return float(one.x[k - 1] * (one.x[k] / one.x[k - 1]) ** share)
     return None
 
 
 def _best(figure: CurveFigure, metric: Metric) -> str:
     """Return where each line is best, of a figure against something other than ε."""
-    told = []
+    stated = []
     for series in figure.series:
         best = (max if metric.higher else min)(series.mean)
-        told.append(f"{best:.3f} at {figure.against} = {at_most(series.x[series.mean.index(best)])} ({series.name})")
-    return f"Best: {', '.join(told)}."
+        stated.append(f"{best:.3f} at {figure.against} = {at_most(series.x[series.mean.index(best)])} ({series.name})")
+    return f"Best: {', '.join(stated)}."
 
 
 def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
@@ -136,8 +136,8 @@ def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
     values = [(s.name, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
     if not values:
         return ""
-    told = ", ".join(f"{value:.3f} ({name})" for name, value in values)
-    return f"At your ε = {at_most(epsilon)}: about {told}."
+    stated = ", ".join(f"{value:.3f} ({name})" for name, value in values)
+    return f"At your ε = {at_most(epsilon)}: about {stated}."
 
 
 def value_at(series: Series, epsilon: float) -> float | None:
@@ -157,22 +157,22 @@ def _near(figure: CurveFigure, metric: Metric) -> str:
     found = [(s.name, e) for s in figure.series if (e := near_no_privacy(figure, s, metric)) is not None]
     if not found:
         return f"No tested ε comes within {metric.near_words} of no privacy."
-    told = " and ".join(f"from ε = {at_most(e)} ({name})" for name, e in found)
-    return f"Within {metric.near_words} of no privacy: {told}."
+    stated = " and ".join(f"from ε = {at_most(e)} ({name})" for name, e in found)
+    return f"Within {metric.near_words} of no privacy: {stated}."
 
 
 def _constant(figure: CurveFigure, metric: Metric) -> str:
     level = next((b.value for b in figure.baselines if b.style == "majority"), None)
     if level is None:
         return ""
-    told = []
+    stated = []
     for series in figure.series:
         start = _from_where(series, [metric.better(value, level) for value in series.mean])
         if start is None:
-            told.append(f"never ({series.name})")
+            stated.append(f"never ({series.name})")
         elif start > series.x[0]:
-            told.append(f"only from ε = {at_most(start)} ({series.name})")
-    return f"Better than {metric.beats}: {', '.join(told)}." if told else ""
+            stated.append(f"only from ε = {at_most(start)} ({series.name})")
+    return f"Better than {metric.beats}: {', '.join(stated)}." if stated else ""
 
 
 def _from_where(series: Series, holds: list[bool]) -> float | None:

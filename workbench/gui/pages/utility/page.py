@@ -203,7 +203,7 @@ class UtilityPage(RunPage):
             self.start()
         elif self._to_follow is not None:
             self._to_follow = None
-            self.session.tell("info", standard.DRAWN)
+            self.session.notify("info", standard.DRAWN)
 
     def _look(self) -> None:
         snapshot = self._live.take()
@@ -277,18 +277,18 @@ class UtilityPage(RunPage):
         self.plot.show_figure(figure, self.session.theme, epsilon)
         whole = self._whole(self._snapshot)
         metric = self._metric(self._snapshot)
-        told = in_words(whole, epsilon, metric)
+        stated = in_words(whole, epsilon, metric)
         absent = self._snapshot.result.left_out.get(self.setup.measure.currentData(), "")
         partly = self._snapshot.done < self._snapshot.total
-        if partly and told:
-            told = f"So far: {told[:1].lower()}{told[1:]}"
+        if partly and stated:
+            stated = f"So far: {stated[:1].lower()}{stated[1:]}"
         if self._rows_made_up:
-            told = f"{ON_MADE_UP} {told}".strip()
+            stated = f"{ON_MADE_UP} {stated}".strip()
         if absent and metric.name != self.setup.measure.currentData():
             absent += f" {metric.title} is drawn instead."
-        told = " ".join(filter(None, (absent, told)))
-        self._says.setVisible(bool(told))  # of the first points there may be nothing to say
-        self._words.setText(told)
+        stated = " ".join(filter(None, (absent, stated)))
+        self._says.setVisible(bool(stated))  # of the first points there may be nothing to say
+        self._words.setText(stated)
         for kind, offer, words in (
             ("sanitized", self._take, "Plan the table at ε = {}"),
             ("private", self._train_at, "Train at ε = {}"),
@@ -393,7 +393,7 @@ class UtilityPage(RunPage):
             return
         if self._switch[TABLE].isChecked():
             self.table.copy()
-            self.session.tell("info", "Copied the figures as text: private, not for release.")
+            self.session.notify("info", "Copied the figures as text: private, not for release.")
         else:
             copy_curve(self.session, self.plot)
 

@@ -153,7 +153,7 @@ def study(
     drawn = -EVERY
     done = 0
 
-    def heard(fresh: tuple[Row, ...]) -> None:
+    def on_rows(fresh: tuple[Row, ...]) -> None:
         nonlocal drawn, done
         rows.extend(fresh)
         for row in fresh:
@@ -167,7 +167,7 @@ def study(
     jobs = cores() if total > FEW else 1
     with _journal(plan, data, emit) as journal:
         result = run_curve(
-            plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=heard, levels=levels
+            plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=on_rows, levels=levels
         )
         if journal is not None:
             journal.discard()

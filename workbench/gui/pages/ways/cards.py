@@ -66,17 +66,17 @@ class WayCard(Card):
         self._keys = [f"{self._name}_{question.asked}" for question in questions]
         for key, question, answer in zip(self._keys, questions, way.answers, strict=True):
             if answer.half_length is None:
-                told, tip = (
+                stated, tip = (
                     answer.note or NOTHING,
                     "This is answered in part" if answer.note else "This way does not answer it",
                 )
             elif not answer.useful:
-                told, tip = HIDDEN, f"± {answer.half_length:.3g}: no better than to guess"
+                stated, tip = HIDDEN, f"± {answer.half_length:.3g}: no better than to guess"
             else:
-                told, tip = told_error(question.asked, answer.half_length), "Half of a 95 % interval, foreseen"
-            self._answers.show_line(key, question.words, told, "" if answer.useful else "muted", tip=tip)
+                stated, tip = error_text(question.asked, answer.half_length), "Half of a 95 % interval, foreseen"
+            self._answers.show_line(key, question.words, stated, "" if answer.useful else "muted", tip=tip)
 
 
-def told_error(asked: str, half: float) -> str:
+def error_text(asked: str, half: float) -> str:
     """Return the half of an interval as a person reads it."""
     return f"± {100 * half:.2g} points" if asked == "share" else f"± {half:.2g}"

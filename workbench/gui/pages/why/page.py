@@ -95,19 +95,19 @@ class WhyPage(RunPage):
         from workbench.studies.why.study import WhyPlan
 
         declared = WhyPlan.declared()
-        told, wrong = "", None
+        stated, wrong = "", None
         values = {}
         for name, field in (("epsilon", self.epsilon), ("repeats", self.repeats)):
             try:
                 values[name] = declared[name].parse(field.text().strip(), "the ε" if name == "epsilon" else name)
             except ParameterError as error:
-                told, wrong = told or sentence(error), wrong or field
+                stated, wrong = stated or sentence(error), wrong or field
         for field in (self.epsilon, self.repeats):
             mark_wrong(field, field is wrong)
-        told = told or self._misfit()
-        self._problem.setText(told)
-        self._problem.setVisible(bool(told))
-        return None if told else WhyPlan(model=self.model.currentData(), **values)
+        stated = stated or self._misfit()
+        self._problem.setText(stated)
+        self._problem.setVisible(bool(stated))
+        return None if stated else WhyPlan(model=self.model.currentData(), **values)
 
     def start(self) -> None:
         """Train what the fields say."""
@@ -136,11 +136,11 @@ class WhyPage(RunPage):
         done = self._result is not None and plan is not None and self._studied == self._present(plan)
         self.show_buttons(missing, ready=plan is not None, done=done)
         first = figures_first.is_first(self.session) and not self.generated.isChecked()
-        told = f"\n\n⚠ {BEFORE}\n\n{GENERATED}" if first else ""
+        extra = f"\n\n⚠ {BEFORE}\n\n{GENERATED}" if first else ""
         self._empty.setText(
             missing
             or "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
-            f"then with one thing changed at a time. It spends none of the budget, as nothing of it is released.{told}"
+            f"then with one thing changed at a time. It spends none of the budget, as nothing of it is released.{extra}"
         )
         note = "Each variant is trained on the same splits." if self.running else figures_first.BESIDE if first else ""
         if self._result is not None and not done and not self.running and not missing:

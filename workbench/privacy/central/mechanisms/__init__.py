@@ -31,7 +31,7 @@ def central_mechanism(name: str) -> CentralMechanism:
             return candidate
     known = [m.name for m in CENTRAL_MECHANISMS]
     raise ParameterError(
-        f"the central mechanism {name!r} is not known{did_you_mean(name, known)}", mend=f"choose {', '.join(known)}"
+        f"the central mechanism {name!r} is not known{did_you_mean(name, known)}", hint=f"choose {', '.join(known)}"
     )
 
 

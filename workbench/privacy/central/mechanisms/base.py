@@ -32,16 +32,16 @@ class Asked:
             ParameterError: something is missing or out of range.
         """
         if not 1e-6 <= self.epsilon <= 700:
-            raise ParameterError(f"epsilon = {self.epsilon} is not between 1e-6 and 700", mend="give an ε such as 1")
+            raise ParameterError(f"epsilon = {self.epsilon} is not between 1e-6 and 700", hint="give an ε such as 1")
         if not 0 < self.sensitivity <= 1e9:
-            raise ParameterError(f"sensitivity = {self.sensitivity} is not a number above 0", mend="give 0 < Δ ≤ 1e9")
+            raise ParameterError(f"sensitivity = {self.sensitivity} is not a number above 0", hint="give 0 < Δ ≤ 1e9")
         if delta and not 0 < self.delta < 1:
             raise ParameterError("a Gaussian mechanism needs a delta", "--delta", "give a δ such as 1e-6")
         if not delta and self.delta:
             raise ParameterError("this mechanism has no delta", "--delta", "leave it out")
         if whole and (self.sensitivity != round(self.sensitivity) or self.sensitivity > 10**6):
             raise ParameterError(
-                f"sensitivity = {self.sensitivity} is not a whole number up to 1e6", mend="count in steps of the grid"
+                f"sensitivity = {self.sensitivity} is not a whole number up to 1e6", hint="count in steps of the grid"
             )
         if scores and not (2 <= len(self.scores) <= 12 and all(abs(s) < 2**40 for s in self.scores)):
             raise ParameterError("a choice needs 2 to 12 scores", "--scores", "give scores such as 3,2,0")

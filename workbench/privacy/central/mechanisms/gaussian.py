@@ -48,7 +48,7 @@ def _classic(asked: Asked) -> Card:
         raise ParameterError(
             f"the textbook's sigma has a delta of {card.delta:.3g} at epsilon = {asked.epsilon:g}, above "
             f"{asked.delta:g}",
-            mend="use gaussian",
+            hint="use gaussian",
         )
     return card
 
@@ -68,7 +68,7 @@ def _of_discrete(asked: Asked, sigma: float) -> Card:
     shift = round(asked.sensitivity)
     reach = math.ceil(12 * sigma) + 2 * shift
     if reach > 200_000:
-        raise ParameterError("the noise is too wide for its exact card", mend="use a coarser grid or a larger ε")
+        raise ParameterError("the noise is too wide for its exact card", hint="use a coarser grid or a larger ε")
     whole = range(-reach, reach + 1)
     masses = [math.exp(-(k * k) / (2 * sigma**2)) for k in whole]
     total = math.fsum(masses)

@@ -98,7 +98,7 @@ def frequencies(oracle: FrequencyOracle, reports: Any, confidence: float = 0.95)
         raise ParameterError(f"confidence = {confidence} is not between 0 and 1")
     rows = len(reports)
     if rows < 1:
-        raise ParameterError("there are no reports to estimate from", mend="collect some first")
+        raise ParameterError("there are no reports to estimate from", hint="collect some first")
     seen = oracle.supports(reports).astype(np.float64)
     risk = (1 - confidence) / 2
     low = np.where(seen > 0, beta.ppf(risk, np.maximum(seen, 1), rows - seen + 1), 0.0)

@@ -48,10 +48,10 @@ def mechanism(name: str) -> Mechanism:
     if name in FREQUENCY_ONLY:
         raise ParameterError(
             f"the mechanism {name} reports vectors or hashes for frequency collection and cannot fill a column",
-            mend=f"choose one of {', '.join(known)}",
+            hint=f"choose one of {', '.join(known)}",
         )
     near = did_you_mean(name, [*known, *FREQUENCY_ONLY])
-    raise ParameterError(f"the mechanism {name!r} is not known{near}", mend=f"choose one of {', '.join(known)}")
+    raise ParameterError(f"the mechanism {name!r} is not known{near}", hint=f"choose one of {', '.join(known)}")
 
 
 __all__ = [

@@ -104,5 +104,5 @@ class Mechanism:
         """
         reason = self.refusal(cells)
         if reason:
-            raise ParameterError(reason, mend="choose another mechanism")
+            raise ParameterError(reason, hint="choose another mechanism")
         return self.recipe(self.parameters(epsilon=epsilon, **others), cells)

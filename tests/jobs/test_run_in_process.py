@@ -11,12 +11,12 @@ import threading
 import time
 from pathlib import Path
 
-import apart_work
+import isolated_work
 import psutil
 import pytest
 
 from workbench.params import BudgetRefusedError, CancelledError, WorkbenchError
-from workbench.processes.isolated_process import apart
+from workbench.processes.isolated_process import run_in_process
 from workbench.processes.worker import WorkerFaultError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Memory, Progress, ignore
@@ -43,7 +43,7 @@ def cmd(process: psutil.Process) -> str:
 
 def test_the_result_and_the_events_come_back_from_another_process():
     events = []
-    pid, value = apart(apart_work.double, 21, events.append, CancelToken())
+    pid, value = run_in_process(isolated_work.double, 21, events.append, CancelToken())
     assert value == 42
     assert pid != os.getpid()
     assert events[0] == Progress(1, 2, "half")
@@ -52,7 +52,7 @@ def test_the_result_and_the_events_come_back_from_another_process():
 
 def test_its_memory_is_told_together_with_ours():
     events = []
-    apart(apart_work.double, 1, events.append, CancelToken())
+    run_in_process(isolated_work.double, 1, events.append, CancelToken())
     (memory,) = [e for e in events if isinstance(e, Memory)]
     ours = memory.now - 10
     assert ours > 10_000_000
@@ -61,13 +61,13 @@ def test_its_memory_is_told_together_with_ours():
 
 def test_an_error_for_the_person_comes_back_as_it_is():
     with pytest.raises(BudgetRefusedError, match="the cap is 1") as caught:
-        apart(apart_work.refused, None, ignore, CancelToken())
-    assert (caught.value.where, caught.value.mend) == ("dataset x", "raise it")
+        run_in_process(isolated_work.refused, None, ignore, CancelToken())
+    assert (caught.value.where, caught.value.hint) == ("dataset x", "raise it")
 
 
 def test_a_fault_brings_its_place_and_no_value():
     with pytest.raises(WorkerFaultError) as caught:
-        apart(apart_work.faulty, "4711", ignore, CancelToken())
+        run_in_process(isolated_work.faulty, "4711", ignore, CancelToken())
     assert "apart_work.py" in caught.value.trace
     assert "ValueError" in caught.value.trace
     assert "4711" not in caught.value.trace + str(caught.value)
@@ -75,14 +75,14 @@ def test_a_fault_brings_its_place_and_no_value():
 
 def test_a_lack_of_memory_is_one_here_too():
     with pytest.raises(MemoryError) as caught:
-        apart(apart_work.short_of_memory, "4711", ignore, CancelToken())
+        run_in_process(isolated_work.short_of_memory, "4711", ignore, CancelToken())
     assert "4711" not in str(caught.value)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_process_that_is_killed_is_one_sentence():
     with pytest.raises(WorkbenchError, match=r"has ended \(exit code -9\); the system may be short of memory"):
-        apart(apart_work.killed, None, ignore, CancelToken())
+        run_in_process(isolated_work.killed, None, ignore, CancelToken())
 
 
 def test_a_stop_reaches_it_and_it_settles_first(tmp_path):
@@ -93,7 +93,7 @@ def test_a_stop_reaches_it_and_it_settles_first(tmp_path):
         token.cancel()
 
     with pytest.raises(CancelledError):
-        apart(apart_work.patient, str(tmp_path / "word"), hear, token)
+        run_in_process(isolated_work.patient, str(tmp_path / "word"), hear, token)
     assert seen
     assert (tmp_path / "word").read_text() == "settled"
 
@@ -102,7 +102,7 @@ def test_a_stop_before_it_begins_starts_no_process(tmp_path):
     token = CancelToken()
     token.cancel()
     with pytest.raises(CancelledError):
-        apart(apart_work.patient, str(tmp_path / "word"), ignore, token)
+        run_in_process(isolated_work.patient, str(tmp_path / "word"), ignore, token)
     assert not (tmp_path / "word").exists()
 
 
@@ -111,7 +111,7 @@ def test_a_listener_that_raises_ends_it_in_order(tmp_path):
         raise OSError("nobody listens")
 
     with pytest.raises(OSError, match="nobody listens"):
-        apart(apart_work.patient, str(tmp_path / "word"), hear, CancelToken())
+        run_in_process(isolated_work.patient, str(tmp_path / "word"), hear, CancelToken())
     assert (tmp_path / "word").read_text() == "settled"
 
 
@@ -146,7 +146,9 @@ def test_it_ends_in_order_when_this_process_is_killed(tmp_path):
 def test_a_fresh_process_loads_neither_qt_nor_what_the_work_does_not_need():
     found = []
     thread = threading.Thread(
-        target=lambda: found.append(apart(apart_work.loaded, ["PySide6", "torch", "polars"], ignore, CancelToken()))
+        target=lambda: found.append(
+            run_in_process(isolated_work.loaded, ["PySide6", "torch", "polars"], ignore, CancelToken())
+        )
     )
     thread.start()
     thread.join()

@@ -41,7 +41,7 @@ class Told:
         return central_document(self.document) if self.kind == "central" else table_document(self.document)
 
 
-def told(path: Path) -> Told:
+def stated(path: Path) -> Told:
     """Return the release at ``path`` (a released file, its certificate, a model's folder or card, a bundle) as told.
 
     Raises:
