@@ -14,16 +14,16 @@ from audits import HALF, Audit, Fault, Told, accuracy_text, drawn_at, ignored
 
 from workbench.data.table import Table
 from workbench.privacy.central.exponential import exponential_choice
-from workbench.release.central.central_work import CentralWork
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics import queries
-from workbench.statistics.asked import Ask, Request
+from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import decode
 from workbench.synth import base, mst, synthesis, tree_fit
 from workbench.synth.parameters import SynthesisParameters
+from workbench.work.work import Work
 
 Rows = Sequence[tuple[str | None, ...]]
 FINE: dict[str, Any] = {"name": "x", "kind": "real", "lower": 0, "upper": 1000}
@@ -47,7 +47,7 @@ def emptied(rows: Rows) -> Rows:
     return [(None,) * len(rows[0]), *rows[1:]]
 
 
-def claim_of(work: CentralWork) -> float:
+def claim_of(work: Work) -> float:
     """What the door charges for it."""
     if work.budget is not None:
         return float(work.budget.epsilon)
@@ -55,7 +55,7 @@ def claim_of(work: CentralWork) -> float:
 
 
 def sides_of(
-    made: Callable[[float], CentralWork], rows: Rows, other: Rows, plan: Plan, read: Callable[[bytes], Any]
+    made: Callable[[float], Work], rows: Rows, other: Rows, plan: Plan, read: Callable[[bytes], Any]
 ) -> Callable[[bool, int, Fault], list[Told]]:
     """Return what so many releases tell: the file, and beside it what the certificate says of how it was made."""
 
@@ -82,7 +82,7 @@ def statistics(
     name: str,
     row: str,
     rows: Rows,
-    *asks: Ask,
+    *asks: Statistic,
     faults: tuple[Fault, ...] = (HALF,),
     samples: int = 2_000,
     least: float = 0.3,
@@ -96,7 +96,7 @@ def statistics(
     plan = plan_of(column=declared) if replace is None else plan_of(column=declared, invalid="refuse")
     request = Request(figures=asks)
 
-    def made(times: float) -> CentralWork:
+    def made(times: float) -> Work:
         return statistics_work(request, plan, epsilon * times, len(rows), "csv", Decimal(delta))
 
     claim = claim_of(made(1.0)) * (1 if replace is None else 2)
@@ -140,21 +140,21 @@ ONE, FEW = "alone in its group", "at a bound, one of three"
 BY = ("g",)
 
 STATISTICS = (
-    statistics("count by groups", ONE, ALONE, Ask(statistic="count", by=BY), faults=(HALF, TWICE), least=0.6),
-    statistics("histogram", FEW, ALONE, Ask(statistic="histogram", column="x"), faults=(HALF, TWICE), least=0.5),
-    statistics("mean", FEW, ALONE, Ask(statistic="mean", column="x"), faults=(HALF, without_noise(queries.PAIR))),
+    statistics("count by groups", ONE, ALONE, Statistic(statistic="count", by=BY), faults=(HALF, TWICE), least=0.6),
+    statistics("histogram", FEW, ALONE, Statistic(statistic="histogram", column="x"), faults=(HALF, TWICE), least=0.5),
+    statistics("mean", FEW, ALONE, Statistic(statistic="mean", column="x"), faults=(HALF, without_noise(queries.PAIR))),
     statistics(
         "sum",
         "beyond its bounds, one of three",
         BEYOND,
-        Ask(statistic="sum", column="x"),
+        Statistic(statistic="sum", column="x"),
         faults=(HALF, Fault("values not clamped", plant=not_clamped)),
     ),
     statistics(
         "quantiles",
         FEW,
         ALONE,
-        Ask(statistic="quantiles", column="x", at=(0.25, 0.5)),
+        Statistic(statistic="quantiles", column="x", at=(0.25, 0.5)),
         faults=(drawn_at(4),),
         least=0.1,
     ),
@@ -162,7 +162,7 @@ STATISTICS = (
         "median of a fine column",
         "the larger of two",
         [("1000", "b"), ("500", "a")],
-        Ask(statistic="quantiles", column="x", at=(0.5,)),
+        Statistic(statistic="quantiles", column="x", at=(0.5,)),
         column=FINE,
         faults=(drawn_at(8),),
         least=0.0,
@@ -171,7 +171,7 @@ STATISTICS = (
         "quartiles of a fine column by groups",
         "the larger of two in its group",
         [("1000", "b"), ("500", "b"), ("0", "a")],
-        Ask(statistic="quantiles", column="x", by=BY),
+        Statistic(statistic="quantiles", column="x", by=BY),
         column=FINE,
         faults=(drawn_at(16),),
         least=0.0,
@@ -180,7 +180,7 @@ STATISTICS = (
         "quantiles, Gaussian",
         FEW,
         ALONE,
-        Ask(statistic="quantiles", column="x", at=(0.5,)),
+        Statistic(statistic="quantiles", column="x", at=(0.5,)),
         faults=(drawn_at(8),),
         delta="0.05",
         least=0.0,
@@ -189,8 +189,8 @@ STATISTICS = (
         "count of a column that may be empty",
         "has no value",
         ALONE,
-        Ask(statistic="count", column="x"),
-        Ask(statistic="histogram", column="g"),
+        Statistic(statistic="count", column="x"),
+        Statistic(statistic="histogram", column="g"),
         faults=(drawn_at(4),),
         least=0.0,
     ),
@@ -198,27 +198,27 @@ STATISTICS = (
         "mode",
         "makes the most frequent value",
         [("9", "b"), ("0", "b"), ("0", "a")],
-        Ask(statistic="mode", column="g"),
+        Statistic(statistic="mode", column="g"),
         faults=(drawn_at(6), without_noise(queries.CHOICE)),
         least=0.1,
     ),
-    statistics("mean by groups", ONE, ALONE, Ask(statistic="mean", column="x", by=BY)),
+    statistics("mean by groups", ONE, ALONE, Statistic(statistic="mean", column="x", by=BY)),
     statistics(
         "quantiles by groups",
         ONE,
         ALONE,
-        Ask(statistic="quantiles", column="x", by=BY, at=(0.5,)),
+        Statistic(statistic="quantiles", column="x", by=BY, at=(0.5,)),
         faults=(drawn_at(4),),
         least=0.1,
     ),
-    statistics("sum by groups", ONE, ALONE, Ask(statistic="sum", column="x", by=BY)),
+    statistics("sum by groups", ONE, ALONE, Statistic(statistic="sum", column="x", by=BY)),
     statistics(
         "histogram and count by groups, mean",
         ONE,
         ALONE,
-        Ask(statistic="histogram", column="g"),
-        Ask(statistic="count", by=BY),
-        Ask(statistic="mean", column="x"),
+        Statistic(statistic="histogram", column="g"),
+        Statistic(statistic="count", by=BY),
+        Statistic(statistic="mean", column="x"),
         faults=(drawn_at(3, "two of three figures left out of the sum"),),
         least=0.1,
         samples=4_000,
@@ -227,7 +227,7 @@ STATISTICS = (
         "count by groups, Gaussian",
         ONE,
         ALONE,
-        Ask(statistic="count", by=BY),
+        Statistic(statistic="count", by=BY),
         faults=(Fault(HALF.name, noise=HALF.noise, sizes=2),),
         delta="0.05",
         least=0.05,
@@ -236,7 +236,7 @@ STATISTICS = (
         "mean of a complete column",
         "from one bound to the other (claim 2ε)",
         [("0", "a"), ("4", "a")],
-        Ask(statistic="mean", column="x"),
+        Statistic(statistic="mean", column="x"),
         replace=[("9", "a"), ("4", "a")],
         epsilon=0.5,
     ),
@@ -269,7 +269,7 @@ def synthetic(method: str, names: str, rows: Rows, drawn: int, *faults: Fault, *
     target = names[0] if method == "marginals" else None
     chosen = SynthesisParameters(method=method, target=target, rows=drawn)
 
-    def made(times: float) -> CentralWork:
+    def made(times: float) -> Work:
         return synthesis_work(plan, Decimal(str(times)), len(rows), "csv", chosen)
 
     sound = sides_of(made, rows, emptied(rows), plan, counts_or_zero(len(names)))

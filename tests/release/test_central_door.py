@@ -20,7 +20,7 @@ from workbench.params import BudgetRefusedError, CancelledError, InputError, Par
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.central.laplace import CentralNoise
 from workbench.release.central import kinds
-from workbench.release.central.central_work import CentralWork, Made, prepared_central
+from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import CentralRelease, central_verdict, release_central
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.table.before_release import Destination, destination
@@ -30,6 +30,7 @@ from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
+from workbench.work.work import Made, Work
 
 FORMATS = {".csv": "csv", ".json": "json"}
 WHOLE = {"out.csv", "out.csv.certificate.json"}
@@ -57,9 +58,9 @@ def counted(rows: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -
     return Made(f"graz\n{values[0]}\n".encode(), {"lines": 2})
 
 
-def toy_work(epsilons: tuple[str, ...] = ("0.1", "0.2"), **keys: Any) -> CentralWork:
+def toy_work(epsilons: tuple[str, ...] = ("0.1", "0.2"), **keys: Any) -> Work:
     events = tuple(PureDp(Decimal(e), f"query {i}") for i, e in enumerate(epsilons))
-    return CentralWork(
+    return Work(
         **{  # type: ignore[arg-type]
             "kind": "toy",
             "columns": ("city",),
@@ -73,7 +74,7 @@ def toy_work(epsilons: tuple[str, ...] = ("0.1", "0.2"), **keys: Any) -> Central
 
 
 def release(
-    ledger: Path, target: Path, work: CentralWork | None = None, plan: Plan | None = None, **keys: Any
+    ledger: Path, target: Path, work: Work | None = None, plan: Plan | None = None, **keys: Any
 ) -> CentralRelease:
     prepared = prepared_central(
         plan or plan_of(), table_of(50), destination(target, formats=FORMATS, replace=True), work or toy_work()

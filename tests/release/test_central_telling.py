@@ -25,7 +25,7 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.statistics.asked import Ask, Request, usual_request
+from workbench.statistics.asked import Request, Statistic, usual_request
 from workbench.statistics.release_file import FORMATS, decode
 from workbench.synth.parameters import SynthesisParameters
 
@@ -51,7 +51,7 @@ def test_intervals_hold_for_numbers_of_many_digits(tmp_path: Path) -> None:
     plan = Plan(epsilon=1.0, columns=(Column(name="at", kind="integer", lower=lower, upper=upper),))
     moments = np.random.default_rng(1).integers(lower, upper, 50_000)
     table = Table(pl.DataFrame({"at": [str(v) for v in moments]}), "t")
-    request = Request(figures=(Ask(statistic="mean", column="at"), Ask(statistic="sum", column="at")))
+    request = Request(figures=(Statistic(statistic="mean", column="at"), Statistic(statistic="sum", column="at")))
     work = statistics_work(request, plan, 1.0, table.rows, "csv")
     truth, held = {"mean": moments.mean(), "sum": moments.sum()}, {"mean": 0, "sum": 0}
     for seed in range(40):
@@ -72,5 +72,5 @@ def test_values_that_were_read_off_the_data_are_not_published_by_statistics() ->
     )
     plan = Plan(epsilon=1.0, columns=columns)
     with pytest.raises(ParameterError, match="were read off the data"):
-        statistics_work(Request(figures=(Ask(statistic="histogram", column="city"),)), plan, 1.0, 60, "csv")
+        statistics_work(Request(figures=(Statistic(statistic="histogram", column="city"),)), plan, 1.0, 60, "csv")
     assert {ask.column for ask in usual_request(plan).figures} == {"age"}

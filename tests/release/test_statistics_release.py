@@ -38,18 +38,18 @@ from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.statistics.asked import Ask, Request, usual_request
+from workbench.statistics.asked import Request, Statistic, usual_request
 from workbench.statistics.queries import Query, queries_of
 from workbench.statistics.release_file import FORMATS, decode
 
 WHOLE = {"figures.csv", "figures.csv.certificate.json"}
 EVERY = Request(
     figures=(
-        Ask(statistic="histogram", column="age"),
-        Ask(statistic="quantiles", column="age"),
-        Ask(statistic="mean", column="pay", by=("city",)),
-        Ask(statistic="sum", column="pay"),
-        Ask(statistic="count", by=("city",)),
+        Statistic(statistic="histogram", column="age"),
+        Statistic(statistic="quantiles", column="age"),
+        Statistic(statistic="mean", column="pay", by=("city",)),
+        Statistic(statistic="sum", column="pay"),
+        Statistic(statistic="count", by=("city",)),
     )
 )
 
@@ -203,7 +203,9 @@ def test_the_space_that_is_reserved_is_enough_whatever_the_names(tmp_path: Path)
         {"name": "x" + name, "kind": "integer", "lower": 0, "upper": 3},
     ]
     plan = Plan.from_plain({"epsilon": 1.0, "invalid": "replace", "column": columns})
-    by = tuple(Ask(statistic=s, column="x" + name, by=(name,)) for s in ("histogram", "mean", "quantiles", "count"))
+    by = tuple(
+        Statistic(statistic=s, column="x" + name, by=(name,)) for s in ("histogram", "mean", "quantiles", "count")
+    )
     table = plan.rows_of(Table(pl.DataFrame({name: [value], "x" + name: ["1"]}), "t.csv"))
     for kind in ("csv", "json"):
         work = statistics_work(Request(figures=(*by, *usual_request(plan).figures)), plan, 1.0, 1, kind)
@@ -283,9 +285,9 @@ AUDITED = Plan.from_plain(
 )
 ASKED = Request(
     figures=(
-        Ask(statistic="histogram", column="x"),
-        Ask(statistic="mean", column="x", by=("g",)),
-        Ask(statistic="count", by=("g",)),
+        Statistic(statistic="histogram", column="x"),
+        Statistic(statistic="mean", column="x", by=("g",)),
+        Statistic(statistic="count", by=("g",)),
     )
 )
 HOSTILE = [("3", "b"), ("0", "a"), ("999", "a"), ("-999", "b")]

@@ -9,7 +9,7 @@ import polars as pl
 
 from workbench.data.table import Table
 from workbench.sanitize.plan import Plan
-from workbench.statistics.asked import Ask, Request
+from workbench.statistics.asked import Request, Statistic
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "kind": "integer", "lower": 0, "upper": 99},
@@ -46,7 +46,7 @@ def people(rows: int, seed: int = 5, empty: float = 0.0) -> Table:
 
 def asks(*figures: dict[str, Any]) -> Request:
     """The request of some figures."""
-    return Request(figures=tuple(Ask(**f) for f in figures))
+    return Request(figures=tuple(Statistic(**f) for f in figures))
 
 
 EVERYTHING = (

@@ -10,7 +10,7 @@ from workbench.data.table import Table
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central import StudyNoise
 from workbench.sanitize.plan import Plan
-from workbench.statistics.asked import Ask, Request
+from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import queries_of
 
 SAMPLES = 24_000
@@ -26,9 +26,9 @@ PLAN = Plan.from_plain(
 )
 ASKED = Request(
     figures=(
-        Ask(statistic="mean", column="x"),
-        Ask(statistic="quantiles", column="x", at=(0.5,)),
-        Ask(statistic="sum", column="x", by=("g",)),
+        Statistic(statistic="mean", column="x"),
+        Statistic(statistic="quantiles", column="x", at=(0.5,)),
+        Statistic(statistic="sum", column="x", by=("g",)),
     )
 )
 HOSTILE = {

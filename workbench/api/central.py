@@ -22,10 +22,9 @@ from workbench.api.tables import refuse_seed, texts
 from workbench.data.table import Table
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.central.central_work import CentralWork, prepared_central
+from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import CentralRelease, check_central_values, release_central
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
@@ -37,7 +36,9 @@ from workbench.statistics.asked import Request, usual_request
 from workbench.statistics.release_file import FORMATS, decode
 from workbench.synth.columns import coded
 from workbench.synth.parameters import SynthesisParameters
-from workbench.synth.synthesis import synthesised
+from workbench.synth.synthesis import cost_of_synthesis, synthesised
+from workbench.work.noise import Study
+from workbench.work.work import Work
 
 _EPSILON = RealField(help="privacy loss of one row", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 
@@ -103,10 +104,10 @@ def synthesize(
         way, setting = synthesis_setting(plan, of_row, count, chosen, beside)
         own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed).spawn(2)
         entropy = SeededEntropy(own[1])
-        noise = StudyNoise(np.random.Generator(np.random.PCG64(own[0])))
+        noise = Study(np.random.Generator(np.random.PCG64(own[0])), entropy)
         note("preview", table, frame, study_ledger=study_ledger)
         read = coded(setting.columns, plan.rows_of(table))
-        made = synthesised(way, setting, read, chosen.rows or count, noise, entropy)
+        made = synthesised(way, setting, read, chosen.rows or count, noise.ask(cost_of_synthesis(way, setting)))
         warn_of_study("this table")
         return restored(frame, texts(made.frame(entropy)), declared, private=PRIVATE)
     to = destination(pays.output, replace=replace)
@@ -169,11 +170,12 @@ def statistics(
         work = statistics_work(request, plan, of_row, rows.rows, "json", beside)
         own = secrets.randbits(128) if seed is None else seed
         note("preview", table, frame, study_ledger=study_ledger)
-        made = work.make(rows, StudyNoise(np.random.default_rng(own)), ignore, CancelToken())
+        ask = Study(np.random.default_rng(own)).ask(work.cost())
+        made = work.run(rows, ask, ignore, CancelToken())
         warn_of_study(
             "these figures", many=True, hint="with a ledger and output= they are charged and can be published"
         )
-        return _frame(decode(made.data, "json", "the study"), private=PRIVATE)
+        return _frame(decode(made.whole, "json", "the study"), private=PRIVATE)
     to = destination(pays.output, formats=FORMATS, replace=replace)
     done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format, beside), to, pays)
     return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_stated(done))
@@ -197,7 +199,7 @@ def _delta(delta: float | None) -> Decimal:
     return Decimal(0) if delta is None else exact(_DELTA.check(delta, "delta"))
 
 
-def _done(plan: Plan, table: Table, work: CentralWork, to: Destination, pays: Paid) -> CentralRelease:
+def _done(plan: Plan, table: Table, work: Work, to: Destination, pays: Paid) -> CentralRelease:
     prepared = prepared_central(dataclasses.replace(plan, account=pays.account), table, to, work)
     check_central_values(prepared, CancelToken())
     with opened(pays) as book:

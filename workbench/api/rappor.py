@@ -18,7 +18,7 @@ from workbench.api.places import Place, path_of
 from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.params import ParameterError
 from workbench.params.field import ChoiceField, RealField
-from workbench.privacy.central.laplace import StudyNoise
+from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
@@ -35,6 +35,7 @@ from workbench.release.table.before_release import destination
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
+from workbench.work.noise import Study
 
 __all__ = ["decode", "encode", "map", "sum"]
 
@@ -106,11 +107,10 @@ def encode(
         note("rappor", table, frame, study_ledger=study_ledger)
         if work.check is not None:
             work.check(table, CancelToken())
-        made = work.make(
-            table, StudyNoise(np.random.default_rng()), ignore, CancelToken()
-        )  # the reports are drawn by the system
+        study = Study(np.random.default_rng(), OsEntropy())  # kept answers may be continued by a release
+        made = work.run(table, study.ask(work.cost()), ignore, CancelToken())
         warn_of_study("these reports", many=True, hint="with a ledger and output= they are charged")
-        return _reports(made.data, private=PRIVATE, **stated)
+        return _reports(made.whole, private=PRIVATE, **stated)
     prepared = prepared_central(plan, table, destination(pays.output, formats=FORMATS, replace=replace), work)
     check_central_values(prepared, CancelToken())
     with opened(pays) as book:

@@ -28,7 +28,7 @@ from workbench.cli.tables import (
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.central.central_work import cost_of, prepared_central
+from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import check_central_values, release_central
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.ledger import Ledger
@@ -40,6 +40,7 @@ from workbench.statistics.asked import MODE, STATISTICS, Request, read_request, 
 from workbench.statistics.forecast import forecast
 from workbench.statistics.queries import queries_of
 from workbench.statistics.release_file import FORMATS
+from workbench.work.work import cost_of
 
 _EPSILON = RealField(
     help="privacy loss of one row, for all figures together", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST

@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     work = synthesis_work(plan, epsilon, rows, to.format, chosen, delta)
     prepared = prepared_central(plan, table, to, work)
     check_central_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
-    needs = needs_of(*synthesis_setting(plan, epsilon, rows, chosen, delta), work.asked["rows"])
+    needs = needs_of(*synthesis_setting(plan, epsilon, rows, chosen, delta), work.request["rows"])
     with Ledger.open(options.ledger) as ledger:
         verdict = central_verdict(prepared, ledger)
         if verdict.refusal is None and not verdict.waiting:

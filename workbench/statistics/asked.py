@@ -18,7 +18,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask(Parameters):
+class Statistic(Parameters):
     """One statistic of a column, of all rows or by groups."""
 
     statistic: str = choice(choices=STATISTICS, help="which figure")
@@ -58,7 +58,7 @@ class Ask(Parameters):
 class Request(Parameters):
     """Everything that is asked for at once."""
 
-    figures: tuple[Ask, ...] = records(Ask, help="the statistics")
+    figures: tuple[Statistic, ...] = records(Statistic, help="the statistics")
 
     @classmethod
     def key_of(cls, name: str) -> str:
@@ -107,7 +107,7 @@ def read_off(column: Column) -> bool:
     return column.bounds_origin == "data" and not column.numeric
 
 
-def _check_kind(ask: Ask, column: Column) -> None:
+def _check_kind(ask: Statistic, column: Column) -> None:
     if ask.statistic in (MEAN, SUM) and column.kind not in ("integer", "real"):
         hint = "ask for its quantiles or its histogram" if column.kind == "date" else "ask for its histogram"
         raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", hint)
@@ -129,8 +129,8 @@ def usual_request(plan: Plan) -> Request:
 
     Columns whose values were read off the data are left out: each of their bins would be published.
     """
-    histograms = [Ask(statistic=HISTOGRAM, column=c.name) for c in plan.protected if not read_off(c)]
-    means = [Ask(statistic=MEAN, column=c.name) for c in plan.protected if c.kind in ("integer", "real")]
+    histograms = [Statistic(statistic=HISTOGRAM, column=c.name) for c in plan.protected if not read_off(c)]
+    means = [Statistic(statistic=MEAN, column=c.name) for c in plan.protected if c.kind in ("integer", "real")]
     return Request(figures=(*histograms, *means))
 
 
@@ -154,14 +154,14 @@ def request_of_options(given: Mapping[str, Sequence[str] | None], by: Sequence[s
     groups = tuple(by) or None
     found = [_typed(statistic, word, groups) for statistic in STATISTICS for word in given.get(statistic) or ()]
     if not found and groups:
-        found = [Ask(statistic=COUNT, by=groups)]
+        found = [Statistic(statistic=COUNT, by=groups)]
     return Request(figures=tuple(found)) if found else None
 
 
-def _typed(statistic: str, word: str, by: tuple[str, ...] | None) -> Ask:
+def _typed(statistic: str, word: str, by: tuple[str, ...] | None) -> Statistic:
     keys: dict[str, Any] = {"statistic": statistic, "column": word, "by": by}
     name, colon, rest = word.rpartition(":")
     if colon and statistic in (HISTOGRAM, QUANTILES) and rest.replace(",", "").replace(".", "").isdigit():
         field = "bins" if statistic == HISTOGRAM else "at"
-        keys |= {"column": name, field: Ask.declared()[field].parse(rest, f"--{statistic} {word}")}
-    return Ask(**keys)
+        keys |= {"column": name, field: Statistic.declared()[field].parse(rest, f"--{statistic} {word}")}
+    return Statistic(**keys)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.central.exponential import EPSILON_LEAST
-from workbench.privacy.central.laplace import CentralNoise
-from workbench.privacy.central.quantile_choice import depths, drawn_quantiles, simple
+from workbench.privacy.central.quantile_choice import depths, simple
 from workbench.privacy.central.share import Share
 from workbench.sanitize.plan import Column
 from workbench.statistics.lattice import Lattice
 from workbench.statistics.widths import Widths
+from workbench.work.ask import Ask
 
 _SHORTEST = 4
 """The shortest bin beside a drawn cell is one part in this many of what noise hides of even values, per quantile."""
@@ -87,23 +87,25 @@ class DrawnQuantiles:
         order = np.lexsort((cells, groups))
         return [*np.bincount(groups, minlength=count).tolist(), *cells[order].tolist()]
 
-    def noisy(self, noise: CentralNoise, exact: Sequence[int], count: int) -> list[int]:
+    def noisy(self, ask: Ask, label: str, exact: Sequence[int], count: int) -> list[int]:
         """Return the drawn cells of each group and the noisy counts of the bins around them.
 
         Args:
-            noise: where the randomness comes from.
+            ask: draws them.
+            label: of the query.
             exact: as :meth:`exact` gives them.
             count: number of groups.
         """
         ends = list(itertools.accumulate(exact[:count], initial=count))
-        epsilon = _epsilon(self.paid, len(self.shares))
-        drawn, counts = [], []
-        for start, end in itertools.pairwise(ends):
-            cells = np.array(exact[start:end], dtype=np.int64)
-            drawn.append(drawn_quantiles(cells, 0, self.lattice.cells - 1, self.shares, epsilon, noise))
-            borders = self.borders(drawn[-1])
-            counts.append(np.diff(np.searchsorted(cells, [*borders, self.lattice.cells])).tolist())
-        noisy = iter(self.paid.part(1, 2).noisy(noise, [c for group in counts for c in group], 1))
+        groups = [np.array(exact[start:end], dtype=np.int64) for start, end in itertools.pairwise(ends)]
+        ask = ask.divided(label, {"draws": (1, 2), "counts": (1, 2)})
+        drawn = ask.quantiles("draws", groups, 0, self.lattice.cells - 1, self.shares)
+        counts = [
+            np.diff(np.searchsorted(cells, [*self.borders(chosen), self.lattice.cells])).tolist()
+            for cells, chosen in zip(groups, drawn, strict=True)
+        ]
+        noisy = iter(ask("counts", [c for group in counts for c in group], 1))
+        ask.finish()
         found = []
         for chosen, bins in zip(drawn, counts, strict=True):
             stated = list(itertools.islice(noisy, len(bins)))

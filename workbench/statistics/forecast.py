@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, SUM, Ask
+from workbench.statistics.asked import COUNT, MEAN, MODE, QUANTILES, SUM, Statistic
 from workbench.statistics.queries import CENTRED, PAIR, Query
 
 GROUP_PARTS = (0.01, 0.1)
@@ -91,7 +91,7 @@ def _of(query: Query) -> Iterator[FigureForecast]:
         )
 
 
-def _width(query: Query, ask: Ask, part: float) -> tuple[float, str, str]:
+def _width(query: Query, ask: Statistic, part: float) -> tuple[float, str, str]:
     """Return (half-width, its unit, what it assumes) of a group with ``part`` of all rows."""
     if ask.statistic == MODE:
         return float(query.lead), "rows", ""

@@ -32,15 +32,15 @@ from workbench.data.columns.values import numbers
 from workbench.data.table import Table
 from workbench.learners.sums import grid_size, on_grid
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.central.laplace import CentralNoise
-from workbench.privacy.central.noisy_max import clear_lead, noisy_max
+from workbench.privacy.central.noisy_max import clear_lead
 from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM, Ask, Request, protected
+from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM, Request, Statistic, protected
 from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, require_countable
 from workbench.statistics.drawn_quantiles import DrawnQuantiles, drawn_error
 from workbench.statistics.widths import Widths, laplace_width
+from workbench.work.ask import Ask
 
 CENTRED, PAIR, CHOICE, DRAWN = "centred", "pair", "choice", "quantiles"
 _NO_DELTA = Decimal(0)
@@ -84,7 +84,7 @@ class Query:
     form: str
     bins: Bins | None
     groups: Groups
-    asks: tuple[Ask, ...]
+    asks: tuple[Statistic, ...]
     paid: Share
     size: int
     rows: int
@@ -158,15 +158,15 @@ class Query:
             cells = groups if self.form == COUNT else groups * self.bins.count + own
         return [int(v) for v in np.bincount(cells[here], minlength=_length(self.form, self.bins, self.groups))]
 
-    def noisy(self, noise: CentralNoise, exact: Sequence[int]) -> list[int]:
+    def noisy(self, ask: Ask, exact: Sequence[int]) -> list[int]:
         """Return what may be released of the exact whole numbers: with noise, or what is drawn."""
         if self.drawn is not None:
-            return self.drawn.noisy(noise, exact, self.groups.count)
+            return self.drawn.noisy(ask, self.label, exact, self.groups.count)
         if self.form != CHOICE:
-            return self.paid.noisy(noise, exact, self.size)
+            return ask(self.label, exact, self.size)
         assert self.bins is not None
-        k, epsilon = self.bins.count, self.paid.pure_epsilon
-        return [noisy_max(exact[g * k : (g + 1) * k], 1, epsilon, noise) for g in range(self.groups.count)]
+        k = self.bins.count
+        return ask.largest(self.label, [exact[g * k : (g + 1) * k] for g in range(self.groups.count)], 1)
 
 
 def _length(form: str, bins: Bins | None, groups: Groups) -> int:
@@ -186,7 +186,7 @@ class _Open:
     form: str
     bins: Bins | None
     groups: Groups
-    asks: tuple[Ask, ...]
+    asks: tuple[Statistic, ...]
     epsilon: Decimal | None = None
 
     @property
@@ -265,7 +265,12 @@ def _query(query: _Open, share: Share, rows: int) -> Query:
 
 
 def _of_column(
-    asks: Sequence[Ask], column: Column | None, groups: Groups, rows: int, unit: Share, source_of: Callable[..., str]
+    asks: Sequence[Statistic],
+    column: Column | None,
+    groups: Groups,
+    rows: int,
+    unit: Share,
+    source_of: Callable[..., str],
 ) -> list[_Open]:
     """Return the queries for all that is asked of one column by the same groups."""
     by = f" by {' and '.join(b.column.name for b in groups.by)}" if groups.by else ""
@@ -309,7 +314,7 @@ def _of_column(
 
 
 def _source_of_quantiles(
-    bins: Bins | None, fine: Bins, named: Mapping[str, Ask], rows: int, groups: int, unit: Share
+    bins: Bins | None, fine: Bins, named: Mapping[str, Statistic], rows: int, groups: int, unit: Share
 ) -> str:
     """Return where quantiles come from: a histogram asked for anyway, fine bins of their own, or draws. No row is read.
 
@@ -342,7 +347,9 @@ def _source_of_quantiles(
     return min(found, key=lambda source: (found[source], source != _TOGETHER))
 
 
-def _former_source(bins: Bins | None, fine: Bins, named: Mapping[str, Ask], rows: int, groups: int, unit: Share) -> str:
+def _former_source(
+    bins: Bins | None, fine: Bins, named: Mapping[str, Statistic], rows: int, groups: int, unit: Share
+) -> str:
     """Return where quantiles came from by :data:`FORMER_RULES`: always from a histogram, whatever its groups."""
 
     def error(source: Bins, weight: float) -> float:
@@ -356,7 +363,7 @@ def _former_source(bins: Bins | None, fine: Bins, named: Mapping[str, Ask], rows
     )
 
 
-def _serves_mean(bins: Bins, counted: Sequence[Ask], mean: Ask, pair: bool) -> bool:
+def _serves_mean(bins: Bins, counted: Sequence[Statistic], mean: Statistic, pair: bool) -> bool:
     """Return whether the mean is nearer when it is read from the histogram with the weights of both.
 
     Variances at equal ε, in units of the half-range and for the same number of rows: 2·Σ((v−c)/h)² of a histogram of

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.central import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.sanitize.plan import Column
 from workbench.synth import Synthesiser
@@ -16,7 +15,8 @@ from workbench.synth.base import Setting
 from workbench.synth.columns import coded_cells
 from workbench.synth.needs import require_bounded
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import require_payable, synthesised
+from workbench.synth.synthesis import cost_of_synthesis, require_payable, synthesised
+from workbench.work.noise import Study
 
 
 def setting_of(columns: Sequence[Column], rows: int, epsilon: float) -> Setting:
@@ -58,7 +58,6 @@ def synthetic_cells(
         setting,
         coded_cells(setting.columns, cells),
         len(cells),
-        StudyNoise(np.random.Generator(np.random.PCG64(noise))),
-        entropy,
+        Study(np.random.Generator(np.random.PCG64(noise)), entropy).ask(cost_of_synthesis(method, setting)),
     )
     return np.column_stack([column.draw(made.codes[:, j], entropy) for j, column in enumerate(setting.columns)])

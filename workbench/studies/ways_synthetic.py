@@ -15,15 +15,15 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.central import StudyNoise
 from workbench.privacy.local.error_profile import usual_shapes
 from workbench.sanitize.usefulness import NORMAL_95
 from workbench.signals.cancel import CancelToken
 from workbench.synth import MARGINALS, MST
 from workbench.synth.base import COUNTS, Questions, Setting, Synthesiser
 from workbench.synth.columns import CoarseColumn, CodedRows
-from workbench.synth.synthesis import fitted_model
+from workbench.synth.synthesis import cost_of_synthesis, fitted_model
 from workbench.synth.tree import Marginals
+from workbench.work.noise import Study
 
 Doubles = NDArray[np.float64]
 
@@ -74,9 +74,8 @@ class Trial:
         codes = np.column_stack([c.coarse(f.astype(np.uint32)) for c, f in zip(self.columns, fine, strict=True)])
         method = MARGINALS if len(self.columns) == 2 else MST
         setting = self._setting(method, rows)
-        questions = Questions(
-            setting, method.queries(setting), CodedRows(codes, np.ones(rows, dtype=bool)), StudyNoise(draw)
-        )
+        ask = Study(draw).ask(cost_of_synthesis(method, setting))
+        questions = Questions(setting, method.queries(setting), CodedRows(codes, np.ones(rows, dtype=bool)), ask)
         model = fitted_model(setting, method.ask(questions), cancel, rounds=ROUNDS_OF_A_TRIAL)
         joint = _joint(model, len(self.columns))
         last, exact = self.columns[-1], fine[-1]

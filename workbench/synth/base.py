@@ -11,8 +11,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.central import CentralNoise
-from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -20,6 +18,7 @@ from workbench.synth.clique_fit import Fit
 from workbench.synth.columns import CoarseColumn, CodedRows
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
+from workbench.work.ask import Ask, UndeclaredError
 
 COUNTS, CHOICE = "counts", "choice"
 
@@ -109,7 +108,7 @@ class Answered:
 
 
 class Questions:
-    """The only way to the rows: each declared query is answered once, in its order, for its share of ε.
+    """The declared queries in their order, asked of the rows; the noise is that of an :class:`Ask`.
 
     Attributes:
         answered: what was asked so far.
@@ -120,17 +119,13 @@ class Questions:
         setting: Setting,
         queries: Sequence[Query],
         rows: CodedRows,
-        noise: CentralNoise,
+        ask: Ask,
         cancel: CancelToken | None = None,
         emit: Emit = ignore,
     ) -> None:
         self.setting, self.cancel, self.emit = setting, cancel or CancelToken(), emit
         self.answered: list[Answered] = []
-        self._waiting, self._rows, self._noise = list(queries), rows, noise
-
-    def finished(self) -> bool:
-        """Return whether every declared query was asked."""
-        return not self._waiting
+        self._queries, self._rows, self._ask = iter(queries), rows, ask
 
     def counts(self, columns: tuple[int, ...], groups: Sequence[NDArray[np.int64] | None]) -> Measured:
         """Answer the next query: the noisy table of one or two columns.
@@ -142,9 +137,9 @@ class Questions:
             columns: one or two places.
             groups: for each of them the measured cell of each of its cells, or ``None``.
         """
-        query = self._next(COUNTS)
+        query = self._next(columns)
         exact = joined_counts(self._rows, columns, groups, self.setting.sizes)
-        noisy = query.paid.noisy(self._noise, [int(v) for v in exact.ravel()], 1)
+        noisy = self._ask(query.label, [int(v) for v in exact.ravel()], 1)
         self._done(query, columns, exact.shape)
         return Measured(
             columns,
@@ -164,17 +159,17 @@ class Questions:
             score: whole number of a pair, moved by one row by at most ``sensitivity``.
             sensitivity: as a whole number.
         """
-        query = self._next(CHOICE)
-        scores = [score(self._rows, pair) for pair in pairs]
-        pair = pairs[exponential_choice(scores, sensitivity, query.paid.choice_epsilon, self._noise)]
+        query = self._next(pairs)
+        pair = pairs[self._ask.choose(query.label, [score(self._rows, pair) for pair in pairs], sensitivity)]
         self._done(query, pair, ())
         return pair
 
-    def _next(self, form: str) -> Query:
+    def _next(self, what: object) -> Query:
         self.cancel.check()
-        if not self._waiting or self._waiting[0].form != form:
-            raise AssertionError("a query was asked that was not declared, and so not paid for")
-        return self._waiting.pop(0)
+        query = next(self._queries, None)
+        if query is None:
+            raise UndeclaredError(f"a query of {what} was asked that was not declared, and so not paid for")
+        return query
 
     def _done(self, query: Query, columns: Sequence[int], cells: tuple[int, ...]) -> None:
         self.answered.append(Answered(query, tuple(self.setting.columns[i].name for i in columns), cells))

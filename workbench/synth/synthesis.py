@@ -9,12 +9,12 @@ import polars as pl
 
 from workbench.params import ParameterError
 from workbench.params.remedies import give
-from workbench.privacy.central import CentralNoise
+from workbench.privacy.accounting.event import Cost
 from workbench.privacy.entropy import Entropy
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables
+from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, events
 from workbench.synth.clique_fit import beginning, fitted_cliques, in_order
 from workbench.synth.cliques import CliqueTree
 from workbench.synth.columns import CoarseColumn, CodedRows, Codes
@@ -22,6 +22,8 @@ from workbench.synth.needs import require_bounded
 from workbench.synth.row_sampler import Drawable, sampled_rows
 from workbench.synth.tree import Tree
 from workbench.synth.tree_fit import ROUNDS, fitted
+from workbench.work.ask import Ask
+from workbench.work.work import cost_of
 
 LEAST_SHARE = 1e-6
 """Least ε of a query: below, its noise is larger than any count."""
@@ -64,13 +66,17 @@ def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:
         )
 
 
+def cost_of_synthesis(synthesiser: Synthesiser, setting: Setting) -> Cost:
+    """Return what a synthesis costs one row."""
+    return cost_of(events(synthesiser.queries(setting)), 1, setting.budget if setting.budget.gaussian else None)
+
+
 def synthesised(
     synthesiser: Synthesiser,
     setting: Setting,
     rows: CodedRows,
     drawn: int,
-    noise: CentralNoise,
-    entropy: Entropy,
+    ask: Ask,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> SyntheticRows:
@@ -81,8 +87,7 @@ def synthesised(
         setting: the public facts.
         rows: the private rows.
         drawn: how many rows to draw, a public number.
-        noise: of the queries.
-        entropy: of the row sampler.
+        ask: answers the queries, and has the random bits of the row sampler.
         emit: receives progress.
         cancel: checked between tables, rounds and columns.
 
@@ -92,23 +97,23 @@ def synthesised(
     """
     require_bounded(setting, synthesiser)
     cancel = cancel or CancelToken()
-    questions = Questions(setting, synthesiser.queries(setting), rows, noise, cancel, emit)
+    questions = Questions(setting, synthesiser.queries(setting), rows, ask, cancel, emit)
     tables = synthesiser.ask(questions)
-    if not questions.finished():
-        raise AssertionError("a query that was paid for was not asked")
+    if ask.private:
+        ask.finish()
     # How many rounds the fit takes follows from the noisy answers, which are not charged for yet: a release does not
     # tell it, for whoever saw it could cancel and pay nothing.
     emit(Progress(0, ROUNDS, "fitting the model"))
-    notify = ignore if noise.releasable else emit
+    notify = ignore if ask.releasable else emit
     model = fitted_model(setting, tables, cancel, lambda k: notify(Progress(k, ROUNDS, "fitting the model")))
     count = len(setting.columns)
     codes = sampled_rows(
-        model, drawn, entropy, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
+        model, drawn, ask.coins, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
     )
     for columns, mask in setting.impossible:
         if mask[tuple(codes[:, place] for place in columns)].any():
             raise AssertionError("a row was drawn that cannot occur")
-    return SyntheticRows(setting.columns, codes, tuple(questions.answered), noise.releasable and entropy.releasable)
+    return SyntheticRows(setting.columns, codes, tuple(questions.answered), ask.releasable)
 
 
 def fitted_model(

@@ -32,10 +32,11 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
-    from workbench.release.central.central_work import CentralWork, PreparedCentral
+    from workbench.release.central.central_work import PreparedCentral
     from workbench.release.central.release_central import CentralRelease, CentralVerdict
     from workbench.release.ledger.records import Cap
     from workbench.sanitize.plan import Plan
+    from workbench.work.work import Work
 
 LOOK, RELEASE = "central_look", "central_release"
 
@@ -113,7 +114,7 @@ class CentralFlow(QObject):
     def ask(
         self,
         target: Path,
-        make_work: Callable[[Plan, int, str], CentralWork],
+        make_work: Callable[[Plan, int, str], Work],
         title: str,
         formats: Mapping[str, str] | None = None,
     ) -> None:
@@ -212,7 +213,7 @@ def _looked(
     opened: OpenTable,
     draft: DraftPlan,
     target: Path,
-    make_work: Callable[[Plan, int, str], CentralWork],
+    make_work: Callable[[Plan, int, str], Work],
     title: str,
     formats: Mapping[str, str] | None,
     cancel: CancelToken,

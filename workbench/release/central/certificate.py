@@ -15,7 +15,6 @@ from workbench.privacy.accounting.compose import total
 from workbench.privacy.accounting.event import PureDp, ZeroConcentrated
 from workbench.privacy.accounting.neighbours import RELATION
 from workbench.privacy.central.share import Budget, QueryEvent
-from workbench.release.central.central_work import amount_of, budget_of, cost_of
 from workbench.release.central.kinds import kind
 from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.exact import decimal_text
@@ -24,6 +23,7 @@ from workbench.release.statements import central_statement
 from workbench.release.table.certificate import CENTRAL_FORMAT, Output, account_facts, checksum
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.plan import Plan
+from workbench.work.work import amount_of, budget_of, cost_of
 
 VERSION = 1
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import BudgetRefusedError
-from workbench.privacy.central.laplace import ReleasedNoise
+from workbench.privacy.accounting.compose import for_person
+from workbench.privacy.accounting.event import Cost
 from workbench.release.central.central_work import PreparedCentral
 from workbench.release.central.certificate import central_certificate, encode_central, outside
 from workbench.release.choosing import with_choice
@@ -22,6 +23,7 @@ from workbench.release.table.certificate import Output, certificate_path
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+from workbench.work.noise import Charged
 
 _ROOM_OF_A_CERTIFICATE = 1 << 20
 
@@ -136,16 +138,24 @@ def release_central(
     check_central_values(prepared, cancel)
     with DrawFile(target, work.room + _ROOM_OF_A_CERTIFICATE, replace=prepared.to.replace) as part:
         details = {"output": place_of(target), "part": part.path.name, CHARGED_FIRST: True}
-        release_id = ledger.reserve(dataset, prepared.cost, work=work.kind, details=details)
+        release_id = ""
+
+        def reserve(row: Cost) -> None:
+            nonlocal release_id
+            whole = for_person(row, plan.rows_per_person)
+            release_id = ledger.reserve(dataset, whole, work=work.kind, details=details)
+
+        ask = Charged(reserve).ask(work.cost())
         try:
-            made = work.make(prepared.rows, ReleasedNoise(), emit, cancel)
+            made = work.run(prepared.rows, ask, emit, cancel)
             cancel.check()
             ledger.charge(release_id)  # final: from the next line on somebody could read noisy values
         except BaseException as error:
             void_unless_charged(ledger, release_id, error, emit)
             raise
         with standing_charge(prepared.cost, target):
-            part.write(made.data)
+            for piece in made.pieces:
+                part.write(piece)
             part.finish()
             output = Output(target.name, prepared.to.format, part.sha256, part.bytes)
             release = ledger.release(release_id)
@@ -155,7 +165,7 @@ def release_central(
                 plan,
                 work.columns,
                 work.events,
-                work.asked,
+                work.request,
                 made.method,
                 prepared.rows.rows,
                 release,

@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.central.central_work import (
-    budget_of,
-    cost_of,
-    require_epsilon,
-    require_protected,
-    require_unpublished,
-)
+from workbench.release.central.central_work import require_epsilon, require_protected, require_unpublished
 from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central, stated_budget
 from workbench.release.central.kinds import kind
 from workbench.release.choosing import without_choice
@@ -24,6 +18,7 @@ from workbench.release.table.certificate import account_problems, checksum
 from workbench.release.table.open_release import located, plan_of
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
+from workbench.work.work import budget_of, cost_of
 
 
 def verify_central(path: Path, cancel: CancelToken | None = None) -> list[str]:

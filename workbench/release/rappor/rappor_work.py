@@ -9,17 +9,16 @@ from typing import Any
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import PureDp
-from workbench.privacy.central.laplace import CentralNoise
-from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
-from workbench.rappor.collection import Collection, clients_of, collected
+from workbench.rappor.collection import Collected, Collection, clients_of, collected
 from workbench.rappor.reports import report_bytes
-from workbench.release.central.central_work import CentralWork, Made
 from workbench.release.rappor.answers_file import load_answers, save_answers
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
+from workbench.work.ask import Ask
+from workbench.work.work import Made, Work
 
 KIND = "rappor"
 FORMATS = {".csv": "csv"}
@@ -34,7 +33,7 @@ def rappor_work(
     *,
     basic: Sequence[str] = (),
     answers: Path | None = None,
-) -> CentralWork:
+) -> Work:
     """Return the release of the reports of a column; reads no row.
 
     Args:
@@ -52,24 +51,29 @@ def rappor_work(
     if answers is not None and asked.client is None:
         raise ParameterError("answers can be kept only for named clients", hint="name their column: --client COL")
 
-    def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
+    def ask_clients(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Collected:
         clients = clients_of(table, asked, parameters)
         memory = None if answers is None else load_answers(answers, parameters, asked.column)
-        made = collected(clients, bits, memory, OsEntropy(), emit, cancel)
+        coins = ask.local(LABEL, cost(parameters, asked.reports).decimal())
+        made = collected(clients, bits, memory, coins, emit, cancel)
         cancel.check()
         if answers is not None and memory is not None:
             # Before the reports leave: an answer that was seen and forgotten would be drawn anew.
             save_answers(answers, memory)
+        return made
+
+    def files(made: Collected, cancel: CancelToken) -> Made:
         data = report_bytes(made.clients, made.cohorts, made.reports, parameters)
         return Made(data, {"reports": len(made.reports)})
 
-    return CentralWork(
+    return Work(
         kind=KIND,
         columns=asked.columns,
         events=(PureDp(charged, LABEL),),
-        asked=stated(parameters, asked, basic, kept=answers is not None),
+        request=stated(parameters, asked, basic, kept=answers is not None),
         room=rows * (asked.reports if asked.client is None else 1) * (parameters.k + _LONGEST_LINE) + (1 << 16),
-        make=make,
+        ask=ask_clients,
+        files=files,
         check=lambda table, cancel: _check(table, asked, bits, cancel),
     )
 

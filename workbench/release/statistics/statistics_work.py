@@ -8,19 +8,20 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.central.laplace import CentralNoise
 from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget
-from workbench.release.central.central_work import CentralWork, Made
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Request
-from workbench.statistics.figures import Figure, figures_of
+from workbench.statistics.figures import figures_of
 from workbench.statistics.queries import CHOICE, DRAWN, RULES, Query, queries_of
 from workbench.statistics.release_file import encode
+from workbench.work.ask import Ask
+from workbench.work.work import Made, Work
 
 KIND = "statistics"
+Answers = dict[str, list[int]]
 
 INTERVALS = (
     "Each interval covers the statistic of these very rows, as the plan reads them (numbers clamped to their bounds; a "
@@ -44,7 +45,7 @@ _NO_DELTA = Decimal(0)
 
 def statistics_work(
     request: Request, plan: Plan, epsilon: float | Decimal, rows: int, kind: str, delta: Decimal = _NO_DELTA
-) -> CentralWork:
+) -> Work:
     """Return the release of ``request``, for the door; reads no row.
 
     Args:
@@ -60,24 +61,26 @@ def statistics_work(
     """
     queries = queries_of(request.checked(plan), plan, epsilon, rows, delta)
 
-    def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
-        answers: dict[str, list[int]] = {}
-        found: list[Figure] = []
+    def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Answers:
+        answers: Answers = {}
         for done, query in enumerate(queries):
             cancel.check()
             emit(Progress(done, len(queries), query.label))
-            answers[query.label] = query.noisy(noise, query.answer(table))
-            cancel.check()
-            found += figures_of(query, answers[query.label], cancel)
+            answers[query.label] = query.noisy(ask, query.answer(table))
+        return answers
+
+    def files(answers: Answers, cancel: CancelToken) -> Made:
+        found = [figure for query in queries for figure in figures_of(query, answers[query.label], cancel)]
         return Made(encode(found, kind), method_facts(queries, answers))
 
-    return CentralWork(
+    return Work(
         kind=KIND,
         columns=columns_of(request),
         events=tuple(q.event for q in queries),
-        asked=request.to_plain(),
+        request=request.to_plain(),
         room=_room(queries),
-        make=make,
+        ask=asked,
+        files=files,
         budget=Budget(exact(epsilon), delta) if delta else None,
     )
 

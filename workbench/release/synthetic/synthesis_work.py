@@ -12,9 +12,6 @@ import polars as pl
 from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.privacy.central.laplace import CentralNoise
-from workbench.privacy.entropy import OsEntropy
-from workbench.release.central.central_work import CentralWork, Made
 from workbench.release.table.release_table import csv_bytes
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -26,6 +23,8 @@ from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.setting import setting_for
 from workbench.synth.synthesis import place_of_target, require_payable, synthesised
+from workbench.work.ask import Ask
+from workbench.work.work import Made, Work
 
 KIND = "synthetic"
 NO_DELTA = Decimal(0)
@@ -68,7 +67,7 @@ def synthesis_setting(
 
 def synthesis_work(
     plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
-) -> CentralWork:
+) -> Work:
     """Return the central release of a synthetic table.
 
     Args:
@@ -93,19 +92,19 @@ def synthesis_work(
     if impossible is not None:
         declared = {"impossible": impossible, "equal_cuts": equal_cuts(setting)}
 
-    def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
-        entropy = OsEntropy()
-        drawn = synthesised(method, setting, coded(setting.columns, table), count, noise, entropy, emit, cancel)
-        if not drawn.releasable:
-            raise AssertionError("a seeded draw cannot be released")
-        cancel.check()
-        return Made(_file(drawn.frame(entropy), setting.columns, kind), stated(drawn.answered, setting))
+    def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> tuple[pl.DataFrame, tuple[Answered, ...]]:
+        drawn = synthesised(method, setting, coded(setting.columns, table), count, ask, emit, cancel)
+        return drawn.frame(ask.coins), drawn.answered
 
-    return CentralWork(
+    def files(answers: tuple[pl.DataFrame, tuple[Answered, ...]], cancel: CancelToken) -> Made:
+        frame, answered = answers
+        return Made(_file(frame, setting.columns, kind), stated(answered, setting))
+
+    return Work(
         kind=KIND,
         columns=tuple(column.name for column in setting.columns),
         events=events(method.queries(setting)),
-        asked={
+        request={
             "method": method.name,
             "target": target,
             "rows": count,
@@ -113,7 +112,8 @@ def synthesis_work(
             **declared,
         },
         room=_most_bytes(setting.columns, count),
-        make=make,
+        ask=asked,
+        files=files,
         budget=setting.budget if setting.budget.gaussian else None,
     )
 

@@ -20,8 +20,8 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.rappor.decode import Decoded
     from workbench.rappor.files import Counts
-    from workbench.release.central.central_work import CentralWork
     from workbench.sanitize.plan import Plan
+    from workbench.work.work import Work
 
 KEY_SIMULATE, KEY_RELEASED = "rappor-simulate", "rappor-released"
 SHOWN = 60
@@ -55,7 +55,7 @@ class Choice:
         kind, _, name = self.source.partition(":")
         return name if kind == "column" else None
 
-    def work(self, plan: Plan, rows: int, kind: str) -> CentralWork:
+    def work(self, plan: Plan, rows: int, kind: str) -> Work:
         """Describe the release to the door; runs in a worker."""
         from workbench.rappor.collection import Collection
         from workbench.release.rappor.rappor_work import rappor_work

@@ -71,7 +71,7 @@ class FiguresModel(QAbstractTableModel):
     # -- what is asked for ----------------------------------------------------------------------------------------
 
     def start_over(self) -> None:
-        """Ask for what is usual of another table."""
+        """Statistic for what is usual of another table."""
         self._ticks.clear()
         self._bins.clear()
         self._by = ()
@@ -101,7 +101,7 @@ class FiguresModel(QAbstractTableModel):
         self._edited()
 
     def group_by(self, names: tuple[str, ...]) -> None:
-        """Ask for every figure of each group that these columns make."""
+        """Statistic for every figure of each group that these columns make."""
         self._by = names
         self._checked = None
         self.refresh()
@@ -271,10 +271,10 @@ def _usual(column: DraftColumn) -> set[int]:
 
 
 def _bins(text: str, name: str) -> int | None:
-    from workbench.statistics.asked import Ask
+    from workbench.statistics.asked import Statistic
 
     if text.strip().casefold() in ("", AUTO):
         return None
-    found = Ask.declared()["bins"].parse(text.strip(), f"bins of {name}")
+    found = Statistic.declared()["bins"].parse(text.strip(), f"bins of {name}")
     assert found is None or isinstance(found, int)
     return found

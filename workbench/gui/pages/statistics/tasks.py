@@ -20,10 +20,10 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.release.central.central_work import CentralWork
     from workbench.sanitize.plan import Plan
     from workbench.statistics.asked import Request
     from workbench.statistics.forecast import FigureForecast
+    from workbench.work.work import Work
 
 KEY_CHECK, KEY_RELEASED = "statistics-check", "statistics-released"
 SPARSE = "too few to say"
@@ -72,15 +72,15 @@ class Choice:
         Raises:
             ParameterError: two of them do not go together.
         """
-        from workbench.statistics.asked import COUNT, Ask, Request
+        from workbench.statistics.asked import COUNT, Request, Statistic
 
         by = self.by or None
-        asks = [Ask(statistic=one.statistic, column=one.column, bins=one.bins, by=by) for one in self.figures]
+        asks = [Statistic(statistic=one.statistic, column=one.column, bins=one.bins, by=by) for one in self.figures]
         if self.counted and by:
-            asks.append(Ask(statistic=COUNT, by=by))
+            asks.append(Statistic(statistic=COUNT, by=by))
         return Request(figures=tuple(asks))
 
-    def work(self, plan: Plan, rows: int, kind: str) -> CentralWork:
+    def work(self, plan: Plan, rows: int, kind: str) -> Work:
         """Describe the release to the door; runs in a worker."""
         from workbench.release.statistics.statistics_work import statistics_work
 
@@ -189,10 +189,10 @@ def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Check
         ParameterError: it does not fit the plan, or ε is too small for it.
     """
     from workbench.privacy.central.share import Budget
-    from workbench.release.central.central_work import cost_of
     from workbench.release.delta_limit import require_small_cost
     from workbench.statistics.forecast import forecast
     from workbench.statistics.queries import queries_of
+    from workbench.work.work import cost_of
 
     queries = queries_of(choice.request().checked(plan), plan, choice.epsilon, rows, choice.delta)
     budget = Budget(choice.epsilon, choice.delta) if choice.delta else None

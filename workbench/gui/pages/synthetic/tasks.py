@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from workbench.gui.pages.synthetic.comparing import Compared
-    from workbench.release.central.central_work import CentralWork
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
     from workbench.synth.needs import Needs
     from workbench.synth.parameters import SynthesisParameters
+    from workbench.work.work import Work
 
 KEY_CHECK, KEY_PREVIEW, KEY_RELEASED = "synthetic-check", "synthetic-preview", "synthetic-released"
 SHOWN_ROWS = 2000
@@ -67,7 +67,7 @@ class Choice:
             cuts=self.cuts,
         )
 
-    def work(self, plan: Plan, rows: int, kind: str) -> CentralWork:
+    def work(self, plan: Plan, rows: int, kind: str) -> Work:
         """Describe the release to the door; runs in a worker."""
         from workbench.release.synthetic.synthesis_work import synthesis_work
 
@@ -125,10 +125,10 @@ def check(
     """Find out what the release would count and cost, or why it is refused; looks at no row."""
 
     def work(emit: Emit, cancel: CancelToken) -> Checked:
-        from workbench.release.central.central_work import cost_of
         from workbench.release.delta_limit import require_small_cost
         from workbench.synth.base import COUNTS
         from workbench.synth.needs import needs_of
+        from workbench.work.work import cost_of
 
         plan = draft.plan()
         made = choice.work(plan, opened.rows_under(draft), "csv")
@@ -171,12 +171,12 @@ def drawn_preview(
     import numpy as np
 
     from workbench.gui.pages.synthetic.comparing import coded_rows, compared
-    from workbench.privacy.central.laplace import StudyNoise
     from workbench.privacy.entropy import KeyedEntropy
     from workbench.release.ledger.study_note import note_study
     from workbench.sanitize.engine import check_columns
     from workbench.synth.columns import coarse_columns
-    from workbench.synth.synthesis import synthesised
+    from workbench.synth.synthesis import cost_of_synthesis, synthesised
+    from workbench.work.noise import Study
 
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
@@ -186,9 +186,10 @@ def drawn_preview(
     note_study(opened.table, "synthetic", emit=emit)
     name = str(number).encode()
     seed = [int(word) for word in KeyedEntropy(_KEY, b"noise", name).words(4)]
-    noise, entropy = StudyNoise(np.random.default_rng(seed)), KeyedEntropy(_KEY, b"rows", name)
+    entropy = KeyedEntropy(_KEY, b"rows", name)
+    ask = Study(np.random.default_rng(seed), entropy).ask(cost_of_synthesis(method, setting))
     original = coded_rows(setting.columns, table, cancel)
-    drawn = synthesised(method, setting, original, choice.rows, noise, entropy, emit, cancel)
+    drawn = synthesised(method, setting, original, choice.rows, ask, emit, cancel)
     places = {column.name: place for place, column in enumerate(setting.columns)}
 
     def fine(column: CoarseColumn) -> Any:

@@ -1,0 +1,243 @@
+"""Ask: the only maker of released noise. It serves each declared event once, for exactly its amount.
+
+Whoever asks says what is asked (the exact numbers) and how far one row can move them (the sensitivity); ε, ρ, δ and
+the noise multiplier are the event's and cannot be said again. So what was charged is what can be drawn. A question that
+was not declared, or was asked before, is an error before a bit is drawn, and :meth:`Ask.finish` names what was declared
+and never asked. Sensitivity is the asker's word: the conformance suites enumerate neighbours.
+
+Some questions are asked of disjoint parts of the rows at once, such as one choice for each node of a tree: a row is in
+one part, so that all of them cost what one does (parallel composition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.privacy.accounting.event import (
+    Composed,
+    CostEvent,
+    PoissonGaussian,
+    PureDp,
+    RowsPerPerson,
+    ZeroConcentrated,
+)
+from workbench.privacy.central.exponential import exponential_choice
+from workbench.privacy.central.laplace import CentralNoise, NoNoise
+from workbench.privacy.central.noisy_max import noisy_max
+from workbench.privacy.central.private_median import median, private_median
+from workbench.privacy.central.quantile_choice import depths, drawn_quantiles
+from workbench.privacy.central.share import Share
+from workbench.privacy.entropy import Entropy
+
+Declared = PureDp | ZeroConcentrated | PoissonGaussian
+Cells = NDArray[np.int64]
+
+
+class UndeclaredError(AssertionError):
+    """A Work asked for something else than it declared: a bug of the Work, found before a bit was drawn."""
+
+
+class Ask:
+    """Serves the declared events of one Work, each once.
+
+    A source of noise makes it (:mod:`workbench.work.noise`); nothing else in the program constructs one.
+
+    Attributes:
+        releasable: whether answers are drawn from operating-system entropy, after a charge.
+        private: whether there is any noise: without it answers are exact, and no event needs to be declared.
+        coins: random bits for what costs nothing, such as the order of rows, or rows drawn from a fitted model.
+    """
+
+    def __init__(self, events: Iterable[Declared], noise: CentralNoise, coins: Entropy) -> None:
+        """Open the questions of ``events``.
+
+        Args:
+            events: what was declared.
+            noise: of the answers.
+            coins: random bits that cost nothing, of the same origin.
+
+        Raises:
+            UndeclaredError: two events have one label.
+        """
+        self._noise, self.coins = noise, coins
+        self._open: dict[str, Declared] = {}
+        self._asked: list[str] = []
+        for event in events:
+            if event.label in self._open:
+                raise UndeclaredError(f"two declared events are called {event.label!r}")
+            self._open[event.label] = event
+        self.releasable = noise.releasable
+        self.private = not isinstance(noise, NoNoise)
+
+    def __reduce__(self) -> str:
+        """Refuse to be copied: the copy would serve every event a second time."""
+        raise TypeError("an Ask cannot be copied: each event is served once")
+
+    # -- numbers ------------------------------------------------------------------------------------------------------
+
+    def __call__(self, label: str, exact: Sequence[int], sensitivity: int) -> list[int]:
+        """Return the whole numbers with discrete Laplace noise (an event with ε) or discrete Gaussian noise (with ρ).
+
+        Args:
+            label: of the event.
+            exact: the exact numbers.
+            sensitivity: how far one row, emptied, can move the whole vector: L1 for ε, L2 for ρ.
+
+        Raises:
+            UndeclaredError: the event was not declared, or was served before.
+            ParameterError: the sensitivity is not a whole number of at least 1.
+        """
+        if not self.private:
+            return [int(v) for v in exact]
+        return self._share(label).noisy(self._noise, exact, sensitivity)
+
+    # -- choices ------------------------------------------------------------------------------------------------------
+
+    def choose(self, label: str, scores: Sequence[int], sensitivity: int) -> int:
+        """Return the place of a large score, by the exponential mechanism.
+
+        Args:
+            label: of the event.
+            scores: whole numbers, each moved by one row by at most ``sensitivity``, in either direction.
+            sensitivity: Δ of a score.
+        """
+        if not self.private:
+            return max(range(len(scores)), key=lambda place: (scores[place], -place))
+        return exponential_choice(scores, sensitivity, self._share(label).choice_epsilon, self._noise)
+
+    def largest(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
+        """Return for each part the place of a large score, by report-noisy-max (permute-and-flip).
+
+        Args:
+            label: of the event.
+            parts: the scores of disjoint parts of the rows; one row moves those of its part in one direction.
+            sensitivity: by how much at most.
+        """
+        if not self.private:
+            return [max(range(len(scores)), key=lambda place: (scores[place], -place)) for scores in parts]
+        epsilon = self._share(label).pure_epsilon
+        return [noisy_max(scores, sensitivity, epsilon, self._noise) for scores in parts]
+
+    def least(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
+        """Return for each part the place of a small loss, by report-noisy-min with discrete Laplace noise.
+
+        The noisy losses are thrown away, so that only the places are released (Dwork & Roth 2014, Claim 3.9; losses
+        that one row moves in one direction need no factor 2).
+
+        Args:
+            label: of the event.
+            parts: the losses of disjoint parts of the rows; one row moves those of its part in one direction.
+            sensitivity: by how much at most.
+        """
+        flat = [int(v) for losses in parts for v in losses]
+        if self.private:
+            flat = self._noise.integers(flat, sensitivity, self._share(label).pure_epsilon)
+        found, start = [], 0
+        for losses in parts:
+            found.append(int(np.argmin(flat[start : start + len(losses)])))
+            start += len(losses)
+        return found
+
+    def median(self, label: str, cells: Sequence[int], size: int, aggregate: str) -> int:
+        """Return a cell drawn as the median of ``cells`` (:func:`workbench.privacy.central.private_median`).
+
+        Args:
+            label: of the event.
+            cells: sorted cells 0 … size − 1, each the answer of one disjoint block of rows.
+            size: number of cells of the grid.
+            aggregate: one of ``AGGREGATES``.
+        """
+        if not self.private:
+            return median(cells)
+        return private_median(aggregate, cells, size, self._share(label).pure_epsilon, self._noise)
+
+    def quantiles(
+        self, label: str, parts: Sequence[Cells], low: int, high: int, shares: Sequence[Fraction]
+    ) -> list[list[int]]:
+        """Return the drawn quantiles of each part (:mod:`workbench.privacy.central.quantile_choice`).
+
+        Args:
+            label: of the event.
+            parts: sorted cells of disjoint parts of the rows.
+            low: first cell.
+            high: last cell.
+            shares: each q, sorted, made ``simple``.
+        """
+        epsilon = self._share(label).part(1, depths(len(shares))).choice_epsilon if self.private else 1.0
+        return [drawn_quantiles(values, low, high, shares, epsilon, self._noise) for values in parts]
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    def local(self, label: str, epsilon: float | Decimal) -> Entropy:
+        """Return the random bits of a mechanism that randomises each row by itself, for one pass over the rows.
+
+        Args:
+            label: of the event.
+            epsilon: of the mechanism, computed from the table or the chances that it draws by.
+
+        Raises:
+            UndeclaredError: the event was not declared, was served before, or is of a smaller ε.
+        """
+        event = self._open.get(label)
+        if isinstance(event, PureDp) and not epsilon <= event.epsilon:
+            raise UndeclaredError(f"{label!r} is declared with epsilon = {event.epsilon}, and draws with {epsilon}")
+        if not isinstance(self._take(label), PureDp):
+            raise UndeclaredError(f"{label!r} is not declared as a mechanism of each row")
+        return self.coins
+
+    # -- the rest -----------------------------------------------------------------------------------------------------
+
+    def divided(self, label: str, parts: Mapping[str, tuple[int, int]]) -> Ask:
+        """Serve an event in named parts, each ``times`` of ``of`` equal ones, rounded down; return an Ask for these.
+
+        Raises:
+            UndeclaredError: the parts are more than the whole.
+        """
+        if not self.private:
+            return self
+        share = self._share(label)
+        if sum(Fraction(times, of) for times, of in parts.values()) > 1:
+            raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
+        return Ask((share.part(times, of).event(name) for name, (times, of) in parts.items()), self._noise, self.coins)
+
+    def finish(self) -> None:
+        """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked."""
+        if self._open:
+            raise UndeclaredError(f"declared and never asked: {', '.join(self._open)}")
+
+    def _share(self, label: str) -> Share:
+        event = self._take(label)
+        if isinstance(event, PoissonGaussian):
+            raise UndeclaredError(f"{label!r} is declared as the steps of a training")
+        return Share(event.rho, gaussian=True) if isinstance(event, ZeroConcentrated) else Share(event.epsilon)
+
+    def _take(self, label: str) -> Declared:
+        if label in self._asked:
+            raise UndeclaredError(f"{label!r} was asked before, and is paid for once")
+        if label not in self._open:
+            raise UndeclaredError(f"{label!r} was not declared, and so not paid for")
+        self._asked.append(label)
+        return self._open.pop(label)
+
+
+def declared(event: CostEvent) -> Iterator[Declared]:
+    """Yield the events of one row that a cost is composed of, in order.
+
+    Raises:
+        UndeclaredError: there is an event that nothing can be asked by.
+    """
+    match event:
+        case Composed(events):
+            for part in events:
+                yield from declared(part)
+        case RowsPerPerson(inner):
+            yield from declared(inner)
+        case PureDp() | ZeroConcentrated() | PoissonGaussian():
+            yield event
+        case _:
+            raise UndeclaredError(f"no question can be asked by {type(event).__name__}")

@@ -1,0 +1,129 @@
+"""A Work: what is published, as its kind describes it before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.accounting.compose import for_person, total
+from workbench.privacy.accounting.event import Composed, Cost, PureDp, ZeroConcentrated
+from workbench.privacy.accounting.zcdp import delta_of
+from workbench.privacy.central.share import Budget, QueryEvent
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.work.ask import Ask
+
+Answers = Any
+"""What was answered, as the kind keeps it: released numbers and public facts, from which its files are made."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is published, before it is written.
+
+    Attributes:
+        data: the bytes of the released file, whole or in pieces.
+        method: facts for the certificate, as JSON holds them: public ones, or made of answers alone.
+    """
+
+    data: bytes | Iterable[bytes]
+    method: Mapping[str, Any]
+
+    @property
+    def whole(self) -> bytes:
+        """The bytes in one."""
+        return self.data if isinstance(self.data, bytes) else b"".join(self.data)
+
+    @property
+    def pieces(self) -> Iterable[bytes]:
+        """The bytes in pieces."""
+        return (self.data,) if isinstance(self.data, bytes) else self.data
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What is published: its cost, its questions, and the files that follow from their answers.
+
+    Attributes:
+        kind: name of its kind (:mod:`workbench.release.central.kinds`).
+        columns: names of the plan's columns that it reads.
+        events: every question with its ε (or ρ) for one row, under zero-out neighbours; no two labels are alike.
+        request: what was asked for, as JSON holds it: it is in the certificate, and a later run of the same request
+            publishes a finished draw of this one.
+        room: bytes that the released file and its certificate may need on the disk.
+        ask: reads the rows, as the plan reads them, and asks every declared question once; all noise comes from the
+            ``Ask`` that it is given.
+        files: makes what is published of the answers and public facts; it sees no row.
+        budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
+        check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
+            is none, values that are not on their column's grid are refused.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    events: tuple[QueryEvent, ...]
+    request: Mapping[str, Any]
+    room: int
+    ask: Callable[[Table, Ask, Emit, CancelToken], Answers]
+    files: Callable[[Answers, CancelToken], Made]
+    budget: Budget | None = None
+    check: Callable[[Table, CancelToken], None] | None = None
+
+    def cost(self, rows_per_person: int = 1) -> Cost:
+        """Return what it costs a person with ``rows_per_person`` rows.
+
+        Raises:
+            ParameterError: as :func:`budget_of`.
+        """
+        return cost_of(self.events, rows_per_person, self.budget)
+
+    def run(self, rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Made:
+        """Ask every question and return what is published.
+
+        Raises:
+            UndeclaredError: it asked for something else than it declared, or not for all of it.
+        """
+        answers = self.ask(rows, ask, emit, cancel)
+        if ask.private:
+            ask.finish()
+        cancel.check()
+        return self.files(answers, cancel)
+
+
+def amount_of(event: QueryEvent) -> Decimal:
+    """Return the ε of a query, or its ρ."""
+    return event.epsilon if isinstance(event, PureDp) else event.rho
+
+
+def budget_of(events: tuple[QueryEvent, ...], budget: Budget | None = None) -> Budget:
+    """Return (ε, δ) of one row: the sum of the queries' ε, or the one that was named and is at least that of their ρ.
+
+    Raises:
+        ParameterError: the queries are of two kinds, or their ρ is more than the named (ε, δ) allows.
+    """
+    amount = total(amount_of(e) for e in events)
+    if budget is None or not budget.gaussian:
+        if not all(isinstance(e, PureDp) for e in events):
+            raise ParameterError("queries with a rho need a delta", hint="name one")
+        return Budget(amount)
+    if not all(isinstance(e, ZeroConcentrated) for e in events):
+        raise ParameterError("with a delta every query has a share of rho")
+    if delta_of(amount, budget.epsilon) > float(budget.delta):
+        raise ParameterError(
+            f"rho = {amount} of the queries is more than epsilon = {budget.epsilon} with delta = {budget.delta} allows"
+        )
+    return budget
+
+
+def cost_of(events: tuple[QueryEvent, ...], rows_per_person: int, budget: Budget | None = None) -> Cost:
+    """Return what queries of one row's ``events`` cost for a person with ``rows_per_person`` rows.
+
+    Raises:
+        ParameterError: as :func:`budget_of`.
+    """
+    row = budget_of(events, budget)
+    return for_person(Cost(row.epsilon, row.delta, Composed(events)), rows_per_person)
