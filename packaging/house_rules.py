@@ -56,11 +56,12 @@ class Tree:
 
 
 def tree(root: Path) -> Tree:
-    """Return the tracked files of the checkout at ``root``; all its visible files where git does not know it."""
+    """Return the files of the checkout at ``root`` that git does not ignore; all visible ones without git."""
     listed: list[str] = []
     try:
         # A clone that belongs to somebody else, as in a container, is read all the same.
         git = ["git", "-c", "safe.directory=*", "-C", str(root), "ls-files", "-z"]
+        git += ["--cached", "--others", "--exclude-standard"]  # also those that are not added yet
         done = subprocess.run(git, capture_output=True, text=True, encoding="utf-8")
         listed = done.stdout.split("\0") if done.returncode == 0 else []
     except FileNotFoundError:
