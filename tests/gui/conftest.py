@@ -220,8 +220,8 @@ def standstill(monkeypatch: pytest.MonkeyPatch) -> Iterator[Standstill]:
     """Every job stands still where it next looks whether it is to stop; see :class:`mishaps.Standstill`."""
     held = Standstill()
     check, put = CancelToken.check, Mailbox.put
-    monkeypatch.setattr(CancelToken, "check", lambda token: (held.arrange(token), check(token))[1])
-    monkeypatch.setattr(Mailbox, "put", lambda box, event: (put(box, event), held.on_norms(event))[0])
+    monkeypatch.setattr(CancelToken, "check", lambda token: (held.on_check(token), check(token))[1])
+    monkeypatch.setattr(Mailbox, "put", lambda box, event: (put(box, event), held.on_event(event))[0])
     yield held
     held.go_on()
 

@@ -70,12 +70,12 @@ class Standstill:
         """Let the jobs stand still again."""
         self._free.clear()
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Take note of what a job says."""
         if self._until(event):
             self._free.clear()
 
-    def stand(self, token: CancelToken) -> None:
+    def on_check(self, token: CancelToken) -> None:
         """Return once the job is to stop or may go on."""
         while not (token.cancelled or self._free.wait(0.005)):
             pass

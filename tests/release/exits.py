@@ -65,7 +65,7 @@ class Walk:
     ended: bool = False
     where: str = ""
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Take note of what a person is shown."""
         if isinstance(event, Metric) and not event.public:
             self.seen += 1
@@ -109,7 +109,7 @@ def walk(release: Release, folder: Path, ledger: Path, at: int, **how: Any) -> W
     made = Walk(folder, at, **how)
     sys.setprofile(made)
     try:
-        release(folder, ledger, made.on_norms)
+        release(folder, ledger, made.on_event)
     except BaseException:
         if not made.ended:
             raise

@@ -167,27 +167,26 @@ def plan(
     if target is not None and target not in protected:
         near = did_you_mean(target, named)
         raise ParameterError(f"the target {target!r} is not declared{near}", "target", "give its bounds or domain")
-    columns = []
-    for name in named:
+
+    def column(name: str) -> Column:
         if name not in protected:
-            columns.append(Column(name=name, action="drop" if name in dropped else "keep"))
-            continue
+            return Column(name=name, action="drop" if name in dropped else "keep")
         if name in pairs:
             facts = numeric(name, pairs[name], stated.get(name) or kind_of(dtypes.get(name), pairs[name]))
         else:
-            kind = stated.get(name, "category")
             facts = categories(name, values[name]) if name in values else {}
-            facts["kind"] = _one_of(kind, NAMED, name)
+            facts["kind"] = _one_of(stated.get(name, "category"), NAMED, name)
         facts |= {"missing": OWN_VALUE} if name in may_miss else {}
         if name == target:
             facts["role"] = "target"
             facts |= {"weight": target_weight(epsilon, len(protected) - 1)} if name not in pairs else {}
         chosen = mechanism if isinstance(mechanism, str) else mechanisms.get(name, AUTO)
-        columns.append(Column(name=name, action="protect", mechanism=chosen, **facts))
+        return Column(name=name, action="protect", mechanism=chosen, **facts)
+
     mark = mark_of(frame)
     return Plan(
         epsilon=epsilon,
-        columns=tuple(columns),
+        columns=tuple(map(column, named)),
         invalid=invalid,
         rows_per_person=rows_per_person,
         account=mark.account if account is None and mark is not None else account,

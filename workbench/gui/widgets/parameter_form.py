@@ -84,7 +84,7 @@ class Form(QWidget):
         at = 0
         for side in range(across):
             grid.setColumnStretch(3 * side + 1, 1)
-        for position, (key, spec) in enumerate(self._specs.items()):
+        for position, key in enumerate(self._specs):
             left = 3 * (position % across)
             at = grid.rowCount() if left == 0 else at
             if key == first_advanced:
@@ -92,33 +92,37 @@ class Form(QWidget):
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
                 at += 1
-            words = self._titles[key]
-            title = label(f"{words}, {spec.symbol}" if spec.symbol else words)
-            field = self._make(name, key, spec, defaults[key])
-            help_text = spec.help[:1].upper() + spec.help[1:]
-            for part in (title, field):
-                part.setToolTip(help_text)
-            field.setAccessibleName(words)
-            field.setAccessibleDescription(help_text)
-            title.setBuddy(field)
-            problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
-            problem.hide()
-            grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
-            if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
-                grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
-            elif _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
-                grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, 2)
-            elif united:
-                grid.addWidget(field, at, left + 1)
-                grid.addWidget(self._beside(name, key, spec), at, left + 2)
-            else:  # no column for units that nothing has
-                grid.addWidget(field, at, left + 1, 1, 2)
-            grid.addWidget(problem, at + 1, left + 1, 1, 2)
-            for part in (title, field, *field.findChildren(QWidget)):
-                self._helps[part] = f"{help_text}.{_usual(spec, defaults[key])}"
-                part.installEventFilter(self)
-            self._fields[key], self._problems[key] = field, problem
+            self._add(grid, at, left, key, defaults[key], united=united)
         self._check()
+
+    def _add(self, grid: QGridLayout, at: int, left: int, key: str, default: Any, *, united: bool) -> None:
+        """Add title, field, unit and problem of one parameter, from row ``at`` and column ``left`` on."""
+        name, spec, words = self.objectName(), self._specs[key], self._titles[key]
+        title = label(f"{words}, {spec.symbol}" if spec.symbol else words)
+        field = self._make(name, key, spec, default)
+        help_text = spec.help[:1].upper() + spec.help[1:]
+        for part in (title, field):
+            part.setToolTip(help_text)
+        field.setAccessibleName(words)
+        field.setAccessibleDescription(help_text)
+        title.setBuddy(field)
+        problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
+        problem.hide()
+        grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
+        if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
+            grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
+        elif _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
+            grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, 2)
+        elif united:
+            grid.addWidget(field, at, left + 1)
+            grid.addWidget(self._beside(name, key, spec), at, left + 2)
+        else:  # no column for units that nothing has
+            grid.addWidget(field, at, left + 1, 1, 2)
+        grid.addWidget(problem, at + 1, left + 1, 1, 2)
+        for part in (title, field, *field.findChildren(QWidget)):
+            self._helps[part] = f"{help_text}.{_usual(spec, default)}"
+            part.installEventFilter(self)
+        self._fields[key], self._problems[key] = field, problem
 
     def value(self) -> Parameters | None:
         """Return the parameters, or ``None`` while a field or their combination is refused."""

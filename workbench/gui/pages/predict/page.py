@@ -101,6 +101,13 @@ class PredictPage(PageFrame):
         self._cancel.hide()
         self.foot.addWidget(self._cancel)
         self.set_primary("Predict", "predict_run", self._predict, "Write the prediction for each row; costs nothing")
+        self._connect()
+        if session.to_learn_from is not None:
+            self._offer(session.to_learn_from)
+        self._new_table()
+
+    def _connect(self) -> None:
+        session = self.session
         self._target.textChanged.connect(lambda: self.refresh())
         session.table_changed.connect(self.in_sight(self._new_table))
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -108,9 +115,6 @@ class PredictPage(PageFrame):
         session.learning_asked.connect(self._offer)
         self._training.trained.connect(self._take)
         self._training.changed.connect(lambda: self.refresh())
-        if session.to_learn_from is not None:
-            self._offer(session.to_learn_from)
-        self._new_table()
 
     @property
     def job(self) -> JobHandle | None:

@@ -78,6 +78,12 @@ class TrainPage(RunPage):
         self._trained: object = None
         self._shown_model = self.forms.model
         self._begun: object = None
+        self._study_handle: JobHandle | None = None
+        self._connect()
+        self._show_table()
+
+    def _connect(self) -> None:
+        session = self.session
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._form_edited)
         self.before.changed.connect(self.refresh)
@@ -85,7 +91,6 @@ class TrainPage(RunPage):
         self.expected.changed.connect(self.refresh)
         self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
-        self._study_handle: JobHandle | None = None
         self.paused.resume_asked.connect(self._resume)
         self.paused.give_up_asked.connect(self._give_up)
         session.paused_changed.connect(self.refresh)
@@ -95,7 +100,6 @@ class TrainPage(RunPage):
         session.run_asked.connect(self.forms.offer_run)
         session.plan_changed.connect(self.in_sight(self._edited))
         session.account_changed.connect(self.in_sight(self.refresh))
-        self._show_table()
 
     def _asked(self) -> Asked | None:
         """Return what the run costs, as a question about what it means."""

@@ -104,6 +104,12 @@ class UtilityPage(RunPage):
         self.add_way("Train a model", "curve_to_train", "train", tip)
         tip = "Publish the sanitised table as the plan says (Ctrl+Return)"
         self.set_onward("Release the table →", "curve_to_release", "release", tip)
+        self._connect()
+        self._draw()
+        self.refresh()
+
+    def _connect(self) -> None:
+        session = self.session
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._take_point)
@@ -112,8 +118,6 @@ class UtilityPage(RunPage):
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.theme_changed.connect(self._draw)
         session.account_changed.connect(self.in_sight(self.refresh))
-        self._draw()
-        self.refresh()
 
     def _arrange(self) -> None:
         empty = QWidget()
