@@ -34,9 +34,9 @@ class FirstPaint(QObject):
         if event.type() == QEvent.Type.Paint and watched.objectName() == "main_window":
             application.removeEventFilter(self)
             self.loaded = [name for name in HEAVY if name in sys.modules]
-            QTimer.singleShot(0, self, self.told)
+            QTimer.singleShot(0, self, self.stated)
         return False
-    def told(self):
+    def stated(self):
         print(json.dumps({"at": time.time(), "loaded": self.loaded}), flush=True)
         widgets.QApplication.closeAllWindows()
 

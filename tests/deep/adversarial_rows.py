@@ -144,7 +144,7 @@ class Case:
         looked_at: the rows to be emptied.
     """
 
-    told: str
+    stated: str
     clip: float
     total: Engine
     x: torch.Tensor

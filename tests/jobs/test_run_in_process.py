@@ -68,7 +68,7 @@ def test_an_error_for_the_person_comes_back_as_it_is():
 def test_a_fault_brings_its_place_and_no_value():
     with pytest.raises(WorkerFaultError) as caught:
         run_in_process(isolated_work.faulty, "4711", ignore, CancelToken())
-    assert "apart_work.py" in caught.value.trace
+    assert "isolated_work.py" in caught.value.trace
     assert "ValueError" in caught.value.trace
     assert "4711" not in caught.value.trace + str(caught.value)
 
@@ -121,12 +121,12 @@ def test_it_ends_in_order_when_this_process_is_killed(tmp_path):
         f"""
         import sys
         sys.path.insert(0, {str(HERE)!r})
-        import apart_work
-        from workbench.processes.isolated_process import apart
+        import isolated_work
+        from workbench.processes.isolated_process import run_in_process
         from workbench.signals.cancel import CancelToken
 
         if __name__ == "__main__":
-            apart(apart_work.patient, {str(tmp_path / "word")!r}, lambda e: print(e.label, flush=True), CancelToken())
+            run_in_process(isolated_work.patient, {str(tmp_path / "word")!r}, lambda e: print(e.label, flush=True), CancelToken())
         """
     )
     (tmp_path / "parent.py").write_text(script, "utf-8")

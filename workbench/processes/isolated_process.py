@@ -114,7 +114,7 @@ def _started() -> Iterator[tuple[BaseProcess, Connection]]:
     # Spawned on every system: a fork copies locks that other threads hold at that instant.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), name="work apart", daemon=False)
+    process = context.Process(target=_serve, args=(theirs,), name="isolated work", daemon=False)
     try:
         with no_ctrl_c_at_birth():
             begin(process)
