@@ -108,6 +108,7 @@ def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
         "processes",
         "privacy",
         "data",
+        "work",
         "learners",
         "sanitize",
         "deep",

@@ -108,15 +108,15 @@ def test_a_planted_fault_is_found(tmp_path, changes, fault):
     assert fault in found[0]
 
 
-def test_only_tracked_files_count_where_git_knows_the_checkout(tmp_path):
+def test_what_git_does_not_ignore_counts_though_it_was_not_added_yet(tmp_path):
     if not shutil.which("git"):
         pytest.skip("there is no git on this machine")
-    plant(tmp_path, {"mine.csv": "private", "gone.py": ""})
+    plant(tmp_path, {"mine.csv": "private", ".gitignore": "mine.csv\n", "new.py": "", "gone.py": ""})
     git = ["git", "-C", str(tmp_path)]
     subprocess.run([*git, "init", "--quiet"], check=True)
     subprocess.run([*git, "add", *(set(SOUND) | {"gone.py"})], check=True)
     (tmp_path / "gone.py").unlink()
-    assert {str(file) for file in house_rules.tree(tmp_path).files} == set(SOUND)
+    assert {str(file) for file in house_rules.tree(tmp_path).files} == {*SOUND, ".gitignore", "new.py"}
 
 
 def test_without_git_what_working_in_the_folder_left_is_passed_over(tmp_path):
