@@ -13,9 +13,9 @@ from command_cases import PLAN, Run, names, sanitize
 
 from workbench.paths import user_data
 from workbench.privacy.local.mechanisms import MECHANISMS
+from workbench.release import rows_work
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table import release_table
-from workbench.release.table.verify import CANNOT_KNOW
+from workbench.release.verify import CANNOT_KNOW
 
 SANITIZE = [*sanitize(), "--replace"]
 
@@ -277,7 +277,7 @@ def test_ledger_shows_every_release_with_its_present_status(
     assert run(*SANITIZE).code == 3
     (folder / "people.csv").write_text((folder / "people.csv").read_text("utf-8").replace("8,Wien", "8,Graz"), "utf-8")
     with monkeypatch.context() as patch:
-        patch.setattr(release_table, "draw_prepared", lambda *_: 1 / 0)
+        patch.setattr(rows_work, "draw_prepared", lambda *_: 1 / 0)
         assert run(*SANITIZE).code == 1
     shown = run("ledger", "show", *L, "--json").json
     assert [(e["status"], e["epsilon"], e["delta"]) for e in shown["entries"]] == [

@@ -19,8 +19,8 @@ from workbench.data.read import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
 from workbench.privacy.accounting.neighbours import replace_one
+from workbench.release.certificate import checksum
 from workbench.release.model.card import read_card
-from workbench.release.table.certificate import checksum
 
 PLAN = """
 version = 1

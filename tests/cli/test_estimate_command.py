@@ -18,7 +18,7 @@ import pytest
 from command_cases import PLAN, Run, sanitize, written
 
 from workbench.cli import estimate
-from workbench.release.table.certificate import checksum
+from workbench.release.certificate import checksum
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 
 WORDS = ("estimate", "out.csv")
@@ -61,7 +61,7 @@ def test_a_certificate_with_another_checksum_is_refused_before_any_mechanism_is_
     def never(*given: object) -> None:
         raise AssertionError("a mechanism was rebuilt")
 
-    monkeypatch.setattr("workbench.release.table.verify.each_protected_column", never)
+    monkeypatch.setattr("workbench.release.verify.each_protected_column", never)
     assert "its checksum differs" in run(*WORDS).error()
 
 

@@ -15,8 +15,9 @@ from command_cases import PLAN, ROWS, TABLE, Run, names, sanitize
 
 from workbench.cli import main
 from workbench.paths import user_data, user_log
+from workbench.release import path as export
+from workbench.release import rows_work
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table import release_table as export
 
 PROGRAM = [sys.executable, "-m", "workbench"]
 PATIENCE = 300
@@ -67,7 +68,7 @@ def test_a_bug_has_exit_code_1_and_a_log_without_data_values(
         except KeyError as error:
             raise RuntimeError(f"cannot handle {local}") from error
 
-    monkeypatch.setattr(export, "draw_prepared", planted)
+    monkeypatch.setattr(rows_work, "draw_prepared", planted)
     answer = run(*SANITIZE)
     told = answer.error(1)
     log = user_log() / "workbench.log"
@@ -97,7 +98,7 @@ def test_a_bug_in_telling_the_result_is_a_bug_too(folder: Path, run: Run, monkey
 
 def test_a_log_that_cannot_be_written_is_told(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.jobs.log.user_log", lambda: folder / "people.csv" / "log")
-    monkeypatch.setattr(export, "draw_prepared", lambda *_: 1 // 0)
+    monkeypatch.setattr(rows_work, "draw_prepared", lambda *_: 1 // 0)
     assert run(*SANITIZE).error(1) == (
         "a fault of the program (ZeroDivisionError in sanitize); its trace could not be written"
     )
@@ -109,7 +110,7 @@ def test_a_full_disk_has_exit_code_2_and_leaves_nothing(
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(export, "_write", full)
+    monkeypatch.setattr(export, "_certified", full)
     assert run(*SANITIZE).error().startswith("the disk is full (out.csv)")
     assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite", "ledger.sqlite.key"}
 

@@ -14,7 +14,7 @@ from test_progress_bar import Terminal
 from workbench.cli.catalogue import COMMANDS
 from workbench.cli.progress import ProgressBar
 from workbench.params.errors import visible
-from workbench.release.table.certificate import checksum
+from workbench.release.certificate import checksum
 from workbench.signals import Notice, Progress
 
 CLEAR, C1, TURNED, ISOLATE = "\x1b[2J", "\x9b2J", "\u202e", "\u2066"

@@ -96,7 +96,7 @@ def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder: Path, nam
 def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder: Path) -> None:
     """Its draw is one call that never looks: reserved, its place on the disk secured, not charged."""
     before = (
-        "import workbench.release.table.release_table as door\n"
+        "import workbench.release.rows_work as door\n"
         f"def stuck(*_): os.write(2, b'#'); time.sleep({LONG})\n"
         "door.draw_prepared = stuck\n"
     )

@@ -16,9 +16,9 @@ from command_cases import Run
 from workbench.data.columns.matrix import matrix
 from workbench.data.samples.sample_tables import sample_table
 from workbench.learners import LEARNERS
+from workbench.release.certificate import checksum
 from workbench.release.model.card import CARD
 from workbench.release.model.open_model import open_model
-from workbench.release.table.certificate import checksum
 
 TARGETS = {"regression": "petal_width"}
 """The column of iris to predict by task; of all others it is the species."""

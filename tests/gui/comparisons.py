@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QTableView
 
 from workbench.gui.session.session import RunRecord
 from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.certificate import checksum
 from workbench.studies.curve import CurvePlan, CurveResult
 from workbench.studies.results import Row, Tally
 

@@ -39,8 +39,8 @@ from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.way_bar import WayBar
 from workbench.jobs.mailbox import Mailbox
+from workbench.release import path as export
 from workbench.release.ledger import file as ledger_file
-from workbench.release.table import release_table as export
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.project.open_table import open_table
 from workbench.paths import user_log, user_state
-from workbench.release.table import release_table as export
+from workbench.release import rows_work
 
 
 def opened(window, idle, folder: Path, **cells: str) -> None:
@@ -87,7 +87,7 @@ def test_a_crash_that_holds_the_cell_is_logged_without_it(
         raise RuntimeError(f"{NAME} has {NUMBER}") from KeyError(NAME)
 
     opened(window, idle, tmp_path)
-    monkeypatch.setattr(export, "draw_prepared", crashing)
+    monkeypatch.setattr(rows_work, "draw_prepared", crashing)
     release(window, qtbot, press, idle, answer, tmp_path / "out.csv")
     assert "fault of the program" in banner(window)
     assert not found_in(banner(window).encode())

@@ -22,7 +22,7 @@ from mishaps import banner
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QTableView, QWidget
 
-from workbench.release.table.certificate import checksum
+from workbench.release.certificate import checksum
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

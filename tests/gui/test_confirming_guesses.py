@@ -10,12 +10,12 @@ from fits import misfits
 from hands import CTRL, SHIFT, Hands
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
+from released import release_table
 
 from workbench.gui.project.project_file import project_text, read_project
 from workbench.gui.session.draft import DraftPlan
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.release_table import release_table
 from workbench.sanitize.origin import refusal
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.

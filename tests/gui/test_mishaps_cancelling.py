@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.project.open_table import open_table
 from workbench.release.model.card import verify_model
-from workbench.release.table.verify import verify_release
+from workbench.release.verify import verify_release
 from workbench.signals.events import Cancelled, Progress
 
 needs_torch = pytest.mark.skipif(

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QSlider
 from workbench.gui.project.open_table import open_table
 from workbench.jobs.runner import Run
 from workbench.paths import user_data
-from workbench.release.table.verify import verify_release
+from workbench.release.verify import verify_release
 from workbench.signals.events import Cancelled
 
 needs_torch = pytest.mark.skipif(

@@ -31,7 +31,7 @@ from workbench.gui.app import application, settle
 from workbench.gui.app import main_window
 from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_state
-from workbench.release.table import release_table as export
+from workbench.release import path as export
 
 app = application()
 window = main_window()

@@ -12,8 +12,8 @@ from mishaps import PATIENCE, Heard, banner, big_table, lines_of, retype, status
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.release.table import release_table
-from workbench.release.table.verify import verify_release
+from workbench.release import path as release_table
+from workbench.release.verify import verify_release
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

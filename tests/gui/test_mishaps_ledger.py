@@ -19,7 +19,7 @@ import workbench.release.ledger.file
 from workbench.gui.app import settle
 from workbench.paths import user_data
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.verify import verify_release
+from workbench.release.verify import verify_release
 
 HOLDS = """
 import sqlite3, sys

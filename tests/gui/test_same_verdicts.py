@@ -28,8 +28,8 @@ from workbench.release.ledger import file as ledger_file
 from workbench.release.ledger.file import located
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import COUNTED
-from workbench.release.ledger.recover import place_of, request_of
 from workbench.release.parts import DrawFile
+from workbench.release.recover import place_of, request_of
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"

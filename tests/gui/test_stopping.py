@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBo
 
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import Job
-from workbench.release.table import release_table as export
+from workbench.release import path as export
 from workbench.signals.events import AtStake, Cancelled
 
 needs_torch = pytest.mark.skipif(
@@ -201,13 +201,13 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "released.csv")
-    held, write = threading.Event(), export._write
+    held, write = threading.Event(), export._certified
 
     def slowly(*given):
         held.wait()
         return write(*given)
 
-    monkeypatch.setattr(export, "_write", slowly)
+    monkeypatch.setattr(export, "_certified", slowly)
     request.addfinalizer(held.set)
     answer("yes")
     press(people, "release_now")

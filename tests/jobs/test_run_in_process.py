@@ -126,7 +126,8 @@ def test_it_ends_in_order_when_this_process_is_killed(tmp_path):
         from workbench.signals.cancel import CancelToken
 
         if __name__ == "__main__":
-            run_in_process(isolated_work.patient, {str(tmp_path / "word")!r}, lambda e: print(e.label, flush=True), CancelToken())
+            word = {str(tmp_path / "word")!r}
+            run_in_process(isolated_work.patient, word, lambda e: print(e.label, flush=True), CancelToken())
         """
     )
     (tmp_path / "parent.py").write_text(script, "utf-8")

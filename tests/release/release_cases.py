@@ -17,20 +17,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.release_table import TableRelease, release_table
-from workbench.release.table.verify import verify_release
+from workbench.release.path import Released
+from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 
 CITIES = ("Graz", "Linz", "Wien")
 
 LOADED = [
-    "workbench.release.table.release_table",
-    "workbench.release.table.verify",
+    "workbench.release.rows_work",
+    "workbench.release.verify",
     # What these import when they are used, and this file: each process would load it for itself, ten times as long.
     *("jsonschema", "numpy.random", "platformdirs", "psutil", "pyarrow", "pytest", "tomli_w"),
 ]
@@ -68,7 +69,7 @@ def plan_of(epsilon: float = 3.0, **keys: Any) -> Plan:
 
 def release(
     ledger: Path, target: Path, rows: int = 50, epsilon: float = 3.0, *, seed: int = 7, **keys: Any
-) -> TableRelease:
+) -> Released:
     """Release the little table into ``target``; with another seed it is about other people."""
     with Ledger.open(ledger) as opened:
         return release_table(plan_of(epsilon, **keys), table_of(rows, seed), target, opened, replace=True)

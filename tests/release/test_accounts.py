@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from near_duplicates import changed, person_table
 from release_cases import certificate_of, charge, loss_of, plan_of, raise_cap, release, table_of
+from released import release_table
 
 from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
@@ -21,8 +22,7 @@ from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.fingerprint import fingerprint
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verify import verify_in_ledger, verify_release
+from workbench.release.verify import verify_in_ledger, verify_release
 
 
 @pytest.fixture

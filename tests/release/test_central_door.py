@@ -19,13 +19,11 @@ from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.central.laplace import CentralNoise
-from workbench.release.central import kinds
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import CentralRelease, central_verdict, release_central
+from workbench.release import kinds
+from workbench.release.certificate import checksum, read_certificate
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.before_release import Destination, destination
-from workbench.release.table.certificate import checksum, read_certificate
-from workbench.release.table.verify import verify_in_ledger
+from workbench.release.path import Destination, Released, destination, prepare, release_prepared, verdict_on
+from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -73,14 +71,12 @@ def toy_work(epsilons: tuple[str, ...] = ("0.1", "0.2"), **keys: Any) -> Work:
     )
 
 
-def release(
-    ledger: Path, target: Path, work: Work | None = None, plan: Plan | None = None, **keys: Any
-) -> CentralRelease:
-    prepared = prepared_central(
+def release(ledger: Path, target: Path, work: Work | None = None, plan: Plan | None = None, **keys: Any) -> Released:
+    prepared = prepare(
         plan or plan_of(), table_of(50), destination(target, formats=FORMATS, replace=True), work or toy_work()
     )
     with Ledger.open(ledger) as opened:
-        return release_central(prepared, opened, **keys)
+        return release_prepared(prepared, opened, **keys)
 
 
 def test_a_release_is_charged_certified_and_verified(tmp_path: Path) -> None:
@@ -118,7 +114,7 @@ def test_an_epsilon_that_is_not_served_is_neither_released_nor_recomputed(
     with pytest.raises(ParameterError, match="of a row is outside 1e-06 to 1e"):
         release(tmp_path / "l.sqlite", tmp_path / "out.csv", toy_work((epsilon,)))
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", toy_work(("0.1",)))
-    monkeypatch.setattr("workbench.release.central.verify.central_guarantee", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("workbench.release.verify.central_guarantee", lambda *arguments: 1 / 0)
     path = tmp_path / "out.csv.certificate.json"
     document = json.loads(path.read_text("utf-8"))
     document["queries"][0]["epsilon"] = epsilon
@@ -191,9 +187,9 @@ def test_guesses_unprotected_columns_and_unknown_kinds_are_refused(tmp_path: Pat
 def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
     table = table_of(50)
     broken = Table(table.frame.with_columns(city=table.frame["city"].str.replace("Graz", "Rome")), "people.csv")
-    prepared = prepared_central(plan_of(), broken, destination(tmp_path / "o.csv"), toy_work())
+    prepared = prepare(plan_of(), broken, destination(tmp_path / "o.csv"), toy_work())
     with Ledger.open(tmp_path / "l.sqlite") as opened, pytest.raises(InputError, match="is not in the domain"):
-        release_central(prepared, opened)
+        release_prepared(prepared, opened)
     assert statuses(tmp_path / "l.sqlite") == []
 
 
@@ -250,7 +246,7 @@ def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, afte
     release(ledger, target)
 
 
-DOOR = "workbench.release.central.release_central"
+DOOR = "workbench.release.path"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
@@ -297,9 +293,9 @@ def test_the_next_run_publishes_what_a_killed_one_finished_without_a_charge(
     out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
     out.mkdir()
     assert run_to_exit(die_and_release, ledger, out / "out.csv", owner, attribute, after) == -9
-    prepared = prepared_central(plan_of(), table_of(50), destination(out / "out.csv"), toy_work())
+    prepared = prepare(plan_of(), table_of(50), destination(out / "out.csv"), toy_work())
     with Ledger.open(ledger) as opened:
-        assert central_verdict(prepared, opened).waiting
+        assert verdict_on(prepared, opened).waiting
     if attribute == "certify":
         with pytest.raises(InputError, match="this run asks for something else"):
             release(ledger, out / "out.csv", toy_work(asked={"count": "Linz"}))
@@ -318,16 +314,16 @@ def test_a_part_that_was_changed_is_thrown_away_and_paid_anew(tmp_path: Path, mo
         if getattr(event, "label", "") == "certified":
             (out / "out.csv.certificate.json").mkdir()
 
-    prepared = prepared_central(plan_of(), table_of(50), Destination(out / "out.csv", "csv"), toy_work())
+    prepared = prepare(plan_of(), table_of(50), Destination(out / "out.csv", "csv"), toy_work())
     with Ledger.open(ledger) as opened, pytest.raises(InputError, match="could not be given its name"):
-        release_central(prepared, opened, occupy)
+        release_prepared(prepared, opened, occupy)
     (part,) = (p for p in out.iterdir() if p.name.endswith(".part"))
     part.write_bytes(b"graz\n99\n")
     shutil.rmtree(out / "out.csv.certificate.json")
     raise_cap(ledger, "10")
     notes: list[Any] = []
     with Ledger.open(ledger) as opened:
-        assert not release_central(prepared, opened, notes.append).published_earlier
+        assert not release_prepared(prepared, opened, notes.append).published_earlier
     assert any("not as it was written" in getattr(n, "text", "") for n in notes)
     assert statuses(ledger) == ["charged", "charged"]
 

@@ -14,12 +14,10 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.laplace import StudyNoise
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import release_central
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
-from workbench.release.table.before_release import destination
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
@@ -37,9 +35,9 @@ def test_the_progress_of_a_release_follows_from_public_numbers_alone(tmp_path: P
         heard: list[Any] = []
         plan = plan_of()
         work = synthesis_work(plan, exact(1.0), 60, "csv", SynthesisParameters(method="mst"))
-        prepared = prepared_central(plan, table, destination(tmp_path / f"{turn}.csv"), work)
+        prepared = prepare(plan, table, destination(tmp_path / f"{turn}.csv"), work)
         with Ledger.open(tmp_path / f"{turn}.sqlite") as ledger:
-            release_central(prepared, ledger, heard.append)
+            release_prepared(prepared, ledger, heard.append)
         seen.append([(e.done, e.total, e.label) for e in heard if isinstance(e, Progress)])
     assert seen[0] == seen[1]
     assert sum(label == "fitting the model" for _, _, label in seen[0]) == 1
@@ -59,9 +57,9 @@ def test_intervals_hold_for_numbers_of_many_digits(tmp_path: Path) -> None:
         for figure in decode(made.data, "csv", "the study"):
             held[figure["statistic"]] += figure["low"] <= truth[figure["statistic"]] <= figure["high"]
     assert min(held.values()) >= 27
-    prepared = prepared_central(plan, table, destination(tmp_path / "f.csv", formats=FORMATS), work)
+    prepared = prepare(plan, table, destination(tmp_path / "f.csv", formats=FORMATS), work)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        release_central(prepared, ledger)
+        release_prepared(prepared, ledger)
     assert verify_any(tmp_path / "f.csv") == []
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.certificate import checksum
-from workbench.release.table.open_release import read_release
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verify import verify_release
+from workbench.release.open_release import read_release
+from workbench.release.verify import verify_release
 from workbench.sanitize import calibrated
 from workbench.sanitize.plan import Plan
 

@@ -15,7 +15,7 @@ from test_paused_runs import STEPS, TABLE, WHOLE, paused_at, release, statuses
 
 from workbench.deep import checkpoint
 from workbench.params import CheckFailedError, InputError
-from workbench.release.ledger import recover as recovery
+from workbench.release import recover as recovery
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.steps import goes_on
 from workbench.release.model.kept_run import runs_folder

@@ -7,7 +7,7 @@ from pathlib import Path
 from release_cases import loss_of
 
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import CHARGED_FIRST, settle_own
+from workbench.release.recover import CHARGED_FIRST, settle_own
 
 
 def test_what_was_charged_without_a_release_is_said_and_what_was_reserved_is_void(tmp_path: Path) -> None:

@@ -20,17 +20,15 @@ import polars as pl
 import pytest
 from exits import PlannedError, Release, counted, drawn_bytes, walk
 from release_cases import forks, plan_of, table_of
+from released import release_table
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import learner
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import release_central
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import release_fit
+from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.table.before_release import destination
-from workbench.release.table.release_table import release_table
 from workbench.signals.events import Emit
 from workbench.statistics.asked import usual_request
 from workbench.statistics.release_file import FORMATS
@@ -51,9 +49,9 @@ def parquet(folder: Path, ledger: Path, emit: Emit) -> None:
 def statistics(folder: Path, ledger: Path, emit: Emit) -> None:
     plan, table = plan_of(), table_of(12)
     to = destination(folder / "figures.json", formats=FORMATS)
-    prepared = prepared_central(plan, table, to, statistics_work(usual_request(plan), plan, 1.0, 12, to.format))
+    prepared = prepare(plan, table, to, statistics_work(usual_request(plan), plan, 1.0, 12, to.format))
     with Ledger.open(ledger) as opened:
-        release_central(prepared, opened, emit)
+        release_prepared(prepared, opened, emit)
 
 
 def naive_bayes(folder: Path, ledger: Path, emit: Emit) -> None:

@@ -10,22 +10,20 @@ from pathlib import Path
 
 import pytest
 from release_cases import plan_of, table_of
+from released import release_table
 
 from workbench.learners import learner
 from workbench.params import InputError
 from workbench.params.remedies import REPLACE_OUTPUT
 from workbench.release import parts
 from workbench.release.bundle.write_bundle import write_bundle
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import release_central
+from workbench.release.certificate import certificate_path
 from workbench.release.documents.described_release import told
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import release_fit
 from workbench.release.parts import DrawFolder
+from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.table.before_release import destination
-from workbench.release.table.certificate import certificate_path
-from workbench.release.table.release_table import release_table
 from workbench.release.verify_any import verify_any
 from workbench.signals.events import Event, Notice
 from workbench.statistics.asked import usual_request
@@ -45,7 +43,7 @@ def _figures(folder: Path, ledger: Ledger, heard: list[Event], *, replace: bool)
     plan, table = plan_of(), table_of(30)
     to = destination(target, formats=FORMATS, replace=replace)
     work = statistics_work(usual_request(plan), plan, plan.row_epsilon(), 30, "json")
-    release_central(prepared_central(plan, table, to, work), ledger, heard.append)
+    release_prepared(prepare(plan, table, to, work), ledger, heard.append)
     return target
 
 

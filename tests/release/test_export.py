@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from release_cases import CITIES, certificate_of, names_in, plan_of, raise_cap, release, statuses
+from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError
 from workbench.paths import resources
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.open_release import read_release
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verify import verify_in_ledger, verify_release
+from workbench.release.open_release import read_release
+from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan
 
 SCHEMA = json.loads((resources() / "schemas" / "certificate.v2.schema.json").read_text("utf-8"))
@@ -134,9 +134,9 @@ def test_a_person_with_several_rows_multiplies_the_charge(tmp_path: Path) -> Non
 def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench.release.table import release_table as export
+    from workbench.release import path as export
 
-    path, real = tmp_path / "ledger.sqlite", export._write
+    path, real = tmp_path / "ledger.sqlite", export._certified
 
     def lower(*arguments: object) -> object:
         with Ledger.open(path) as other:
@@ -144,7 +144,7 @@ def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
             other.set_cap(dataset, Decimal("0.5"))
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(export, "_write", lower)
+    monkeypatch.setattr(export, "_certified", lower)
     release(path, tmp_path / "people.csv", account="people")
     assert certificate_of(tmp_path / "people.csv")["account"]["remaining_after"] == "0"
     assert verify_release(tmp_path / "people.csv") == []

@@ -20,16 +20,15 @@ from release_cases import (
     statuses,
     table_of,
 )
+from released import release_table
 
 from workbench.params import CancelledError, InputError
-from workbench.release import atomic, parts
-from workbench.release.ledger import recover
+from workbench.release import atomic, parts, recover, rows_work
+from workbench.release import path as before_release
+from workbench.release import path as export
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import DrawFile
-from workbench.release.table import before_release
-from workbench.release.table import release_table as export
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verify import verify_in_ledger, verify_release
+from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.signals import AtStake, Event, Notice, Progress
 from workbench.signals.cancel import CancelToken
 
@@ -63,7 +62,7 @@ STAGES = {
     "draw": (export, "draw_prepared", FREE),
     "the charge": (Ledger, "charge", FREE),
     "the first byte": (DrawFile, "write", CHARGED),
-    "write": (export, "_write", CHARGED),
+    "write": (export, "_certified", CHARGED),
     "the last sync": (DrawFile, "finish", CHARGED),
     "the certificate": (export, "certificate", CHARGED),
     "its encoding": (export, "encode", CHARGED),
@@ -323,7 +322,7 @@ def test_a_failure_that_the_ledger_cannot_be_told_of_stays_charged_and_keeps_its
 ) -> None:
     told: list[Event] = []
     monkeypatch.setattr(Ledger, "void", raising(InputError("the ledger cannot be used: database is locked")))
-    monkeypatch.setattr(export, "draw_prepared", raising(InputError("row 7 is bad")))
+    monkeypatch.setattr(rows_work, "draw_prepared", raising(InputError("row 7 is bad")))
     with Ledger.open(ledger) as opened, pytest.raises(InputError, match="row 7 is bad"):
         release_table(plan_of(), table_of(20), folder / "a.csv", opened, told.append)
     assert any(isinstance(e, Notice) and "the charge stands" in e.text for e in told)

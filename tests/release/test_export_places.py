@@ -14,14 +14,16 @@ from typing import Any
 import polars as pl
 import pytest
 from release_cases import names_in, raise_cap, release, run_to_exit, statuses
+from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.release import path as export
+from workbench.release import rows_work
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import DrawFile
-from workbench.release.table import release_table as export
-from workbench.release.table.release_table import most_bytes, release_table
-from workbench.release.table.verify import verify_release
+from workbench.release.rows_work import most_bytes
+from workbench.release.verify import verify_release
 from workbench.sanitize.calibrated import protected_columns
 from workbench.sanitize.plan import Plan
 
@@ -64,7 +66,7 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_drawn(
     def never(*_: Any) -> Any:
         raise AssertionError("drawn")
 
-    monkeypatch.setattr(export, "draw_prepared", never)
+    monkeypatch.setattr(rows_work, "draw_prepared", never)
     with pytest.raises(InputError) as full:
         release(ledger, target, rows=100_000)
     assert str(full.value).startswith("the disk is too full for this release: it may need ")
@@ -98,19 +100,19 @@ def test_a_disk_filled_by_others_while_the_release_is_written_does_not_stop_it(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, ledger = small_disk / "people.csv", tmp_path / "ledger.sqlite"
-    real = export._write
+    real = export._certified
 
     def fill_then_write(*given: Any) -> Any:
         free = shutil.disk_usage(small_disk).free
         (small_disk / "ballast").write_bytes(b"x" * free)
         return real(*given)
 
-    monkeypatch.setattr(export, "_write", fill_then_write)
+    monkeypatch.setattr(export, "_certified", fill_then_write)
     with contextlib.suppress(InputError):  # where not even the certificate finds a place, the draw waits
         release(ledger, target)
     (small_disk / "ballast").unlink()
     assert statuses(ledger) == ["charged"]
-    monkeypatch.setattr(export, "_write", real)
+    monkeypatch.setattr(export, "_certified", real)
     if not target.exists():
         assert release(ledger, target).published_earlier
     assert statuses(ledger) == ["charged"]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from release_cases import certificate_of
+from released import release_table
 
 from workbench.cli import main
 from workbench.data.columns.profile import profile
@@ -18,9 +19,8 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.open_release import read_release
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verify import verify_release
+from workbench.release.open_release import read_release
+from workbench.release.verify import verify_release
 from workbench.sanitize.origin import confirm
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.sanitize.plan_template import draft

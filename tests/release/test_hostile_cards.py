@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from released import release_table
 
 from workbench.data.table import Table
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners import LEARNERS, NAIVE_BAYES, learner
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import CARD, verify_model
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.release_learner import release_fit
 from workbench.release.model.release_network import release_training
-from workbench.release.table.certificate import checksum
-from workbench.release.table.release_table import release_table
 from workbench.sanitize.plan import Plan
 
 ROWS = 200

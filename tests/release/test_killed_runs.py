@@ -22,8 +22,8 @@ from release_cases import (
 
 from workbench.cli import main
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import finished_draw, recover
-from workbench.release.table.verify import verify_in_ledger, verify_release
+from workbench.release.recover import finished_draw, recover
+from workbench.release.verify import verify_in_ledger, verify_release
 
 Started = tuple[Callable[[], None], Callable[[], None]]
 """How to kill a run, and how to wait for its end."""

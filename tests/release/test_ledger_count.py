@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from release_cases import loss_of, plan_of, table_of
+from released import release_table
 
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, PureDp
 from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER, SUM, event_body, event_of_cost, event_of_release
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verify import verify_release
+from workbench.release.verify import verify_release
 
 A, B = "a" * 32, "b" * 32
 

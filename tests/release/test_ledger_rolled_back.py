@@ -13,10 +13,10 @@ from release_cases import charge, loss_of
 from workbench.cli import main
 from workbench.params import CheckFailedError, InputError
 from workbench.paths import user_state
-from workbench.release.ledger import recover as recover_module
+from workbench.release import recover as recover_module
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import CHARGED_FIRST, recover
+from workbench.release.recover import CHARGED_FIRST, recover
 
 A = "a" * 32
 

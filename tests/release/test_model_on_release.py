@@ -13,20 +13,20 @@ import numpy as np
 import polars as pl
 import pytest
 from release_cases import certificate_of, die_at, names_in, plan_of, release, run_to_exit, table_of
+from released import release_table
 
 from workbench.data.columns.matrix import matrix
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.learners import DBSCAN, LINEAR_REGRESSION, NAIVE_BAYES, Learner
 from workbench.params import CancelledError, InputError, ParameterError
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import ledger_facts, read_card, verify_model
 from workbench.release.model.on_release import ModelOnRelease, fit_on_release, train_on_release
 from workbench.release.model.open_model import open_model
-from workbench.release.table.certificate import checksum
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verified import VerifiedRelease, verified_release
-from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verified import VerifiedRelease, verified_release
+from workbench.release.verify import verify_in_ledger
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken

@@ -17,14 +17,14 @@ from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.privacy.central import ReleasedNoise
 from workbench.release import parts
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import recover
 from workbench.release.model import model
 from workbench.release.model.card import read_card, verify_model
 from workbench.release.model.model import FinishedModel, ModelRelease, Trained, release_model
+from workbench.release.recover import recover
 from workbench.release.statements import model_statement
-from workbench.release.table.certificate import checksum
-from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verify import verify_in_ledger
 
 INPUTS = (
     Attribute(name="age", kind="integer", lower=0, upper=120),

@@ -24,11 +24,11 @@ from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import CancelledError, InputError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import recover
 from workbench.release.model.card import read_card, verify_model
 from workbench.release.model.kept_run import STATE, runs_folder
 from workbench.release.model.paused_training import give_up, paused_trainings
 from workbench.release.model.release_network import Checkpoints, NetworkRelease, TestSet, release_training
+from workbench.release.recover import recover
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken
 
@@ -258,7 +258,7 @@ def test_where_the_checkpoint_is_gone_the_whole_run_stays_charged(tmp_path: Path
     script = f"""
 from pathlib import Path
 from unittest import mock
-from workbench.release.ledger import recover
+from workbench.release import recover
 from workbench.release.ledger.ledger import Ledger
 with Ledger.open(Path({str(path)!r})) as ledger, mock.patch.object(recover, "still_runs", lambda process: False):
     print(recover.recover(ledger)[0])

@@ -13,8 +13,7 @@ import pytest
 from release_cases import plan_of, table_of
 
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
-from workbench.release.table.release_table import release_prepared
+from workbench.release.path import check_values, destination, prepare_rows, release_prepared, verdict_on
 from workbench.sanitize.calibrated import protected_columns
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.plan import Plan
@@ -45,7 +44,7 @@ def counted() -> Iterator[Counter[str]]:
 def test_a_release_is_prepared_once(tmp_path: Path, invalid: str) -> None:
     plan, table = plan_of(invalid=invalid), table_of(200)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger, counted() as calls:
-        prepared = prepared_release(plan, table, destination(tmp_path / "out.csv"))
+        prepared = prepare_rows(plan, table, destination(tmp_path / "out.csv"))
         check_values(prepared, CancelToken())
         verdict = verdict_on(prepared, ledger)
         done = release_prepared(prepared, ledger, account=verdict.account)

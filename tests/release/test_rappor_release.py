@@ -21,15 +21,13 @@ from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
 from workbench.rappor.reports import read_sum
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import CentralRelease, check_central_values, release_central
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import Released, check_values, destination, prepare, release_prepared
 from workbench.release.rappor import rappor_work as module
 from workbench.release.rappor.answers_file import load_answers
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
-from workbench.release.table.before_release import destination
-from workbench.release.table.certificate import checksum
-from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
@@ -51,13 +49,13 @@ def release(
     parameters: RapporParameters = SMALL,
     of: tuple[Table, Plan] | None = None,
     **keys: Any,
-) -> CentralRelease:
+) -> Released:
     table, plan = of or (table_of(60), plan_of())
     work = rappor_work(parameters, asked, plan.rows_of(table).rows, **keys)
-    prepared = prepared_central(plan, table, destination(target, formats=FORMATS), work)
-    check_central_values(prepared, CancelToken())
+    prepared = prepare(plan, table, destination(target, formats=FORMATS), work)
+    check_values(prepared, CancelToken())
     with Ledger.open(ledger) as opened:
-        return release_central(prepared, opened)
+        return release_prepared(prepared, opened)
 
 
 def test_reports_are_charged_certified_and_verified(tmp_path: Path) -> None:

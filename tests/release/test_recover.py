@@ -21,15 +21,15 @@ from release_cases import (
 
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import clear_leftovers, finished_draw, recover
-from workbench.release.table.verify import verify_in_ledger, verify_release
+from workbench.release.recover import clear_leftovers, finished_draw, recover
+from workbench.release.verify import verify_in_ledger, verify_release
 
 EXPORT, ATOMIC, LEDGER = (
-    "workbench.release.table.release_table",
+    "workbench.release.rows_work",
     "workbench.release.atomic",
     "workbench.release.ledger.ledger:Ledger",
 )
-PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.ledger.recover"
+PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.recover"
 
 # (where, which function, which call, after it?, what becomes of a first release)
 # VOID: nothing drawn was written. LOST: the charge was final, though nothing is released. WAITS: the draw is finished

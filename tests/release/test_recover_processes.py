@@ -21,14 +21,14 @@ from release_cases import (
 from workbench.params import InputError
 from workbench.release.atomic import sole_user
 from workbench.release.ledger import custody, processes
-from workbench.release.ledger import recover as recover_module
+from workbench.release import recover as recover_module
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
-from workbench.release.ledger.recover import recover
-from workbench.release.table.verify import verify_release
+from workbench.release.recover import recover
+from workbench.release.verify import verify_release
 
-EXPORT = "workbench.release.table.release_table"
-PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.ledger.recover"
+EXPORT = "workbench.release.rows_work"
+PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.recover"
 PAIR = {"people.csv", "people.csv.certificate.json"}
 
 
@@ -65,9 +65,10 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
     """Release, and wait before drawing until told to go on."""
     import time
 
-    from workbench.release.table import release_table as export
+    from workbench.release import path as export
+    from workbench.release import rows_work
 
-    real = export.draw_prepared
+    real = rows_work.draw_prepared
 
     def wait(*arguments: object) -> object:
         ready.touch()
@@ -75,7 +76,7 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
             time.sleep(0.005)
         return real(*arguments)  # type: ignore[arg-type]
 
-    export.draw_prepared = wait  # type: ignore[assignment]
+    rows_work.draw_prepared = wait  # type: ignore[assignment]
     release(ledger, target)
 
 

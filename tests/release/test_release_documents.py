@@ -13,15 +13,13 @@ from release_cases import certificate_of, plan_of, raise_cap, release, table_of
 from workbench.params import CheckFailedError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import release_central
 from workbench.release.documents.central_document import expected_error, expected_gaussian_error
 from workbench.release.documents.described_release import told
 from workbench.release.documents.verified_release import verified
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
-from workbench.release.table.before_release import destination
 from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Section
 from workbench.render.document_html import page_html
 from workbench.sanitize.calibrated import protected_columns
@@ -148,7 +146,7 @@ def central(tmp_path: Path, kind: str, delta: str = "0") -> Path:
         to = destination(tmp_path / "out.csv")
         work = synthesis_work(plan, Decimal(1), table.rows, to.format, SynthesisParameters(target="city"), given)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        release_central(prepared_central(plan, table, to, work), ledger)
+        release_prepared(prepare(plan, table, to, work), ledger)
     return tmp_path / "out.csv"
 
 

@@ -6,13 +6,14 @@ import datetime
 from pathlib import Path
 
 import polars as pl
+from released import release_table
 
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.privacy.entropy import SeededEntropy
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.release_table import release_table, typed
-from workbench.release.table.verify import verify_release
+from workbench.release.rows_work import typed
+from workbench.release.verify import verify_release
 from workbench.sanitize.engine import draw
 from workbench.sanitize.plan import Plan
 

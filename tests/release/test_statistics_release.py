@@ -25,15 +25,13 @@ from workbench.params import BudgetRefusedError, InputError
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.central.share import Budget, Share
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import CentralRelease, release_central
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import finished_draw, recover
+from workbench.release.path import Released, destination, prepare, release_prepared
+from workbench.release.recover import finished_draw, recover
 from workbench.release.statistics import recompute
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.table.before_release import destination
-from workbench.release.table.certificate import checksum
-from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -56,12 +54,12 @@ EVERY = Request(
 
 def release(
     ledger: Path, target: Path, plan: Plan | None = None, epsilon: float = 1.0, request: Request = EVERY
-) -> CentralRelease:
+) -> Released:
     plan, table = plan or plan_of(), table_of(60)
     to = destination(target, formats=FORMATS)
-    prepared = prepared_central(plan, table, to, statistics_work(request, plan, epsilon, table.rows, to.format))
+    prepared = prepare(plan, table, to, statistics_work(request, plan, epsilon, table.rows, to.format))
     with Ledger.open(ledger) as opened:
-        return release_central(prepared, opened)
+        return release_prepared(prepared, opened)
 
 
 @pytest.mark.parametrize("name", ["figures.csv", "figures.json"])
@@ -190,7 +188,7 @@ def test_values_that_only_the_rows_have_are_in_no_file(tmp_path: Path) -> None:
     to = destination(tmp_path / "figures.csv", formats=FORMATS)
     work = statistics_work(usual_request(plan), plan, 5.0, rare.rows, "csv")
     with Ledger.open(tmp_path / "l.sqlite") as opened:
-        release_central(prepared_central(plan, rare, to, work), opened)
+        release_prepared(prepare(plan, rare, to, work), opened)
     for file in tmp_path.iterdir():
         assert b"Unique-Village" not in file.read_bytes(), file.name
 

@@ -16,14 +16,12 @@ from release_cases import certificate_of, die_at, names_in, plan_of, raise_cap, 
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import CentralRelease, release_central
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import Released, destination, prepare, release_prepared
 from workbench.release.synthetic import synthesis_work as module
 from workbench.release.synthetic.synthesis_work import synthesis_work
-from workbench.release.table.before_release import destination
-from workbench.release.table.certificate import checksum
-from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
@@ -43,14 +41,14 @@ def release(
     chosen: dict[str, Any] | None = None,
     delta: str = "0",
     **keys: Any,
-) -> CentralRelease:
+) -> Released:
     plan, table = plan or plan_of(), table or table_of(60)
     to = destination(target)
     parameters = SynthesisParameters(**(chosen or {"target": "city"}))
     rows = plan.rows_of(table).rows
     work = synthesis_work(plan, Decimal(epsilon), rows, to.format, parameters, Decimal(delta))
     with Ledger.open(ledger) as opened:
-        return release_central(prepared_central(plan, table, to, work), opened, **keys)
+        return release_prepared(prepare(plan, table, to, work), opened, **keys)
 
 
 @pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
@@ -344,4 +342,4 @@ def test_another_delta_is_another_request(tmp_path: Path) -> None:
     plan, table, to = plan_of(), table_of(60), destination(tmp_path / "out.csv")
     chosen = SynthesisParameters(target="city")
     works = [synthesis_work(plan, Decimal(1), 60, "csv", chosen, Decimal(d)) for d in ("0", "1e-6", "1e-7")]
-    assert len({prepared_central(plan, table, to, work).request for work in works}) == 3
+    assert len({prepare(plan, table, to, work).request for work in works}) == 3

@@ -12,23 +12,23 @@ from typing import Any
 import polars as pl
 import pytest
 from release_cases import certificate_of, plan_of
+from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import CancelledError
 from workbench.privacy.local.mechanism_table import MechanismTable
 from workbench.privacy.local.mechanisms import Mechanism
+from workbench.release import verify
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table import verify
-from workbench.release.table.certificate import checksum
-from workbench.release.table.release_table import release_table
-from workbench.release.table.verify import verify_release
+from workbench.release.verify import verify_release
 from workbench.signals.cancel import CancelToken
 
 LARGEST, SMALL = 4096, 100
 MEASURED = """
 import sys
 from pathlib import Path
-from workbench.release.table.verify import verify_release
+from workbench.release.verify import verify_release
 problems = verify_release(Path(sys.argv[1]))
 assert problems == [], problems
 status = Path("/proc/self/status").read_text().split()

@@ -19,12 +19,10 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.central.quantile_choice import depths
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import release_central
+from workbench.release.certificate import certificate_path, checksum
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.table.before_release import destination
-from workbench.release.table.certificate import certificate_path, checksum
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.plan import Plan
 from workbench.statistics.bins import Bins
@@ -226,7 +224,7 @@ def test_drawn_quantiles_are_released_by_groups_and_recomputed(tmp_path: Path, d
     work = statistics_work(wanted, plan, 4.0, 400, "json", Decimal(delta))
     target = tmp_path / "figures.json"
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        done = release_central(prepared_central(plan, table, destination(target, formats=FORMATS), work), ledger)
+        done = release_prepared(prepare(plan, table, destination(target, formats=FORMATS), work), ledger)
     assert (done.epsilon_charged, done.delta_charged) == (4, Decimal(delta))
     told = json.loads(target.read_text("utf-8"))["figures"]
     assert {f["source"] for f in told} == {"quantiles of pay by city", "quantiles of born"}

@@ -21,12 +21,10 @@ from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central import StudyNoise
 from workbench.privacy.central.laplace import ReleasedNoise
 from workbench.privacy.central.noisy_max import clear_lead, noisy_max, noisy_max_weights
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import release_central
+from workbench.release.certificate import certificate_path
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.table.before_release import destination
-from workbench.release.table.certificate import certificate_path
 from workbench.release.verify_any import verify_any
 from workbench.statistics.figures import figures_of
 from workbench.statistics.forecast import forecast
@@ -124,9 +122,9 @@ def test_a_mode_is_released_charged_verified_and_holds_no_count(tmp_path: Path, 
     plan, table = plan_of(), people(300)
     to = destination(tmp_path / "mode.json", formats=FORMATS)
     work = statistics_work(CITY, plan, 1.0, 300, to.format, Decimal(delta))
-    prepared = prepared_central(plan, table, to, work)
+    prepared = prepare(plan, table, to, work)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        done = release_central(prepared, ledger)
+        done = release_prepared(prepared, ledger)
     assert (done.epsilon_charged, done.delta_charged) == (1, Decimal(delta))
     (figure,) = json.loads((tmp_path / "mode.json").read_text("utf-8"))["figures"]
     assert figure["value"] == "Graz"

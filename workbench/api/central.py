@@ -24,11 +24,9 @@ from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import CentralRelease, check_central_values, release_central
+from workbench.release.path import Destination, Released, check_values, destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
-from workbench.release.table.before_release import Destination, destination
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -199,11 +197,11 @@ def _delta(delta: float | None) -> Decimal:
     return Decimal(0) if delta is None else exact(_DELTA.check(delta, "delta"))
 
 
-def _done(plan: Plan, table: Table, work: Work, to: Destination, pays: Paid) -> CentralRelease:
-    prepared = prepared_central(dataclasses.replace(plan, account=pays.account), table, to, work)
-    check_central_values(prepared, CancelToken())
+def _done(plan: Plan, table: Table, work: Work, to: Destination, pays: Paid) -> Released:
+    prepared = prepare(dataclasses.replace(plan, account=pays.account), table, to, work)
+    check_values(prepared, CancelToken())
     with opened(pays) as book:
-        return release_central(prepared, book)
+        return release_prepared(prepared, book)
 
 
 def _cells(path: Path, kind: str) -> pl.DataFrame:
@@ -215,7 +213,7 @@ def _cells(path: Path, kind: str) -> pl.DataFrame:
     return read.with_columns(pl.all().replace("", None))
 
 
-def _stated(done: CentralRelease) -> dict[str, Any]:
+def _stated(done: Released) -> dict[str, Any]:
     return {
         "output": str(done.output),
         "certificate": str(done.certificate),

@@ -19,7 +19,7 @@ from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_MOST
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import recover
+from workbench.release.recover import recover
 
 Of: TypeAlias = pd.DataFrame | str | os.PathLike[str]
 """A DataFrame, the path of a table, or the public name of an account."""

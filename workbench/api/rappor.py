@@ -28,10 +28,8 @@ from workbench.rappor.decode import decode as decoded
 from workbench.rappor.files import count_bytes, csv_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
 from workbench.rappor.results import summary
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import check_central_values, release_central
+from workbench.release.path import check_values, destination, prepare, release_prepared
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
-from workbench.release.table.before_release import destination
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -111,10 +109,10 @@ def encode(
         made = work.run(table, study.ask(work.cost()), ignore, CancelToken())
         warn_of_study("these reports", many=True, hint="with a ledger and output= they are charged")
         return _reports(made.whole, private=PRIVATE, **stated)
-    prepared = prepared_central(plan, table, destination(pays.output, formats=FORMATS, replace=replace), work)
-    check_central_values(prepared, CancelToken())
+    prepared = prepare(plan, table, destination(pays.output, formats=FORMATS, replace=replace), work)
+    check_values(prepared, CancelToken())
     with opened(pays) as book:
-        done = release_central(prepared, book)
+        done = release_prepared(prepared, book)
     stated |= {"output": str(done.output), "certificate": str(done.certificate), "release_id": done.release_id}
     stated |= {"epsilon": float(done.epsilon_charged), "remaining": float(done.epsilon_remaining)}
     return _reports(done.output.read_bytes(), **stated)

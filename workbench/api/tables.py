@@ -20,10 +20,9 @@ from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.before_release import check_values, destination, prepared_release
-from workbench.release.table.open_release import read_release
-from workbench.release.table.release_table import release_prepared
-from workbench.release.table.verified import verified_release
+from workbench.release.open_release import read_release
+from workbench.release.path import check_values, destination, prepare_rows, release_prepared
+from workbench.release.verified import verified_release
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
 from workbench.sanitize.estimates.column import estimate_column
@@ -79,7 +78,7 @@ def release(
         drawn = draw(plan, table, study_entropy(seed))
         warn_of_study("this table")
         return restored(frame, texts(drawn.frame()), declared, private=PRIVATE)
-    prepared = prepared_release(
+    prepared = prepare_rows(
         dataclasses.replace(plan, account=pays.account), table, destination(pays.output, replace=replace)
     )
     check_values(prepared, CancelToken())

@@ -23,7 +23,7 @@ from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account, Release
-from workbench.release.ledger.recover import recover
+from workbench.release.recover import recover
 from workbench.signals import Notice
 
 SHOWN = "Private figures were shown, at no cost; cards and certificates of later releases of the table say so:"

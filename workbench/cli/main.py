@@ -162,9 +162,9 @@ def _carried_out(command: Command, options: argparse.Namespace) -> int:
 
 def _settle(options: argparse.Namespace) -> str:
     """Settle what a run that is cut off leaves, its reservation and nameless files; return what stays charged."""
-    if "workbench.release.ledger.recover" in sys.modules:
+    if "workbench.release.recover" in sys.modules:
         from workbench.release.atomic import remove_unnamed
-        from workbench.release.ledger.recover import settle_own
+        from workbench.release.recover import settle_own
 
         remove_unnamed()
         return settle_own(getattr(options, "ledger", None))

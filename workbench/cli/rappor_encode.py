@@ -68,11 +68,9 @@ def encode(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     from workbench.privacy.rappor.account import cost
     from workbench.rappor.candidates import read_candidates
     from workbench.rappor.files import read_parameters
-    from workbench.release.central.central_work import prepared_central
-    from workbench.release.central.release_central import check_central_values, release_central
     from workbench.release.ledger.ledger import Ledger
+    from workbench.release.path import check_values, destination, prepare, release_prepared
     from workbench.release.rappor.rappor_work import FORMATS, rappor_work
-    from workbench.release.table.before_release import destination
 
     if options.answers is not None:
         keep_inputs(options.answers, options.data, options.params, options.plan, options.basic, options.output)
@@ -95,10 +93,10 @@ def encode(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = plan if plan is not None else charged_to(_open_plan(table), options.account)
     rows = plan.rows_of(table).rows
     work = rappor_work(parameters, asked, rows, basic=basic, answers=options.answers)
-    prepared = prepared_central(plan, table, to, work)
-    check_central_values(prepared, context.cancel)  # a contradiction is no reason to reserve and void
+    prepared = prepare(plan, table, to, work)
+    check_values(prepared, context.cancel)  # a contradiction is no reason to reserve and void
     with Ledger.open(options.ledger) as ledger:
-        done = release_central(prepared, ledger, context.emit, context.cancel)
+        done = release_prepared(prepared, ledger, context.emit, context.cancel)
     for sentence in done.document["outside_guarantee"]:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     if asked.cohort is not None:

@@ -21,8 +21,7 @@ from workbench.cli.tables import (
 )
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
-from workbench.release.table.release_table import release_prepared
+from workbench.release.path import check_values, destination, prepare_rows, release_prepared, verdict_on
 from workbench.signals import Notice
 
 
@@ -47,7 +46,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     check_documents(options, options.data, options.plan, options.ledger)
     plan = load_confirmed(options.plan, options.account)
     table = read_data(options, context, plan)
-    prepared = prepared_release(plan, table, to)
+    prepared = prepare_rows(plan, table, to)
     check_values(prepared, context.cancel)  # as the window does: a typing error is no reason to reserve and void
     with Ledger.open(options.ledger) as ledger:
         verdict = verdict_on(prepared, ledger)

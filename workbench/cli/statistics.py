@@ -28,12 +28,10 @@ from workbench.cli.tables import (
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import check_central_values, release_central
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import check_values, destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import columns_of, statistics_work
-from workbench.release.table.before_release import destination
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
 from workbench.statistics.asked import MODE, STATISTICS, Request, read_request, request_of_options, usual_request
@@ -102,10 +100,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     request = _request(options, plan)
     table = read_data(options, context, plan)
     work = statistics_work(request, plan, epsilon, plan.rows_of(table).rows, to.format, delta)
-    prepared = prepared_central(plan, table, to, work)
-    check_central_values(prepared, context.cancel)
+    prepared = prepare(plan, table, to, work)
+    check_values(prepared, context.cancel)
     with Ledger.open(options.ledger) as ledger:
-        done = release_central(prepared, ledger, context.emit, context.cancel)
+        done = release_prepared(prepared, ledger, context.emit, context.cancel)
     for sentence in done.document["outside_guarantee"]:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {

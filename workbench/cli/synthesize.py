@@ -23,11 +23,9 @@ from workbench.cli.tables import (
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.central.central_work import prepared_central
-from workbench.release.central.release_central import central_verdict, check_central_values, release_central
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import check_values, destination, prepare, release_prepared, verdict_on
 from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
-from workbench.release.table.before_release import destination
 from workbench.signals import Notice
 from workbench.synth.needs import needs_of
 from workbench.synth.parameters import SynthesisParameters
@@ -61,14 +59,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     table = read_data(options, context, plan)
     rows = plan.rows_of(table).rows
     work = synthesis_work(plan, epsilon, rows, to.format, chosen, delta)
-    prepared = prepared_central(plan, table, to, work)
-    check_central_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
+    prepared = prepare(plan, table, to, work)
+    check_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
     needs = needs_of(*synthesis_setting(plan, epsilon, rows, chosen, delta), work.request["rows"])
     with Ledger.open(options.ledger) as ledger:
-        verdict = central_verdict(prepared, ledger)
+        verdict = verdict_on(prepared, ledger)
         if verdict.refusal is None and not verdict.waiting:
             context.emit(Notice("info", f"this takes about {needs.words()}"))
-        done = release_central(prepared, ledger, context.emit, context.cancel, account=verdict.account)
+        done = release_prepared(prepared, ledger, context.emit, context.cancel, account=verdict.account)
     for sentence in done.document["outside_guarantee"]:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     asked = done.document["request"]

@@ -14,7 +14,7 @@ from workbench.release.bundle.verify_bundle import BUNDLE_CANNOT_KNOW
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import CANNOT_KNOW_ORIGIN, is_model, read_card
 from workbench.release.model.card_facts import MADE_FROM
-from workbench.release.table.verify import CANNOT_KNOW, verify_in_ledger
+from workbench.release.verify import CANNOT_KNOW, verify_in_ledger
 from workbench.release.verify_any import ledger_claims, signatures, verify_any
 
 

@@ -13,6 +13,8 @@ from workbench.privacy.accounting.accountant import loss_of_rows
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson
 from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.central.share import Budget
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.exact import EXACT
 
 _MOST_PEOPLE = 100
@@ -95,3 +97,11 @@ def _smaller(rows: int, epsilon: float, rows_per_person: int) -> str:
     if not factor * rows < 1e299:
         return "give a smaller epsilon"
     return f"give a delta such as {10.0 ** (math.ceil(-math.log10(factor * rows)) - 1):.0e}, or a smaller epsilon"
+
+
+def require_epsilon(budget: Budget) -> None:
+    """Raise :class:`ParameterError` unless the ε of one row is one that is served."""
+    epsilon = budget.epsilon
+    if not EPSILON_LEAST <= epsilon <= EPSILON_MOST:
+        what = f"epsilon = {epsilon:.6g} of a row is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}"
+        raise ParameterError(what, hint="give another one")

@@ -2,7 +2,7 @@
 
 A table's part is a file (0600), a model's a folder (0700) of such files. Space is reserved while the part is still
 blank, so that a disk that is too small is noticed before anything is drawn. A finished draw that could not be given
-its name stays under its part name, and the next run publishes it (:mod:`workbench.release.ledger.recover`).
+its name stays under its part name, and the next run publishes it (:mod:`workbench.release.recover`).
 """
 
 from __future__ import annotations

@@ -9,13 +9,11 @@ from typing import Any
 from workbench.params import WorkbenchError
 from workbench.release.bundle.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.bundle.verify_bundle import bundle_problems
-from workbench.release.central.certificate import is_central, read_central
-from workbench.release.central.verify import verify_central
+from workbench.release.certificate import is_central, read_any_certificate, read_certificate
 from workbench.release.model.card import CARD, is_model, ledger_facts, read_card, verify_model
+from workbench.release.open_release import located
 from workbench.release.signature.signature_file import Signature, signature_of
-from workbench.release.table.certificate import read_certificate
-from workbench.release.table.open_release import located
-from workbench.release.table.verify import verify_release
+from workbench.release.verify import verify_release
 from workbench.signals.cancel import CancelToken
 
 
@@ -55,7 +53,7 @@ def _verify_one(path: Path, cancel: CancelToken | None) -> list[str]:
         return verify_model(path)
     certificate = located(path)[1]
     if os.path.isfile(certificate) and is_central(certificate):
-        return verify_central(path, cancel)
+        return verify_release(path, cancel)
     return verify_release(path, cancel)
 
 
@@ -66,4 +64,4 @@ def ledger_claims(path: Path) -> dict[str, Any]:
     if is_model(path):
         return ledger_facts(read_card(path))
     certificate = located(path)[1]
-    return read_central(certificate) if is_central(certificate) else read_certificate(certificate)
+    return read_any_certificate(certificate) if is_central(certificate) else read_certificate(certificate)

@@ -5,6 +5,7 @@ It only draws. ``release`` charges and writes, in that order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from workbench.data.columns.source_types import returns_to
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
+from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
@@ -22,6 +24,9 @@ from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+from workbench.work.ask import Ask
+from workbench.work.noise import RowStudy
+from workbench.work.work import cost_of
 
 _ROWS_AT_ONCE = 1 << 20
 
@@ -92,7 +97,7 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
     Args:
         plan: what to do.
         table: the rows, n of them.
-        entropy: operating-system entropy for a release; a seeded stream for previews and studies.
+        entropy: a seeded stream of a preview or a study; what is drawn by it cannot be released.
         emit: receives progress, a column at a time.
         cancel: checked between columns and chunks.
 
@@ -103,30 +108,41 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
     """
     check_columns(plan, table)
     rows = plan.rows_of(table)
-    return draw_prepared(plan, protected_columns(plan), rows, entropy, emit, cancel or CancelToken())
+    columns = protected_columns(plan)
+    ask = RowStudy(entropy).ask(cost_of(events_of(columns), 1))
+    return draw_prepared(plan, columns, rows, ask, emit, cancel or CancelToken())
+
+
+def events_of(columns: Sequence[ProtectedColumn]) -> tuple[PureDp, ...]:
+    """Return what a draw of calibrated columns costs one row, one event a column."""
+    return tuple(PureDp(column.share, column.column.name) for column in columns)
 
 
 def draw_prepared(
     plan: Plan,
     columns: tuple[ProtectedColumn, ...],
     table: Table,
-    entropy: Entropy,
+    ask: Ask,
     emit: Emit,
     cancel: CancelToken,
 ) -> Draw:
     """Return what :func:`draw` does, of calibrated columns and of a table that fits its plan and is read by it.
+
+    A column is drawn with the random bits of its own event, which is refused where its table has more ε than that.
 
     Raises:
         InputError: a value cannot be put on its column's grid.
         CancelledError: ``cancel`` was set.
     """
     total = len(columns) + 1
-    order = None if plan.keep_order else permutation(table.rows, entropy)
+    order = None if plan.keep_order else permutation(table.rows, ask.coins)
     cells: dict[str, CellArray] = {}
     for done, column in enumerate(columns):
         emit(Progress(done, total, f"column {column.column.name}"))
         cancel.check()
-        cells[column.column.name] = sampled(column, column.grid.encode(table), order, entropy, cancel)
+        encoded = column.grid.encode(table)
+        coins = ask.local(column.column.name, column.randomiser.exact_epsilon)
+        cells[column.column.name] = sampled(column, encoded, order, coins, cancel)
     emit(Progress(len(columns), total, "order of rows"))
     kept = {c.name: _reordered(table.frame[c.name], order) for c in plan.columns if c.action == "keep"}
     dropped = {c.name for c in plan.columns if c.action == "drop"}
@@ -141,7 +157,7 @@ def draw_prepared(
         },
         names=tuple(n for n in table.names if n not in dropped),
         rows=table.rows,
-        releasable=entropy.releasable,
+        releasable=ask.releasable,
     )
 
 

@@ -84,6 +84,20 @@ class Study:
         return Ask(declared(cost.event), self._noise, self._coins)
 
 
+class RowStudy:
+    """Random bits of a study of mechanisms that randomise each row by itself; it has no noise for sums."""
+
+    name, releasable = "study", False
+
+    def __init__(self, coins: Entropy) -> None:
+        """Take the bits."""
+        self._coins = coins
+
+    def ask(self, cost: Cost | None) -> Ask:
+        """Return what serves the events of ``cost`` to mechanisms of rows."""
+        return Ask(declared(cost.event) if cost is not None else (), NoNoise(), self._coins)
+
+
 class Exact:
     """No noise: the regime without privacy, which is never released."""
 

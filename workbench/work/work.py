@@ -28,10 +28,12 @@ class Made:
     Attributes:
         data: the bytes of the released file, whole or in pieces.
         method: facts for the certificate, as JSON holds them: public ones, or made of answers alone.
+        count: of the pieces.
     """
 
     data: bytes | Iterable[bytes]
     method: Mapping[str, Any]
+    count: int = 1
 
     @property
     def whole(self) -> bytes:
@@ -49,7 +51,7 @@ class Work:
     """What is published: its cost, its questions, and the files that follow from their answers.
 
     Attributes:
-        kind: name of its kind (:mod:`workbench.release.central.kinds`).
+        kind: name of its kind (:mod:`workbench.release.kinds`).
         columns: names of the plan's columns that it reads.
         events: every question with its ε (or ρ) for one row, under zero-out neighbours; no two labels are alike.
         request: what was asked for, as JSON holds it: it is in the certificate, and a later run of the same request

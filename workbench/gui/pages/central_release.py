@@ -32,9 +32,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
-    from workbench.release.central.central_work import PreparedCentral
-    from workbench.release.central.release_central import CentralRelease, CentralVerdict
     from workbench.release.ledger.records import Cap
+    from workbench.release.path import Prepared, Released, Verdict
     from workbench.sanitize.plan import Plan
     from workbench.work.work import Work
 
@@ -58,8 +57,8 @@ class CentralOutlook:
 
     opened: OpenTable
     plan: DraftPlan
-    prepared: PreparedCentral
-    verdict: CentralVerdict
+    prepared: Prepared
+    verdict: Verdict
     outside: tuple[str, ...]
     replaces: bool
     source_changed: str
@@ -219,21 +218,20 @@ def _looked(
     cancel: CancelToken,
 ) -> CentralOutlook:
     """Return what is known before the release; nothing is recorded. Runs in a worker."""
-    from workbench.release.central.central_work import prepared_central
-    from workbench.release.central.certificate import outside
-    from workbench.release.central.release_central import central_verdict, check_central_values
+    from workbench.release.certificate import outside
     from workbench.release.choosing import seen_before
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.table.before_release import FORMATS, destination
+    from workbench.release.path import check_values, destination, prepare, verdict_on
+    from workbench.release.rows_work import FORMATS
 
     plan = draft.plan()
     source = None if opened.is_sample else opened.source
     to = destination(target, source, formats=formats or FORMATS, replace=True)  # the question says so
     work = make_work(plan, opened.rows_under(draft), to.format)
-    prepared = prepared_central(plan, opened.table, to, work)
-    check_central_values(prepared, cancel)
+    prepared = prepare(plan, opened.table, to, work)
+    check_values(prepared, cancel)
     with Ledger.open() as book:
-        verdict = central_verdict(prepared, book)
+        verdict = verdict_on(prepared, book)
         seen = seen_before(book.figures(verdict.account))
     return CentralOutlook(
         opened,
@@ -257,14 +255,14 @@ def _released(
     """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end."""
     opened, jobs = outlook.opened, page.jobs
 
-    def work(emit: Emit, cancel: CancelToken) -> CentralRelease:
-        from workbench.release.central.release_central import release_central
+    def work(emit: Emit, cancel: CancelToken) -> Released:
         from workbench.release.ledger.ledger import Ledger
+        from workbench.release.path import release_prepared
 
         with Ledger.open() as book:
             if cap is not None:
                 book.set_first_cap(book.account_of(outlook.verdict.account), cap)
-            return release_central(outlook.prepared, book, emit, cancel, account=outlook.verdict.account)
+            return release_prepared(outlook.prepared, book, emit, cancel, account=outlook.verdict.account)
 
     kind = outlook.prepared.work.kind
     return start_release(

@@ -206,7 +206,7 @@ def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
         if not (user_data() / "ledger.sqlite").exists():
             return []
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.ledger.recover import recover
+        from workbench.release.recover import recover
 
         with Ledger.open() as book:
             return recover(book)

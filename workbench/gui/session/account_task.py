@@ -81,15 +81,15 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
 
 def _past(release: Release) -> PastRelease | None:
     """Return a release as the window shows it; ``None`` of a training that was charged and released nothing."""
-    from workbench.release.central.kinds import KINDS
+    from workbench.release.certificate import certificate_path
+    from workbench.release.kinds import KINDS, ROWS
     from workbench.release.model.card import CARD
-    from workbench.release.table.certificate import certificate_path
 
     work = str(release.body.get("work", ""))
     written, model = release.body.get("output"), work == "dpsgd" or work.startswith("fit ")
     if not written:
         return None
-    central = work if work in [kind.name for kind in KINDS] else ""
+    central = work if work in [kind.name for kind in KINDS if kind.name != ROWS] else ""
     output = Path(str(written))
     vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
     files = (("model" if model else "file", output), vouches)

@@ -34,7 +34,7 @@ def verify(
 def faults(release: Path, cancel: CancelToken | None = None) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.table.verify import verify_in_ledger
+    from workbench.release.verify import verify_in_ledger
     from workbench.release.verify_any import ledger_claims, verify_any
 
     found = verify_any(release, cancel)

@@ -11,9 +11,9 @@ from workbench.params import Parameters
 from workbench.params.codec import write_toml
 from workbench.release.documents.described_release import Told
 from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.open_release import plan_of
 from workbench.release.statements import EVERY_TABLE
 from workbench.release.synthetic.synthesis_work import KIND as SYNTHETIC
-from workbench.release.table.open_release import plan_of
 from workbench.sanitize.plan import REPLACE, Plan
 from workbench.synth.parameters import SynthesisParameters
 

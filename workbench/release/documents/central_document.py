@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from workbench.release.central.kinds import kind
 from workbench.release.documents.common_sections import (
     account_section,
     check_section,
@@ -17,6 +16,7 @@ from workbench.release.documents.common_sections import (
     program,
     queries_note,
 )
+from workbench.release.kinds import kind
 from workbench.render.document import Block, Document, FactList, Grid, Paragraph, Section
 from workbench.statistics.queries import DRAWN
 from workbench.synth.base import CHOICE

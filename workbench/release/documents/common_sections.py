@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
-from workbench.release.table.verify import CANNOT_KNOW
+from workbench.release.verify import CANNOT_KNOW
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)

@@ -8,13 +8,12 @@ from typing import Any
 
 from workbench.params import CheckFailedError
 from workbench.release.bundle.manifest import is_bundle, released_in
-from workbench.release.central.certificate import is_central, read_central
+from workbench.release.certificate import checksum, is_central, read_any_certificate, read_certificate
 from workbench.release.documents.central_document import central_document
 from workbench.release.documents.model_document import model_document
 from workbench.release.documents.table_document import table_document
 from workbench.release.model.card import CARD, is_model, read_card
-from workbench.release.table.certificate import checksum, read_certificate
-from workbench.release.table.open_release import located
+from workbench.release.open_release import located
 from workbench.render.document import Document
 
 
@@ -57,7 +56,7 @@ def stated(path: Path) -> Told:
     else:
         release, certificate = located(path)
         central = is_central(certificate)
-        document = read_central(certificate) if central else read_certificate(certificate)
+        document = read_any_certificate(certificate) if central else read_certificate(certificate)
         found = Told("central" if central else "table", release, certificate, document)
     if checksum(found.document) != found.document["checksum"]:
         raise CheckFailedError("the certificate was changed after it was written: its checksum differs", str(path))

@@ -16,7 +16,7 @@ from workbench.release.documents.common_sections import (
     not_covered_section,
     program,
 )
-from workbench.release.table.open_release import as_it_ran, plan_of
+from workbench.release.open_release import as_it_ran, plan_of
 from workbench.render.document import Block, Document, FactList, Grid, Paragraph, Section
 from workbench.sanitize.calibrated import each_protected_column
 

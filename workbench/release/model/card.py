@@ -8,12 +8,12 @@ from typing import Any
 
 from workbench.params import InputError
 from workbench.params.codec import read_json
+from workbench.release.certificate import VERSION, account_problems, checksum, other_version
 from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.model.card_facts import MADE_FROM, contradictions
 from workbench.release.parts import PRIVATE
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
-from workbench.release.table.certificate import VERSION, account_problems, checksum, other_version
 
 CARD = "card.json"
 FORMAT = "privacy-workbench-model-card"

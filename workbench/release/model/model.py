@@ -16,12 +16,17 @@ from workbench.data.table import Table
 from workbench.params import CheckFailedError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.neighbours import RELATION
+from workbench.release.certificate import VERSION, account_facts, checksum
 from workbench.release.choosing import CHOSEN, with_choice
 from workbench.release.delta_limit import replaced
 from workbench.release.exposure import charged_again, standing_charge
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import (
+from workbench.release.model.card import CARD, FORMAT, card_problems
+from workbench.release.model.kept_run import KeptRun
+from workbench.release.model.reservation import Reservation
+from workbench.release.parts import PRIVATE, DrawFolder, require_new
+from workbench.release.recover import (
     CHARGED_FIRST,
     clear_leftovers,
     finished_draw,
@@ -31,12 +36,7 @@ from workbench.release.ledger.recover import (
     reopened_model,
     request_of,
 )
-from workbench.release.model.card import CARD, FORMAT, card_problems
-from workbench.release.model.kept_run import KeptRun
-from workbench.release.model.reservation import Reservation
-from workbench.release.parts import PRIVATE, DrawFolder, require_new
 from workbench.release.statements import columns_used_statement
-from workbench.release.table.certificate import VERSION, account_facts, checksum
 from workbench.signals import Notice
 from workbench.signals.events import Emit, ignore
 

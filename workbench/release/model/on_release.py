@@ -24,14 +24,14 @@ from workbench.learners.public_tables import Chances, PublicTable
 from workbench.params import CheckFailedError, ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.atomic import PART, write_error
+from workbench.release.certificate import VERSION, checksum, read_certificate
 from workbench.release.model.card import CARD, FORMAT, card_problems
 from workbench.release.model.card_facts import MADE_FROM
 from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
+from workbench.release.open_release import located, plan_of
 from workbench.release.parts import DrawFolder, remove_stale_folders
 from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
-from workbench.release.table.certificate import VERSION, checksum, read_certificate
-from workbench.release.table.open_release import located, plan_of
-from workbench.release.table.verified import VerifiedRelease, verified_release
+from workbench.release.verified import VerifiedRelease, verified_release
 from workbench.sanitize.calibrated import TableOnDemand
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress

@@ -22,9 +22,9 @@ from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPer
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.recover import place_of, request_of
 from workbench.release.model.kept_run import KeptRun, was_watched
 from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
+from workbench.release.recover import place_of, request_of
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import AtStake, Budget, Event, Metric

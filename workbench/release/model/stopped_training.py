@@ -11,9 +11,9 @@ from pathlib import Path
 from workbench.params import CancelledError, WorkbenchError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
-from workbench.release.ledger.recover import place_of
 from workbench.release.model.kept_run import RESUMABLE, checkpoint_of, has_checkpoint
 from workbench.release.model.paused_training import give_up
+from workbench.release.recover import place_of
 from workbench.signals.events import Emit, Notice
 
 NOTHING, RESERVED, WATCHED, WRITTEN, UNKNOWN = "nothing", "reserved", "watched", "written", "unknown"

@@ -12,7 +12,7 @@ from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
 from workbench.rappor.reports import read_sum
-from workbench.release.central.certificate import queries_of, require_format
+from workbench.release.certificate import queries_of, require_format
 from workbench.release.rappor.rappor_work import FORMATS, LABEL, made_bits, stated
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken

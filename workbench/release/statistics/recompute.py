@@ -10,8 +10,8 @@ from typing import Any
 
 from workbench.learners.queries import checked_whole_numbers
 from workbench.params import ParameterError
-from workbench.release.central.certificate import queries_of as charged
-from workbench.release.central.certificate import require_format, stated_budget
+from workbench.release.certificate import queries_of as charged
+from workbench.release.certificate import require_format, stated_budget
 from workbench.release.statistics.statistics_work import columns_of, described, method_facts
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken

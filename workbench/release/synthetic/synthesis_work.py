@@ -12,7 +12,7 @@ import polars as pl
 from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.release.table.release_table import csv_bytes
+from workbench.release.rows_work import csv_bytes
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit

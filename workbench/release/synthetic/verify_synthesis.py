@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError
-from workbench.release.central.certificate import query_facts, require_format, stated_budget
+from workbench.release.certificate import certificate_path, query_facts, require_format, stated_budget
+from workbench.release.open_release import certified_rows, released_cells
+from workbench.release.rows_work import FORMATS
 from workbench.release.synthetic.synthesis_work import cut_facts, public_facts, synthesis_setting
-from workbench.release.table.before_release import FORMATS
-from workbench.release.table.certificate import certificate_path
-from workbench.release.table.open_release import certified_rows, released_cells
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.synth.base import CHOICE, Query, Setting, events

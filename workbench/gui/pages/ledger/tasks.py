@@ -82,7 +82,7 @@ def ledger_view(emit: Emit) -> LedgerView:
     """Return the ledger's content; what killed runs left reserved is settled first."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED, has_output
-    from workbench.release.ledger.recover import recover
+    from workbench.release.recover import recover
 
     with Ledger.open() as book:
         for sentence in recover(book):

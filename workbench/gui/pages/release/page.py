@@ -45,7 +45,7 @@ from workbench.params import BudgetRefusedError, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
-    from workbench.release.table.before_release import EarlierRelease
+    from workbench.release.path import EarlierRelease
     from workbench.sanitize.forecast import Forecast
 
 ENDING, SUFFIX = "released", ".csv"

@@ -12,7 +12,7 @@ from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.formatting import at_most, exactly
 
 if TYPE_CHECKING:
-    from workbench.release.table.before_release import EarlierRelease
+    from workbench.release.path import EarlierRelease
     from workbench.sanitize.forecast import Forecast
 
 

@@ -21,8 +21,7 @@ from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
-    from workbench.release.table.before_release import EarlierRelease, PreparedRelease, Verdict
-    from workbench.release.table.release_table import TableRelease
+    from workbench.release.path import EarlierRelease, Prepared, Released, Verdict
     from workbench.sanitize.forecast import Forecast
 
 FORECAST, LOOK, RELEASE = "release_forecast", "release_look", "release"
@@ -44,7 +43,7 @@ class BeforeRelease:
 
     opened: OpenTable
     plan: DraftPlan
-    prepared: PreparedRelease
+    prepared: Prepared
     verdict: Verdict
     outside: tuple[str, ...]
     replaces: bool
@@ -90,11 +89,11 @@ def look_before_release(
     def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
         from workbench.release.choosing import seen_before
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
+        from workbench.release.path import check_values, destination, prepare_rows, verdict_on
         from workbench.sanitize.forecast import outside_guarantee
 
         to = destination(target, None if opened.is_sample else opened.source, replace=True)  # the question says so
-        prepared = prepared_release(draft.plan(), opened.table, to)
+        prepared = prepare_rows(draft.plan(), opened.table, to)
         check_values(prepared, cancel)
         with Ledger.open() as book:
             verdict = verdict_on(prepared, book)
@@ -136,16 +135,16 @@ def release_plan(
     """
     opened, draft = outlook.opened, outlook.plan
 
-    def work(emit: Emit, cancel: CancelToken) -> TableRelease:
+    def work(emit: Emit, cancel: CancelToken) -> Released:
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.table.release_table import release_prepared
+        from workbench.release.path import release_prepared
 
         with Ledger.open() as book:
             if cap is not None:
                 book.set_first_cap(book.enter_for_release(opened.table, outlook.prepared.plan.account), cap)
             return release_prepared(outlook.prepared, book, emit, cancel)
 
-    def title(done: TableRelease) -> str:
+    def title(done: Released) -> str:
         return count(done.rows, "row")
 
     return start_release(session, jobs, RELEASE, opened, draft, work, title, on_failure, worth=worth)
@@ -158,7 +157,7 @@ def copy_release(
 
     def work(emit: Emit, cancel: CancelToken) -> Path:
         from workbench.release.atomic import write_output
-        from workbench.release.table.certificate import certificate_path
+        from workbench.release.certificate import certificate_path
 
         target = folder / earlier.output.name
         for path in (target, certificate_path(target)):

@@ -273,17 +273,16 @@ def released(path: Path, cancel: CancelToken) -> Released:
     """
     import polars as pl
 
-    from workbench.release.central.certificate import read_central
-    from workbench.release.central.verify import verify_central
+    from workbench.release.certificate import certificate_path, read_any_certificate
     from workbench.release.ledger.fingerprint import sha256_of
-    from workbench.release.table.certificate import certificate_path
+    from workbench.release.verify import verify_release
     from workbench.statistics.release_file import decode
 
-    document = read_central(certificate_path(path))
+    document = read_any_certificate(certificate_path(path))
     try:
         changed = sha256_of(path) != document["output"]["sha256"]
         # Not only for what it finds: it refuses a file that is larger than its figures, before that is read whole.
-        problems = ["the file was changed after it was certified"] if changed else verify_central(path, cancel)
+        problems = ["the file was changed after it was certified"] if changed else verify_release(path, cancel)
         if problems:
             raise InputError(problems[0], str(path), "ask for the file as it was released")
         data = path.read_bytes()

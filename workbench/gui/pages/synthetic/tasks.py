@@ -229,14 +229,13 @@ def look_at_released(
 def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
     """Return a released table and its comparison with the original; runs in a worker."""
     from workbench.gui.pages.synthetic.comparing import compared
-    from workbench.release.central.certificate import read_central
+    from workbench.release.certificate import certificate_path, read_any_certificate
     from workbench.release.ledger.study_note import note_study
-    from workbench.release.table.certificate import certificate_path
-    from workbench.release.table.open_release import certified_rows, released_cells
+    from workbench.release.open_release import certified_rows, released_cells
     from workbench.sanitize.engine import check_columns
     from workbench.synth.columns import coarse_columns
 
-    document = read_central(certificate_path(path))
+    document = read_any_certificate(certificate_path(path))
     certified, released = certified_rows(path, document, certificate_path(path), cancel)
     plan = plan or certified
     check_columns(plan, opened.table)

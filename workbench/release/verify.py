@@ -12,20 +12,27 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.release.certificate import (
+    CENTRAL_FORMAT,
+    account_problems,
+    central_guarantee,
+    checksum,
+    described_column,
+    guarantee,
+    outside,
+    queries_of,
+    raised_caps,
+    read_any_certificate,
+    stated_budget,
+)
 from workbench.release.choosing import without_choice
+from workbench.release.delta_limit import require_epsilon, require_small_cost
+from workbench.release.kinds import kind
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
-from workbench.release.table.certificate import (
-    account_problems,
-    checksum,
-    described_column,
-    guarantee,
-    raised_caps,
-    read_certificate,
-)
-from workbench.release.table.open_release import (
+from workbench.release.open_release import (
     another_table,
     as_it_ran,
     certified_rows,
@@ -37,6 +44,7 @@ from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
+from workbench.work.work import budget_of, cost_of
 
 CANNOT_KNOW = (
     "not checked, because no file can show it: who wrote the certificate, whether bounds, domains and the reading of "
@@ -63,7 +71,7 @@ class Certified:
 
 
 def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
-    """Return a sentence for every fault of the release at ``path`` (a table, its certificate or their folder).
+    """Return a sentence for every fault of the released file at ``path`` (or its certificate, or their folder).
 
     The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
     told at once. Then the mechanisms are rebuilt one after the other, in the memory of two of the largest tables.
@@ -89,7 +97,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         if not os.path.isfile(file):
             raise InputError(f"{what} is missing", str(file), "put both side by side")
     try:
-        document = read_certificate(certificate)
+        document = read_any_certificate(certificate)
     except InputError as error:
         return [str(error)], None
     problems = list(_bytes(document, table))
@@ -99,6 +107,9 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         return problems, None
     try:
         plan = plan_of(document, certificate)
+        if document["format"] == CENTRAL_FORMAT:
+            problems += [*_queries(document, plan), *_account(document, plan)]
+            return problems or list(kind(document["kind"]).recompute()(document, plan, table, cancel)), None
         problems += [*_guarantee(document, plan), *_names(document, plan), *_account(document, plan)]
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
@@ -213,3 +224,23 @@ def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelTo
             released_cells(column.grid(), table)
         except InputError as error:
             yield str(error)
+
+
+def _queries(document: dict[str, Any], plan: Plan) -> Iterator[str]:
+    """Yield where the guarantee is not what the queries cost, or the plan says something else."""
+    events, stated = queries_of(document), stated_budget(document)
+    budget = budget_of(events, stated)
+    require_epsilon(budget)  # before anything is computed with it
+    claimed, given = document["guarantee"], central_guarantee(document["kind"], plan, events, stated)
+    for key, value in given.items():
+        if claimed.get(key) != value:
+            yield f"the certificate says {key} = {claimed.get(key)}, its queries and plan give {value}"
+    if claimed.keys() != given.keys():
+        yield "the certificate's guarantee says more than its queries and plan give"
+    if budget.gaussian:
+        cost = cost_of(events, plan.rows_per_person, stated)
+        require_small_cost(cost, document["rows"], rows_per_person=plan.rows_per_person)
+    for name in document["columns"]:
+        kind(document["kind"]).require(plan, name)
+    if without_choice(document["outside_guarantee"]) != outside(plan, document["columns"]):
+        yield "the certificate does not name what its plan leaves outside the guarantee"

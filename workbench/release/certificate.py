@@ -1,10 +1,14 @@
-"""The certificate of a sanitised table: what was done, at which ε, and what ε does not cover."""
+"""The certificate of a release: what was done, at which ε, and what ε does not cover.
+
+Noisy rows have one that describes every column and its mechanism; every other kind has one that names its queries.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -13,25 +17,34 @@ from typing import Any
 import workbench
 from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
+from workbench.privacy.accounting.compose import total
+from workbench.privacy.accounting.event import PureDp, ZeroConcentrated
 from workbench.privacy.accounting.neighbours import RELATION
+from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.release.json_schemas import schema_problems
+from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.exact import decimal_text, minus
 from workbench.release.ledger.records import STEWARD, Account, Release
-from workbench.release.statements import table_statement
+from workbench.release.statements import central_statement, table_statement
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.forecast import charge_of
+from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
 from workbench.sanitize.plan import Column, Plan
+from workbench.work.work import Work, amount_of, budget_of, cost_of
 
 SUFFIX = ".certificate.json"
 VERSION = 2
-"""Of certificates and cards; the first one told marks and sums that followed from the rows."""
+"""Of the certificates of noisy rows and of cards; the first one told marks and sums that followed from the rows."""
 
+ROWS_FORMAT = "privacy-workbench-certificate"
 CENTRAL_FORMAT = "privacy-workbench-central-certificate"
-"""Format of the certificates of central releases, which have a schema of their own."""
+_READ = {ROWS_FORMAT: (VERSION, "certificate.v2"), CENTRAL_FORMAT: (1, "central-certificate.v1")}
+"""Version and schema of each format."""
 
-_FORMAT = "privacy-workbench-certificate"
-_SCHEMA = "certificate.v2"
+ACCOUNTING = (
+    "zero-concentrated differential privacy: the shares of rho add up, and (epsilon, delta) follow by Canonne, Kamath "
+    "and Steinke 2020, Proposition 12"
+)
 
 
 @dataclass(frozen=True)
@@ -50,9 +63,10 @@ def certificate_path(target: Path) -> Path:
 
 
 def certificate(
+    work: Work,
     plan: Plan,
-    columns: tuple[ProtectedColumn, ...],
     rows: int,
+    method: Mapping[str, Any],
     release: Release,
     account: Account,
     output: Output,
@@ -61,31 +75,49 @@ def certificate(
     """Return the certificate of a release as JSON holds it.
 
     Args:
-        plan: what was done.
-        columns: the mechanisms that ran.
+        work: what was released.
+        plan: declares the columns.
         rows: number of rows, public under zero-out neighbours.
+        method: how it was made, as its kind says it; of noisy rows what was done with each column.
         release: the reservation in the ledger.
         account: the budget with this release counted; told only of an account that the plan names.
         output: the file.
         outside: sentences on what the ε does not cover.
     """
+    published = plan.published()
+    if work.kind == ROWS:
+        stated, own = ROWS_FORMAT, {"guarantee": guarantee(published), **method}
+    else:
+        stated = CENTRAL_FORMAT
+        own = {
+            "kind": work.kind,
+            "guarantee": central_guarantee(work.kind, published, work.events, work.budget),
+            "queries": query_facts(work.events),
+            "columns": list(work.columns),
+            "request": dict(work.request),
+            "method": dict(method),
+        }
     document: dict[str, Any] = {
-        "format": _FORMAT,
-        "version": VERSION,
+        "format": stated,
+        "version": _READ[stated][0],
         "release_id": release.release_id,
         "time": release.time,
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
         "rows": rows,
-        "guarantee": guarantee(plan),
-        "columns": described(plan, columns),
-        "keep_order": plan.keep_order,
+        **own,
         "outside_guarantee": outside,
-        "output": {"file": output.file, "format": output.format, "sha256": output.sha256, "bytes": output.bytes},
-        "plan": plan.to_toml(),
+        "output": vars(output),
+        "plan": published.to_toml(),
     }
     if plan.account is not None:
         document["account"] = account_facts(plan.account, account, release.epsilon, release.epsilon, release.release_id)
     return {**document, "checksum": checksum(document)}
+
+
+def not_covered(work: Work, plan: Plan) -> list[str]:
+    """Return a sentence for everything that the ε of a release of ``work`` does not cover."""
+    published = plan.published()
+    return list(outside_guarantee(published)) if work.kind == ROWS else outside(published, work.columns)
 
 
 _COUNT_ROUNDING = Decimal("2e-6")
@@ -163,7 +195,7 @@ def guarantee(plan: Plan) -> dict[str, Any]:
         "rows_per_person": plan.rows_per_person,
         # Every mechanism here is local: replacing a row's values costs the same ε as emptying it.
         "replace_one": {"epsilon": float(charged), "delta": 0.0},
-        "randomness": "operating-system entropy; every value drawn exactly from its integer table",
+        "randomness": kind(ROWS).randomness,
     }
 
 
@@ -210,12 +242,87 @@ def raised_caps(account: Account) -> list[dict[str, str]]:
     ]
 
 
+def query_facts(events: tuple[QueryEvent, ...]) -> list[dict[str, str]]:
+    """Return the queries as a certificate names them, each with its share of ε or ρ."""
+    return [
+        {"label": e.label, "epsilon" if isinstance(e, PureDp) else "rho": decimal_text(amount_of(e))} for e in events
+    ]
+
+
+def central_guarantee(
+    kind_name: str, plan: Plan, events: tuple[QueryEvent, ...], budget: Budget | None = None
+) -> dict[str, Any]:
+    """Return what a central release guarantees, as its certificate says it.
+
+    Raises:
+        ParameterError: the queries cost more than ``budget``.
+    """
+    row = budget_of(events, budget)
+    cost = cost_of(events, plan.rows_per_person, budget)
+    known = kind(kind_name)
+    epsilon, delta = (float(cost.epsilon), 0.0) if known.local else cost.replace_one()
+    statement = central_statement(
+        known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid, delta=row.gaussian
+    )
+    stated = {
+        "relation": RELATION,
+        "statement": f"{statement} {known.note}".strip(),
+        "epsilon": decimal_text(cost.epsilon),
+        "delta": decimal_text(cost.delta),
+        "epsilon_row": decimal_text(row.epsilon),
+        "rows_per_person": plan.rows_per_person,
+        "replace_one": {"epsilon": epsilon, "delta": delta},
+        "randomness": known.randomness,
+    }
+    if row.gaussian:
+        stated |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
+        stated["accounting"] = ACCOUNTING
+    return stated
+
+
+def queries_of(document: dict[str, Any]) -> tuple[QueryEvent, ...]:
+    """Return the queries that a certificate names."""
+    return tuple(
+        PureDp(Decimal(q["epsilon"]), q["label"]) if "epsilon" in q else ZeroConcentrated(Decimal(q["rho"]), q["label"])
+        for q in document["queries"]
+    )
+
+
+def stated_budget(document: dict[str, Any]) -> Budget:
+    """Return (ε, δ) of one row as a certificate states it."""
+    stated = document["guarantee"]
+    return Budget(Decimal(stated["epsilon_row"]), Decimal(stated.get("delta_row", "0")))
+
+
+def outside(plan: Plan, columns: Iterable[str]) -> list[str]:
+    """Return a sentence for everything that the ε of a release from ``columns`` does not cover."""
+    return list(read_off([plan.column(name) for name in columns]))
+
+
+def require_format(document: dict[str, Any], output: Path, formats: Mapping[str, str]) -> None:
+    """Refuse a certificate whose format is not that of the file's suffix.
+
+    Args:
+        document: the certificate.
+        output: the released file.
+        formats: those of its kind, by suffix.
+
+    Raises:
+        InputError: it is another one.
+    """
+    stated = document["output"]["format"]
+    for path in (Path(document["output"]["file"]), output):
+        if formats.get(path.suffix.lower()) != stated:
+            what = f"the certificate says the format {str(stated)[:40]!r}, which is not that of {path.name[:80]!r}"
+            raise InputError(what, str(output), "give the file its certified name")
+
+
 def encode(document: dict[str, Any]) -> bytes:
     """Return the certificate's bytes, after checking it against its published schema."""
-    problems = schema_problems(document, _SCHEMA)
+    problems = schema_problems(document, _READ[document["format"]][1])
     if problems:
         raise CheckFailedError(f"the certificate does not fit its own schema: {problems[0]}")
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 _READ_AS_IT_IS = {
@@ -224,28 +331,47 @@ _READ_AS_IT_IS = {
 }
 
 
-def read_certificate(path: Path) -> dict[str, Any]:
-    """Return the certificate in ``path``.
+def is_central(path: Path) -> bool:
+    """Return whether ``path`` holds a certificate that names queries; not where it cannot be read."""
+    try:
+        document = read_json(path, "certificate")
+    except InputError:
+        return False
+    return isinstance(document, dict) and document.get("format") == CENTRAL_FORMAT
+
+
+def read_any_certificate(path: Path) -> dict[str, Any]:
+    """Return the certificate of a released file in ``path``, of whatever kind.
 
     Raises:
         InputError: it cannot be read or is not a certificate of a known version.
     """
     document = read_json(path, "certificate")
-    if isinstance(document, dict) and document.get("format") == CENTRAL_FORMAT:
-        kind = str(document.get("kind"))[:40]
-        what = f"this is the certificate of a release of kind {kind!r}: there is nothing to estimate from it"
-        raise InputError(what, str(path), _READ_AS_IT_IS.get(kind, "`workbench verify` checks the released file"))
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+    if not isinstance(document, dict) or document.get("format") not in _READ:
         raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
-    if document.get("version") != VERSION:
-        raise other_version("certificate", document, path)
-    problems = schema_problems(document, _SCHEMA)
+    version, schema = _READ[document["format"]]
+    if document.get("version") != version:
+        raise other_version("certificate", document, path, version)
+    problems = schema_problems(document, schema)
     if problems:
         raise InputError(f"the certificate is malformed: {problems[0]}", str(path))
     return document
 
 
-def other_version(what: str, document: dict[str, Any], path: Path) -> InputError:
-    """Return the error for a certificate or card of another version than :data:`VERSION`."""
-    stated = f"the {what} has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Return the certificate of noisy rows in ``path``.
+
+    Raises:
+        InputError: it cannot be read or is not such a certificate of a known version.
+    """
+    if is_central(path):
+        name = str(read_json(path, "certificate").get("kind"))[:40]
+        what = f"this is the certificate of a release of kind {name!r}: there is nothing to estimate from it"
+        raise InputError(what, str(path), _READ_AS_IT_IS.get(name, "`workbench verify` checks the released file"))
+    return read_any_certificate(path)
+
+
+def other_version(what: str, document: dict[str, Any], path: Path, version: int = VERSION) -> InputError:
+    """Return the error for a certificate or card of another version than the one that is read."""
+    stated = f"the {what} has version {str(document.get('version'))[:20]}, and this workbench reads version {version}"
     return InputError(stated, str(path), "check it with the workbench that wrote it")

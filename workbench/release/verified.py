@@ -8,9 +8,9 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release.table.certificate import read_certificate
-from workbench.release.table.open_release import located, released_cells
-from workbench.release.table.verify import examine
+from workbench.release.certificate import read_certificate
+from workbench.release.open_release import located, released_cells
+from workbench.release.verify import examine
 from workbench.sanitize.calibrated import ProtectedColumn, protected_column
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress

@@ -1,4 +1,4 @@
-"""The kinds of central release, such as statistics. A kind adds one line here and a module that recomputes it."""
+"""The kinds of release. A kind adds one line here, a Work, and a module that recomputes it for ``verify``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.params import InputError
+from workbench.params import InputError, ParameterError
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 
@@ -21,7 +21,7 @@ It is called when bytes, checksum, guarantee and plan agree already. It may rais
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of central release.
+    """A kind of release whose certificate names its queries.
 
     Attributes:
         name: its name in certificates, and of the work in the ledger.
@@ -48,8 +48,29 @@ class Kind:
         found: Recompute = importlib.import_module(self.module).recomputed
         return found
 
+    def require(self, plan: Plan, name: str) -> None:
+        """Raise :class:`ParameterError` unless the plan lets this kind read the column ``name``.
+
+        A column that is published as it is can be read by no kind; one that is dropped only where any text will do.
+        """
+        action = plan.column(name).action
+        if action == "keep" or (action == "drop" and not self.any_text):
+            what = {"drop": "drops", "keep": "publishes as it is"}[action]
+            raise ParameterError(f"the plan {what} the column {name!r}", hint='write action = "protect" for it')
+
+
+ROWS = "sanitize"
+"""The kind of noisy rows: its Work is in ``rows_work``, and its certificate describes every column."""
 
 KINDS: tuple[Kind, ...] = (
+    Kind(
+        ROWS,
+        "tables",
+        "workbench.release.verify",
+        "noisy rows",
+        randomness="operating-system entropy; every value drawn exactly from its integer table",
+        local=True,
+    ),
     Kind("synthetic", "synthetic tables", "workbench.release.synthetic.verify_synthesis", "synthetic rows"),
     Kind("statistics", "statistics", "workbench.release.statistics.recompute", "figures with intervals"),
     Kind(

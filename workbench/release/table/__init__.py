@@ -1,1 +1,0 @@
-"""A released table: draw, certificate, verification."""
