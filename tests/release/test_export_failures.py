@@ -59,7 +59,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 # A stage of a release, and what a failure in it leaves: nothing charged; the charge alone; the charge and the draw.
 FREE, CHARGED, WAITS = "free", "charged", "waits"
 STAGES = {
-    "draw": (export, "draw_prepared", FREE),
+    "draw": (rows_work, "draw_prepared", FREE),
     "the charge": (Ledger, "charge", FREE),
     "the first byte": (DrawFile, "write", CHARGED),
     "write": (export, "_certified", CHARGED),
@@ -218,7 +218,7 @@ def test_a_cancel_is_heard_at_every_step_and_is_free_until_values_are_written(fo
             release_table(plan_of(), table_of(30), folder / "b.csv", opened, stop, cancel)
         assert seen[-1].split()[0] in " ".join([step, *steps[number:]])
         assert names_in(folder) == {"a.csv", "a.csv.certificate.json"}
-        ends.append("charged" if step == "rows written" else "void")
+        ends.append("charged" if step == "written" else "void")
         assert ("stays charged" in str(cancelled.value)) is (ends[-1] == "charged")
     assert statuses(ledger) == ["charged", *ends]
     assert ends.count("charged") == 1
@@ -230,7 +230,7 @@ def test_a_copied_part_is_paid_for_whenever_the_release_is_cancelled(folder: Pat
     taken: list[bytes] = []
 
     def copy_and_cancel(event: Event) -> None:
-        if label(event) == "rows written":
+        if label(event) == "written":
             taken.extend(p.read_bytes() for p in folder.glob("*.part"))
             cancel.cancel()
 
@@ -294,7 +294,7 @@ def test_a_value_that_does_not_fit_is_void_and_named(folder: Path, ledger: Path)
 def test_a_mechanism_that_does_not_fit_is_not_even_reserved(
     folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(before_release, "protected_columns", raising(InputError("no such table")))
+    monkeypatch.setattr(rows_work, "protected_columns", raising(InputError("no such table")))
     with pytest.raises(InputError):
         release(ledger, folder / "a.csv")
     assert statuses(ledger) == []

@@ -14,7 +14,7 @@ from workbench.params import CheckFailedError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.documents.central_document import expected_error, expected_gaussian_error
-from workbench.release.documents.described_release import told
+from workbench.release.documents.described_release import stated as told
 from workbench.release.documents.verified_release import verified
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared

@@ -56,7 +56,7 @@ from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Made, Work, amount_of, budget_of
 
-_ROOM_OF_A_CERTIFICATE = 1 << 20
+_ROOM_OF_A_CERTIFICATE = 1 << 16
 _OTHER_FILE = Remedy(OTHER_OUTPUT, "name another file")
 
 
