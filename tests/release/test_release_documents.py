@@ -16,7 +16,7 @@ from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import release_central
 from workbench.release.documents.central_document import expected_error, expected_gaussian_error
-from workbench.release.documents.described_release import told
+from workbench.release.documents.described_release import stated as told
 from workbench.release.documents.verified_release import verified
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.statistics.statistics_work import statistics_work
