@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from workbench.privacy.central.laplace import CentralNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import CentralNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.work.ask import Ask, Declared
 from workbench.work.noise import Exact

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from release_cases import names_in, release
-from workbench.release.documents.described_release import told
+from workbench.release.documents.described_release import stated as told
 
 from workbench.params import CheckFailedError, InputError
 from workbench.release.bundle import write_bundle as writing

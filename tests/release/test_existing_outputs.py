@@ -18,7 +18,7 @@ from workbench.release import parts
 from workbench.release.bundle.write_bundle import write_bundle
 from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import release_central
-from workbench.release.documents.described_release import told
+from workbench.release.documents.described_release import stated as told
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import release_fit
 from workbench.release.parts import DrawFolder
