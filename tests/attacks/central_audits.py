@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asks import ask_by
 from audits import HALF, Audit, Fault, Told, accuracy_text, drawn_at, ignored
 
 from workbench.data.table import Table
@@ -21,8 +22,10 @@ from workbench.signals.cancel import CancelToken
 from workbench.statistics import queries
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import decode
-from workbench.synth import base, mst, synthesis, tree_fit
+from workbench.synth import mst, synthesis, tree_fit
 from workbench.synth.parameters import SynthesisParameters
+from workbench.work import ask
+from workbench.work.ask import Ask
 from workbench.work.work import Work
 
 Rows = Sequence[tuple[str | None, ...]]
@@ -65,8 +68,8 @@ def sides_of(
         cancel = CancelToken()
         found = []
         for _ in range(samples):
-            drawn = work.make(table, noise, ignored, cancel)
-            found.append(accuracy_text({"file": read(drawn.data), "told": drawn.method}))
+            drawn = work.run(table, ask_by(noise, work.events), ignored, cancel)
+            found.append(accuracy_text({"file": read(drawn.whole), "told": drawn.method}))
         return found
 
     return outputs
@@ -108,9 +111,10 @@ def without_noise(form: str) -> Fault:
     """The planted fault: one form of query is answered as it is."""
     sound = queries.Query.noisy
 
-    def noisy(query: queries.Query, noise: Any, exact: Sequence[int]) -> list[int]:
+    def noisy(query: queries.Query, ask: Ask, exact: Sequence[int]) -> list[int]:
+        drawn = sound(query, ask, exact)
         if query.form != form:
-            return sound(query, noise, exact)
+            return drawn
         return [int(np.argmax(exact))] if form == queries.CHOICE else [int(v) for v in exact]
 
     return Fault("one figure without noise", plant=lambda patch: patch.setattr(queries.Query, "noisy", noisy))
@@ -287,8 +291,8 @@ def synthetic(method: str, names: str, rows: Rows, drawn: int, *faults: Fault, *
 
 def exact_choice(patch: pytest.MonkeyPatch) -> None:
     """The pair that depends most is taken as it is."""
-    assert base.exponential_choice is exponential_choice
-    patch.setattr(base, "exponential_choice", lambda scores, sensitivity, epsilon, noise: int(np.argmax(scores)))
+    assert ask.exponential_choice is exponential_choice  # type: ignore[attr-defined]
+    patch.setattr(ask, "exponential_choice", lambda scores, sensitivity, epsilon, noise: int(np.argmax(scores)))
 
 
 LONE = [("b", "b"), *[("a", "a")] * 3]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asks import released_ask
 from audits import Audit, Fault, ignored
 from numpy.typing import NDArray
 
@@ -44,7 +45,7 @@ def released(parameters: RapporParameters, asked: Collection, columns: Clients, 
     """Return the bytes of the file that the release of these clients writes."""
     table = table_of(columns)
     work = rappor_work(parameters, asked, table.rows, answers=answers)
-    return work.make(table, None, ignored, CancelToken()).data  # type: ignore[arg-type]
+    return work.run(table, released_ask(work.events), ignored, CancelToken()).whole
 
 
 def no_coins(patch: pytest.MonkeyPatch) -> None:

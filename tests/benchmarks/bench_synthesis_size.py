@@ -29,14 +29,14 @@ from decimal import Decimal
 import numpy as np
 from workbench.data.schema import Attribute
 from workbench.params import CancelledError
-from workbench.privacy.central import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.synth import synthesiser
 from workbench.synth.base import Setting
 from workbench.synth.columns import CodedRows, coarse_columns
 from workbench.synth.needs import needs_of
-from workbench.synth.synthesis import synthesised
+from workbench.synth.synthesis import cost_of_synthesis, synthesised
+from workbench.work.noise import Study
 name, n, d, stop = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 facts = [Attribute(name=f"c{i}", kind="integer", lower=0.0, upper=99.0) if i % 5 < 3 else
          Attribute(name=f"c{i}", kind="category", domain=tuple(f"v{k}" for k in range(2 + i % 9))) for i in range(d)]
@@ -56,7 +56,8 @@ if stop:
 started = time.monotonic()
 try:
     rows = CodedRows(codes, np.ones(n, bool))
-    synthesised(method, setting, rows, n, StudyNoise(draw), SeededEntropy(1), cancel=cancel)
+    ask = Study(draw, SeededEntropy(1)).ask(cost_of_synthesis(method, setting))
+    synthesised(method, setting, rows, n, ask, cancel=cancel)
 except CancelledError:
     told["cancelled"] = time.monotonic() - told["at"]
 seconds = time.monotonic() - started

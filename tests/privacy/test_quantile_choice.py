@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from workbench.params import ParameterError
-from workbench.privacy.central.laplace import NoNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import NoNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.central.quantile_choice import Segments, Weights, depths, drawn_quantile, drawn_quantiles
 
 CELLS = 4

@@ -18,7 +18,6 @@ from release_cases import certificate_of, die_at, names_in, plan_of, raise_cap, 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError
 from workbench.privacy.accounting.event import PureDp
-from workbench.privacy.central.laplace import CentralNoise
 from workbench.release import kinds
 from workbench.release.certificate import checksum, read_certificate
 from workbench.release.ledger.ledger import Ledger
@@ -28,6 +27,7 @@ from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
+from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 FORMATS = {".csv": "csv", ".json": "json"}
@@ -51,21 +51,21 @@ def register(setattr_: Any = setattr, setitem: Any = dict.__setitem__) -> None:
     setattr_(kinds, "KINDS", (*kinds.KINDS, kinds.Kind("toy", "toys", module.__name__, "one number")))
 
 
-def counted(rows: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
-    values = noise.integers([int((rows.column("city") == "Graz").sum())], 1, 0.1)
-    return Made(f"graz\n{values[0]}\n".encode(), {"lines": 2})
-
-
 def toy_work(epsilons: tuple[str, ...] = ("0.1", "0.2"), **keys: Any) -> Work:
     events = tuple(PureDp(Decimal(e), f"query {i}") for i, e in enumerate(epsilons))
+
+    def counted(rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> list[int]:
+        return [ask(event.label, [int((rows.column("city") == "Graz").sum())], 1)[0] for event in events]
+
     return Work(
         **{  # type: ignore[arg-type]
             "kind": "toy",
             "columns": ("city",),
             "events": events,
-            "asked": {"count": "Graz"},
+            "request": {"count": "Graz"},
             "room": 100,
-            "make": counted,
+            "ask": counted,
+            "files": lambda answers, cancel: Made(f"graz\n{answers[0]}\n".encode(), {"lines": 2}),
             **keys,
         }
     )
@@ -141,7 +141,7 @@ def test_a_refused_charge_computes_and_writes_nothing(tmp_path: Path) -> None:
         raise AssertionError("computed without a charge")
 
     with pytest.raises(BudgetRefusedError):
-        release(ledger, out / "out.csv", toy_work(make=never))
+        release(ledger, out / "out.csv", toy_work(ask=never))
     assert names_in(out) == set()
     assert statuses(ledger) == ["charged", "refused"]
 
@@ -154,15 +154,15 @@ def test_an_error_and_a_cancel_before_the_charge_cost_nothing(tmp_path: Path) ->
         raise InputError("it fails")
 
     with pytest.raises(InputError, match="it fails"):
-        release(ledger, out / "out.csv", toy_work(make=fails))
+        release(ledger, out / "out.csv", toy_work(ask=fails))
     token = CancelToken()
 
-    def cancels(rows: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
+    def cancels(rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> list[int]:
         token.cancel()
-        return counted(rows, noise, emit, cancel)
+        return toy_work().ask(rows, ask, emit, cancel)
 
     with pytest.raises(CancelledError):
-        release(ledger, out / "out.csv", toy_work(make=cancels), cancel=token)
+        release(ledger, out / "out.csv", toy_work(ask=cancels), cancel=token)
     assert names_in(out) == set()
     assert statuses(ledger) == ["void", "void"]
 
@@ -298,7 +298,7 @@ def test_the_next_run_publishes_what_a_killed_one_finished_without_a_charge(
         assert verdict_on(prepared, opened).waiting
     if attribute == "certify":
         with pytest.raises(InputError, match="this run asks for something else"):
-            release(ledger, out / "out.csv", toy_work(asked={"count": "Linz"}))
+            release(ledger, out / "out.csv", toy_work(request={"count": "Linz"}))
     done = release(ledger, out / "out.csv")
     assert done.published_earlier
     assert statuses(ledger) == ["charged"]

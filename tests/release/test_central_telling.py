@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asks import study_ask
 from release_cases import plan_of, table_of
 
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
@@ -53,8 +53,8 @@ def test_intervals_hold_for_numbers_of_many_digits(tmp_path: Path) -> None:
     work = statistics_work(request, plan, 1.0, table.rows, "csv")
     truth, held = {"mean": moments.mean(), "sum": moments.sum()}, {"mean": 0, "sum": 0}
     for seed in range(40):
-        made = work.make(table, StudyNoise(np.random.default_rng(seed)), ignore, CancelToken())
-        for figure in decode(made.data, "csv", "the study"):
+        made = work.run(table, study_ask(work.events, seed), ignore, CancelToken())
+        for figure in decode(made.whole, "csv", "the study"):
             held[figure["statistic"]] += figure["low"] <= truth[figure["statistic"]] <= figure["high"]
     assert min(held.values()) >= 27
     prepared = prepare(plan, table, destination(tmp_path / "f.csv", formats=FORMATS), work)

@@ -251,7 +251,7 @@ def test_missing_values_may_be_one_more_cell_or_an_error_with_its_row(tmp_path: 
     with pytest.raises(InputError, match=r"missing \(column age, row 2\)"):
         released(columns_of(column), {"age": ["1", None]}, tmp_path / "b.csv")
     assert not (tmp_path / "b.csv").exists()
-    assert statuses(tmp_path / "ledger.sqlite") == ["charged", "void"]
+    assert statuses(tmp_path / "ledger.sqlite") == ["charged"]
 
 
 def test_long_integer_ranges_are_released_in_equal_steps(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from release_cases import (
 )
 
 from workbench.params import InputError
+from workbench.release import recover as recover_module
 from workbench.release.atomic import sole_user
 from workbench.release.ledger import custody, processes
-from workbench.release import recover as recover_module
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.recover import recover
@@ -65,7 +65,6 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
     """Release, and wait before drawing until told to go on."""
     import time
 
-    from workbench.release import path as export
     from workbench.release import rows_work
 
     real = rows_work.draw_prepared

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asks import released_ask
 from release_cases import assert_sound, certificate_of, names_in, plan_of, statuses, table_of
 
 from workbench.data.table import Table
@@ -207,8 +208,8 @@ def test_the_space_that_is_reserved_is_enough_whatever_the_names(tmp_path: Path)
     table = plan.rows_of(Table(pl.DataFrame({name: [value], "x" + name: ["1"]}), "t.csv"))
     for kind in ("csv", "json"):
         work = statistics_work(Request(figures=(*by, *usual_request(plan).figures)), plan, 1.0, 1, kind)
-        made = work.make(table, ReleasedNoise(), ignore, CancelToken())
-        assert len(made.data) + len(json.dumps(made.method)) < work.room
+        made = work.run(table, released_ask(work.events), ignore, CancelToken())
+        assert len(made.whole) + len(json.dumps(made.method)) < work.room
 
 
 # -- killed runs ------------------------------------------------------------------------------------------------------

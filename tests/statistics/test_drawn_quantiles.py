@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asks import ask_by
 from scipy.stats import binom
 from statistics_cases import asks, people, plan_of
 
@@ -66,7 +67,7 @@ def quantile(x: np.ndarray[Any, Any], q: float) -> float:
 
 def released(query: Query, table: Table, repeats: int, seed: int = 3) -> list[list[Figure]]:
     noise, exact = StudyNoise(np.random.default_rng(seed)), query.answer(table)
-    return [figures_of(query, query.noisy(noise, exact)) for _ in range(repeats)]
+    return [figures_of(query, query.noisy(ask_by(noise, [query.event]), exact)) for _ in range(repeats)]
 
 
 @pytest.mark.parametrize("shape", list(shapes()))

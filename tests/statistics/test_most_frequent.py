@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from asks import ask_by, released_ask
 from statistics_cases import asks, people, plan_of
 
 from workbench.cli.main import main
@@ -95,7 +96,9 @@ def test_the_auditor_finds_no_more_than_epsilon_of_modes_by_groups() -> None:
             {"age": ["1"] * 3, "stars": ["2"] * 3, "city": [city, "Linz", "Wien"], "pay": ["1"] * 3}
         ).with_columns(born=pl.lit("1990-01-01"))
         exact = query.answer(plan_of(invalid="replace").rows_of(Table(frame, "three.csv")))
-        sides.append(np.array([query.noisy(noise, exact)[1:2] for _ in range(3000)], dtype=np.float64))
+        sides.append(
+            np.array([query.noisy(ask_by(noise, [query.event]), exact)[1:2] for _ in range(3000)], dtype=np.float64)
+        )
     found = epsilon_lower(*sides)
     assert not found.refutes(1.0)
     assert found.epsilon > 0.1
@@ -110,7 +113,7 @@ def test_what_is_forecast_is_what_the_figure_says_and_groups_cost_one_share() ->
     told = forecast(queries)
     assert [t.figures for t in told] == [1, 5]
     exact = queries[0].answer(plan.rows_of(table))
-    (figure,) = figures_of(queries[0], queries[0].noisy(ReleasedNoise(), exact))
+    (figure,) = figures_of(queries[0], queries[0].noisy(released_ask([queries[0].event]), exact))
     assert (figure.statistic, figure.value) == ("mode", "Graz")  # 280 of 400 rows
     assert figure.high == told[0].half_width - 1
     with pytest.raises(ParameterError, match="none of 3 values"):

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asks import ask_by, exact_ask
 from scipy.stats import binom
 from statistics_cases import EVERYTHING, asks, people, plan_of
 
 from workbench.data.table import Table
-from workbench.privacy.central.laplace import NoNoise, StudyNoise
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.sanitize.plan import Plan
 from workbench.statistics.asked import Request
 from workbench.statistics.figures import Figure, figures
@@ -32,8 +33,9 @@ def drawn(
     queries = queries_of(request.checked(plan), plan, epsilon, table.rows, Decimal(delta))
     exact = {q.label: q.answer(table) for q in queries}
     noise = StudyNoise(np.random.default_rng(12))
-    truth = figures(queries, {q.label: q.noisy(NoNoise(), exact[q.label]) for q in queries})
-    return truth, [figures(queries, {q.label: q.noisy(noise, exact[q.label]) for q in queries}) for _ in range(repeats)]
+    truth = figures(queries, {q.label: q.noisy(exact_ask(), exact[q.label]) for q in queries})
+    asks = (ask_by(noise, [q.event for q in queries]) for _ in range(repeats))
+    return truth, [figures(queries, {q.label: q.noisy(ask, exact[q.label]) for q in queries}) for ask in asks]
 
 
 def key(figure: Figure) -> tuple[str, ...]:
@@ -173,7 +175,7 @@ def test_groups_of_stated_sizes_have_the_widths_that_are_stated_for_them() -> No
     query = queries[0]
     exact = query.answer(rows)
     for _ in range(60):
-        for figure in figures(queries[:1], {query.label: query.noisy(noise, exact)}):
+        for figure in figures(queries[:1], {query.label: query.noisy(ask_by(noise, [query.event]), exact)}):
             halves[figure.group].append((float(figure.high) - float(figure.low)) / 2)
     for group, size in zip(("city=Graz", "city=Linz"), mean.by_group_size, strict=False):
         assert 0.5 < np.median(halves[group]) / size.half_width < 1.5

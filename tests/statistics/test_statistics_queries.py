@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asks import exact_ask
 from statistics_cases import EVERYTHING, asks, people, plan_of
 
 from workbench.data.table import Table
 from workbench.params import CancelledError, ParameterError
-from workbench.privacy.central.laplace import NoNoise
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import usual_request
@@ -109,7 +109,7 @@ def test_columns_with_names_like_queries_have_shares_of_their_own() -> None:
 def exact_figures(request: Any, plan: Plan, table: Table) -> list[Any]:
     rows = plan.rows_of(table)
     queries = queries_of(request.checked(plan), plan, 1.0, rows.rows)
-    return figures(queries, {q.label: q.noisy(NoNoise(), q.answer(rows)) for q in queries})
+    return figures(queries, {q.label: q.noisy(exact_ask(), q.answer(rows)) for q in queries})
 
 
 def test_every_declared_group_and_bin_is_there_and_none_that_only_a_row_names() -> None:

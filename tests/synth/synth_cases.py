@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from asks import ask_by
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.privacy.central import StudyNoise
+from workbench.privacy.central import CentralNoise, StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.synth import synthesiser
-from workbench.synth.base import Setting
+from workbench.synth.base import Questions, Setting, Synthesiser, events
 from workbench.synth.columns import CoarseColumn, CodedRows, coarse_columns
 from workbench.synth.synthesis import SyntheticRows, synthesised
 
@@ -53,8 +54,14 @@ def dependent_rows(count: int, sizes: tuple[int, ...], seed: int = 3) -> NDArray
 
 
 def run(method: str, setting: Setting, rows: CodedRows, drawn: int, seed: int = 1, **keys: Any) -> SyntheticRows:
-    noise = StudyNoise(np.random.default_rng(seed))
-    return synthesised(synthesiser(method), setting, rows, drawn, noise, SeededEntropy(seed), **keys)
+    noise, found = StudyNoise(np.random.default_rng(seed)), synthesiser(method)
+    ask = ask_by(noise, events(found.queries(setting)), SeededEntropy(seed))
+    return synthesised(found, setting, rows, drawn, ask, **keys)
+
+
+def questions_of(method: Synthesiser, setting: Setting, rows: CodedRows, noise: CentralNoise) -> Questions:
+    queries = method.queries(setting)
+    return Questions(setting, queries, rows, ask_by(noise, events(queries)))
 
 
 def table_of(**columns: list[str | None]) -> Table:

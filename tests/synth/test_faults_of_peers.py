@@ -22,7 +22,7 @@ from transcripts import COUNTS, loss, recorded
 from workbench.data.schema import Attribute
 from workbench.privacy.entropy import SeededEntropy
 from workbench.synth import MARGINALS, SYNTHESISERS, Synthesiser, mst, row_sampler, synthesis, tree_fit
-from workbench.synth.base import Questions, Tables
+from workbench.synth.base import Questions, Tables, split
 from workbench.synth.columns import CoarseColumn, CodedRows, coarse_columns, coded
 
 METHODS = pytest.mark.parametrize("method", SYNTHESISERS, ids=lambda method: method.name)
@@ -124,12 +124,12 @@ def _stacked(questions: Questions) -> Tables:
     """The planted fault: two tables in one question, whose declared sensitivity is that of the larger column sum."""
     rows = questions._rows
     both = np.concatenate([rows.counts((0,), (2,)), rows.counts((1,), (3,))])
-    questions._noise.integers([int(v) for v in both], 1, EPSILON)
+    questions._ask("both", [int(v) for v in both], 1)
     return Tables((), ())
 
 
 def test_a_question_with_the_sensitivity_of_one_column_is_found() -> None:
-    planted = replace(MARGINALS, ask=_stacked)
+    planted = replace(MARGINALS, ask=_stacked, queries=lambda setting: split(setting.budget, [("both", COUNTS, 1.0)]))
     setting = setting_of(names_of(*SIZES), 12, str(EPSILON))
     rows = rows_of(dependent_rows(12, SIZES))
     told = loss(planted, setting, rows, CodedRows(rows.codes, np.arange(12) > 0))

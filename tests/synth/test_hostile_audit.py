@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from synth_cases import names_of, rows_of, setting_of
+from asks import ask_by
+from synth_cases import names_of, questions_of, rows_of, setting_of
 from test_synthesis_audit import ALPHA, HalfNoise
 
 from workbench.privacy.audit import epsilon_lower
@@ -18,7 +19,7 @@ from workbench.privacy.central import StudyNoise
 from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.entropy import SeededEntropy
 from workbench.synth import MARGINALS, mst, synthesis, tree_fit
-from workbench.synth.base import Questions
+from workbench.synth.base import events
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
 from workbench.synth.synthesis import synthesised
@@ -37,8 +38,7 @@ NEIGHBOURS: dict[str, tuple[CodedRows, CodedRows]] = {
 def measured(rows: CodedRows, noise: StudyNoise, samples: int) -> np.ndarray:
     """All that ``marginals`` measures of two columns, (samples, numbers)."""
     setting = setting_of(names_of(*SIZES), len(rows.codes), "1")
-    queries = MARGINALS.queries(setting)
-    asked = (MARGINALS.ask(Questions(setting, queries, rows, noise)) for _ in range(samples))
+    asked = (MARGINALS.ask(questions_of(MARGINALS, setting, rows, noise)) for _ in range(samples))
     return np.array([np.concatenate([m.counts.ravel() for m in tables.measured]) for tables in asked])
 
 
@@ -66,7 +66,8 @@ def counted(rows: CodedRows, noise: StudyNoise, samples: int) -> np.ndarray:
     """How many of six synthetic rows are in each cell, (samples, 4)."""
     setting = setting_of(names_of(*SIZES), len(rows.codes), "1")
     entropy = SeededEntropy(int(noise.words(1)[0]) % 2**32)
-    drawn = (synthesised(MARGINALS, setting, rows, 6, noise, entropy).codes for _ in range(samples))
+    paid = events(MARGINALS.queries(setting))
+    drawn = (synthesised(MARGINALS, setting, rows, 6, ask_by(noise, paid, entropy)).codes for _ in range(samples))
     return np.array([np.bincount(codes @ [2, 1], minlength=4) for codes in drawn])
 
 

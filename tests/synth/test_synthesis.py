@@ -8,7 +8,8 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from synth_cases import dependent_rows, names_of, rows_of, run, setting_of
+from asks import study_ask
+from synth_cases import dependent_rows, names_of, questions_of, rows_of, run, setting_of
 
 from workbench.data.schema import Attribute
 from workbench.params import CancelledError, ParameterError
@@ -20,11 +21,12 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.synth import AIM, MST, SYNTHESISERS, synthesiser
 from workbench.synth import aim as aim_module
-from workbench.synth.base import CHOICE, COUNTS, Query, Questions
+from workbench.synth.base import CHOICE, COUNTS, Query, Questions, events
 from workbench.synth.columns import coarse_columns
 from workbench.synth.needs import Needs, needs_of, require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.synthesis import place_of_target, require_payable
+from workbench.work.ask import UndeclaredError
 
 METHODS = tuple(method.name for method in SYNTHESISERS)
 SIZES = (2, 4, 5, 3)
@@ -100,13 +102,15 @@ def test_a_target_with_many_cells_is_measured_alone_and_joined() -> None:
 def test_nothing_is_answered_that_was_not_declared() -> None:
     setting = setting_of(names_of(2, 2), 4)
     queries = (Query("counts", COUNTS, Share(Decimal("0.5"))), Query("choice", CHOICE, Share(Decimal("0.5"))))
-    asked = Questions(setting, queries, rows_of([[0, 1]] * 4), StudyNoise(np.random.default_rng(0)))
-    with pytest.raises(AssertionError, match="not declared"):
-        asked.choice([(0, 1)], lambda rows, pair: 0, 1)
+    ask = study_ask(events(queries))
+    asked = Questions(setting, queries, rows_of([[0, 1]] * 4), ask)
     asked.counts((0,), (None,))
-    with pytest.raises(AssertionError, match="not declared"):
+    with pytest.raises(UndeclaredError, match="never asked: choice"):
+        ask.finish()
+    asked.choice([(0, 1)], lambda rows, pair: 0, 1)
+    with pytest.raises(UndeclaredError, match="not declared"):
         asked.counts((0,), (None,))
-    assert not asked.finished()
+    ask.finish()
 
 
 def test_only_operating_system_randomness_is_releasable() -> None:
@@ -201,8 +205,6 @@ def test_the_model_of_aim_stays_below_its_limit(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(aim_module, "rounds_of", lambda setting: 8)
     setting = setting_of(names_of(*[6] * 6), 500, "10")
     rows = rows_of(dependent_rows(500, (6,) * 6))
-    asked = Questions(setting, AIM.queries(setting), rows, StudyNoise(np.random.default_rng(2)))
-    tables = AIM.ask(asked)
-    assert asked.finished()
+    tables = AIM.ask(questions_of(AIM, setting, rows, StudyNoise(np.random.default_rng(2))))
     assert tables.fit is not None
     assert tables.fit.marginals.tree.cells <= 300

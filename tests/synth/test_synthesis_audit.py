@@ -7,18 +7,20 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from synth_cases import dependent_rows, names_of, rows_of, run, setting_of
+from asks import ask_by
+from synth_cases import dependent_rows, names_of, questions_of, rows_of, run, setting_of
 
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central import StudyNoise
 from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.central.share import Budget
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import AIM, MST, base, mst, synthesis, synthesiser, tree_fit
-from workbench.synth.base import Questions, Setting
+from workbench.synth import AIM, MST, mst, synthesis, synthesiser, tree_fit
+from workbench.synth.base import Setting, events
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
 from workbench.synth.synthesis import synthesised
+from workbench.work import ask
 
 ALPHA = 1e-6
 SIZES = (2, 2, 2)
@@ -47,8 +49,7 @@ class HalfNoise(StudyNoise):
 def answers(rows: CodedRows, seed: int) -> list[int]:
     """What mst measures, in one vector: noisy counts, and chosen pairs."""
     setting = setting_of(names_of(*SIZES), len(CODES), EPSILON)
-    asked = Questions(setting, MST.queries(setting), rows, StudyNoise(np.random.default_rng(seed)))
-    tables = MST.ask(asked)
+    tables = MST.ask(questions_of(MST, setting, rows, StudyNoise(np.random.default_rng(seed))))
     chosen = [3 * a + b for a, b in tables.pairs]
     return [*(int(v) for m in tables.measured for v in m.counts.ravel()), *chosen]
 
@@ -116,8 +117,7 @@ def test_counts_of_synthetic_rows_prove_no_more_than_epsilon(method: str) -> Non
 def aim_answers(rows: CodedRows, seed: int, noise_type: type[StudyNoise] = StudyNoise, delta: str = "0") -> list[int]:
     """What aim measures, in one vector: noisy counts, and chosen pairs, each of which depends on the answers before."""
     setting = Setting(names_of(*SIZES), 0, len(CODES), Decimal(EPSILON), Decimal(delta))
-    asked = Questions(setting, AIM.queries(setting), rows, noise_type(np.random.default_rng(seed)))
-    tables = AIM.ask(asked)
+    tables = AIM.ask(questions_of(AIM, setting, rows, noise_type(np.random.default_rng(seed))))
     counts = [int(v) for m in tables.measured for v in m.counts.ravel()]
     return [*counts, *(3 * a + b for a, b in tables.pairs)]
 
@@ -155,17 +155,18 @@ def test_noise_and_choices_together_cost_the_budget_and_no_more(
 ) -> None:
     """Selection is in the sum: the ε of every exponential mechanism, or its ε²/8 where the budget is a ρ."""
     chosen: list[float] = []
-    right = base.exponential_choice
+    right = ask.exponential_choice  # type: ignore[attr-defined]
 
     def choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: StudyNoise) -> int:
         chosen.append(epsilon / sensitivity)
         return right(scores, sensitivity, epsilon, noise)
 
-    monkeypatch.setattr(base, "exponential_choice", choice)
+    monkeypatch.setattr(ask, "exponential_choice", choice)
     setting = Setting(names_of(2, 3, 4, 2), 0, 60, Decimal(EPSILON), Decimal(delta))
     rows = rows_of(dependent_rows(60, (2, 3, 4, 2)))
     noise = Recorder(np.random.default_rng(1))
-    synthesised(synthesiser(method), setting, rows, 60, noise, SeededEntropy(1))
+    found = synthesiser(method)
+    synthesised(found, setting, rows, 60, ask_by(noise, events(found.queries(setting)), SeededEntropy(1)))
     kind = "epsilon" if delta == "0" else "rho"
     assert {k for k, _ in noise.paid} == {kind}
     spent = sum(v for _, v in noise.paid) + sum(e if delta == "0" else e * e / 8 for e in chosen)

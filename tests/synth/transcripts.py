@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from synth_cases import questions_of
 
 from workbench.privacy.central import CentralNoise, StudyNoise
 from workbench.privacy.central.exponential import exponential_choice
-from workbench.synth import Synthesiser, base
-from workbench.synth.base import Questions, Setting
+from workbench.synth import Synthesiser
+from workbench.synth.base import Setting
 from workbench.synth.columns import CodedRows
+from workbench.work import ask
 
 COUNTS, CHOICE = "counts", "choice"
 
@@ -69,7 +71,7 @@ class Recorder(StudyNoise):
 @contextmanager
 def _choosing(recorder: Recorder) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "exponential_choice", recorder.chosen)
+        patch.setattr(ask, "exponential_choice", recorder.chosen)
         yield
 
 
@@ -79,7 +81,7 @@ def recorded(
     """Return what ``method`` asks of ``rows``."""
     recorder = Recorder(seed, given)
     with _choosing(recorder):
-        method.ask(Questions(setting, method.queries(setting), rows, recorder))
+        method.ask(questions_of(method, setting, rows, recorder))
     return recorder
 
 

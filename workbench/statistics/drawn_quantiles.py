@@ -105,7 +105,6 @@ class DrawnQuantiles:
             for cells, chosen in zip(groups, drawn, strict=True)
         ]
         noisy = iter(ask("counts", [c for group in counts for c in group], 1))
-        ask.finish()
         found = []
         for chosen, bins in zip(drawn, counts, strict=True):
             stated = list(itertools.islice(noisy, len(bins)))

@@ -11,6 +11,7 @@ one part, so that all of them cost what one does (parallel composition).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -26,8 +27,8 @@ from workbench.privacy.accounting.event import (
     RowsPerPerson,
     ZeroConcentrated,
 )
+from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.exponential import exponential_choice
-from workbench.privacy.central.laplace import CentralNoise, NoNoise
 from workbench.privacy.central.noisy_max import noisy_max
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import depths, drawn_quantiles
@@ -67,6 +68,7 @@ class Ask:
         self._noise, self.coins = noise, coins
         self._open: dict[str, Declared] = {}
         self._asked: list[str] = []
+        self._inner: list[Ask] = []
         for event in events:
             if event.label in self._open:
                 raise UndeclaredError(f"two declared events are called {event.label!r}")
@@ -184,7 +186,7 @@ class Ask:
             UndeclaredError: the event was not declared, was served before, or is of a smaller ε.
         """
         event = self._open.get(label)
-        if isinstance(event, PureDp) and not epsilon <= event.epsilon:
+        if isinstance(event, PureDp) and not (math.isfinite(epsilon) and epsilon <= event.epsilon):
             raise UndeclaredError(f"{label!r} is declared with epsilon = {event.epsilon}, and draws with {epsilon}")
         if not isinstance(self._take(label), PureDp):
             raise UndeclaredError(f"{label!r} is not declared as a mechanism of each row")
@@ -196,19 +198,28 @@ class Ask:
         """Serve an event in named parts, each ``times`` of ``of`` equal ones, rounded down; return an Ask for these.
 
         Raises:
-            UndeclaredError: the parts are more than the whole.
+            UndeclaredError: the parts are more than the whole, or one of them is not a part.
         """
         if not self.private:
             return self
         share = self._share(label)
+        if not all(times > 0 and of > 0 for times, of in parts.values()):
+            raise UndeclaredError(f"a part of {label!r} is not above 0: the others would be more than the whole")
         if sum(Fraction(times, of) for times, of in parts.values()) > 1:
             raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
-        return Ask((share.part(times, of).event(name) for name, (times, of) in parts.items()), self._noise, self.coins)
+        events = (share.part(times, of).event(name) for name, (times, of) in parts.items())
+        self._inner.append(Ask(events, self._noise, self.coins))
+        return self._inner[-1]
+
+    @property
+    def left(self) -> list[str]:
+        """What was declared and not asked, parts of a divided event among it."""
+        return [*self._open, *(label for inner in self._inner for label in inner.left)]
 
     def finish(self) -> None:
         """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked."""
-        if self._open:
-            raise UndeclaredError(f"declared and never asked: {', '.join(self._open)}")
+        if self.left:
+            raise UndeclaredError(f"declared and never asked: {', '.join(self.left)}")
 
     def _share(self, label: str) -> Share:
         event = self._take(label)

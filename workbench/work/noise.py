@@ -11,7 +11,8 @@ import numpy as np
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.central.laplace import NoNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import NoNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
 from workbench.work.ask import Ask, declared
 

@@ -19,7 +19,7 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache
 
 from workbench.params import ParameterError
-from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.central.central_noise import CentralNoise
 
 SLACK = 2.0**-40
 """What is taken off ε for the rounding of the weights."""

@@ -16,8 +16,8 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.exponential import SLACK, exponential_weights
-from workbench.privacy.central.laplace import CentralNoise
 
 _RISK = 0.05
 

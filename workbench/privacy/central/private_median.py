@@ -34,7 +34,7 @@ from functools import lru_cache
 import numpy as np
 
 from workbench.params import ParameterError
-from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.smooth_sensitivity import median_place, median_sensitivity
 
 EXPONENTIAL, SMOOTH = "exponential", "smooth"

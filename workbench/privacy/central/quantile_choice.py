@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
+from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.exponential import EPSILON_LEAST, SLACK
-from workbench.privacy.central.laplace import CentralNoise, NoNoise
 
 Cells = NDArray[np.int64]
 

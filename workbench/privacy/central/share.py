@@ -17,7 +17,7 @@ from fractions import Fraction
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import PureDp, ZeroConcentrated, floor_double
 from workbench.privacy.accounting.zcdp import rho_of
-from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.central.central_noise import CentralNoise
 
 QueryEvent = PureDp | ZeroConcentrated
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
