@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -143,15 +143,14 @@ class Prepared:
         return request_of(self.work.kind, asked=asked, queries=queries)
 
 
-def prepare(plan: Plan, table: Table, to: Destination, work: Work, rows: Table | None = None) -> Prepared:
+def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Table], Work]) -> Prepared:
     """Return the release of ``table``, checked once for all that follows.
 
     Args:
         plan: declares the columns.
         table: the table.
         to: where to.
-        work: what is released.
-        rows: the rows as the plan reads them, where the caller has them.
+        work: what is released, or what makes it of the rows as the plan reads them.
 
     Raises:
         InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
@@ -162,6 +161,8 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work, rows: Table |
     require_confirmed(plan)
     check_columns(plan, table)
     table.require_certain()
+    rows = plan.rows_of(table)
+    work = work if isinstance(work, Work) else work(rows)
     for name in work.columns:
         kind(work.kind).require(plan, name)
     if not work.events:
@@ -169,7 +170,7 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work, rows: Table |
     budget = budget_of(work.events, work.budget)
     if work.kind != ROWS:  # whose mechanisms have limits of their own
         require_epsilon(budget)
-    cost, rows = work.cost(plan.rows_per_person), plan.rows_of(table) if rows is None else rows
+    cost = work.cost(plan.rows_per_person)
     if budget.gaussian:
         require_small_cost(cost, rows.rows, rows_per_person=plan.rows_per_person)
     return Prepared(plan, table, rows, to, work, cost)
@@ -177,10 +178,7 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work, rows: Table |
 
 def prepare_rows(plan: Plan, table: Table, to: Destination) -> Prepared:
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`."""
-    require_confirmed(plan)
-    check_columns(plan, table)
-    rows = plan.rows_of(table)
-    return prepare(plan, table, to, rows_work(plan, rows, to.format), rows)
+    return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format))
 
 
 @dataclass(frozen=True)
