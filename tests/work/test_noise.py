@@ -29,7 +29,6 @@ DRAWS = {"ReleasedNoise", "StudyNoise"}
 # ---- What does not ask yet: learners and models. Delete each line as it is ported, and the set with the last. ----
 NOT_PORTED = {
     "workbench.api.private_model",
-    "workbench.learners.base",
     "workbench.learners.boosted_trees.estimator",
     "workbench.learners.dbscan.estimator",
     "workbench.learners.forest.estimator",
