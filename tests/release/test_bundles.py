@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from release_cases import names_in, release
-from workbench.release.documents.described_release import stated as told
 
 from workbench.params import CheckFailedError, InputError
 from workbench.release.bundle import write_bundle as writing
 from workbench.release.bundle.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.bundle.write_bundle import write_bundle
+from workbench.release.documents.described_release import stated as told
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.signature import signing_key, trusted_keys
 from workbench.release.signature.signature_file import sign, signature_of
