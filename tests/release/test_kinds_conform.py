@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Sequence
 from decimal import Decimal
@@ -18,10 +19,14 @@ from workbench.release.rappor.rappor_work import rappor_work
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import FORMATS, decode
 from workbench.synth import mst, synthesis, tree_fit
 from workbench.synth.parameters import SynthesisParameters
+from workbench.work.ask import Ask
+from workbench.work.work import Made
 
 ROWS = [("999", "b"), ("0", "a"), ("0", "a"), ("4", "a")]
 TABLE = Table(pl.DataFrame(ROWS, schema={"x": pl.String, "g": pl.String}, orient="row"), "hostile.csv")
@@ -119,6 +124,25 @@ class TestRappor(KindConformance):
             return [float(bits.str.slice(i, 1).cast(pl.Int64).sum()) for i in range(8)]
 
         return Case(PLAN, TABLE, rappor_work(parameters, Collection(column="g"), 4), numbers, {".csv": "csv"})
+
+
+class Understated(TestCountsAndHistograms):
+    """Counts every row twice, and says that a row moves them by 1."""
+
+    @classmethod
+    def case(cls) -> Case:
+        case = super().case()
+
+        def asked(rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> dict[str, list[int]]:
+            present = 2 * (rows.rows - rows.column("x").null_count())
+            return {event.label: ask(event.label, [present], 1) for event in case.work.events}
+
+        return case.of(dataclasses.replace(case.work, ask=asked, files=lambda answers, cancel: Made(b"", answers)))
+
+
+def test_a_sensitivity_that_is_too_small_is_found() -> None:
+    with pytest.raises(AssertionError):
+        Understated().test_emptying_a_row_moves_no_question_farther_than_its_sensitivity()
 
 
 def test_every_kind_has_a_case() -> None:
