@@ -16,7 +16,7 @@ import pytest
 from release_cases import certificate_of, die_at, names_in, plan_of, raise_cap, run_to_exit, statuses, table_of
 
 from workbench.data.table import Table
-from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError
+from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import PureDp
 from workbench.release import kinds
 from workbench.release.certificate import checksum, read_certificate
@@ -122,51 +122,6 @@ def test_an_epsilon_that_is_not_served_is_neither_released_nor_recomputed(
     assert "of a row is outside 1e-06 to 1e" in " ".join(verify_any(tmp_path / "out.csv"))
 
 
-def test_several_rows_of_a_person_multiply_the_charge(tmp_path: Path) -> None:
-    plan = plan_of(rows_per_person=3)
-    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan=plan)
-    assert done.epsilon_charged == Decimal("0.9")
-    told = certificate_of(tmp_path / "out.csv")["guarantee"]
-    assert (told["epsilon"], told["epsilon_row"], told["rows_per_person"]) == ("0.9", "0.3", 3)
-    assert told["replace_one"]["epsilon"] == pytest.approx(1.8)
-    assert verify_any(tmp_path / "out.csv") == []
-
-
-def test_a_refused_charge_computes_and_writes_nothing(tmp_path: Path) -> None:
-    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
-    out.mkdir()
-    release(ledger, tmp_path / "first.csv")
-
-    def never(*arguments: Any) -> Made:
-        raise AssertionError("computed without a charge")
-
-    with pytest.raises(BudgetRefusedError):
-        release(ledger, out / "out.csv", toy_work(ask=never))
-    assert names_in(out) == set()
-    assert statuses(ledger) == ["charged", "refused"]
-
-
-def test_an_error_and_a_cancel_before_the_charge_cost_nothing(tmp_path: Path) -> None:
-    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
-    out.mkdir()
-
-    def fails(*arguments: Any) -> Made:
-        raise InputError("it fails")
-
-    with pytest.raises(InputError, match="it fails"):
-        release(ledger, out / "out.csv", toy_work(ask=fails))
-    token = CancelToken()
-
-    def cancels(rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> list[int]:
-        token.cancel()
-        return toy_work().ask(rows, ask, emit, cancel)
-
-    with pytest.raises(CancelledError):
-        release(ledger, out / "out.csv", toy_work(ask=cancels), cancel=token)
-    assert names_in(out) == set()
-    assert statuses(ledger) == ["void", "void"]
-
-
 def test_guesses_unprotected_columns_and_unknown_kinds_are_refused(tmp_path: Path) -> None:
     plain = plan_of().to_plain()
     columns = [{**c, "origin": "guess"} if c["name"] == "pay" else c for c in plain["column"]]
@@ -255,7 +210,6 @@ DOOR = "workbench.release.path"
     [
         ("workbench.release.ledger.ledger:Ledger", "reserve", True, "void"),
         ("workbench.release.ledger.ledger:Ledger", "charge", False, "void"),
-        ("workbench.release.ledger.ledger:Ledger", "charge", True, "charged"),
         ("workbench.release.parts:DrawFile", "finish", True, "charged"),
         ("workbench.release.ledger.ledger:Ledger", "certify", False, "charged"),
     ],

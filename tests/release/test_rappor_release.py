@@ -16,7 +16,7 @@ import pytest
 from release_cases import certificate_of, names_in, plan_of, raise_cap, statuses, table_of
 
 from workbench.data.table import Table
-from workbench.params import BudgetRefusedError, InputError, ParameterError
+from workbench.params import InputError, ParameterError
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
@@ -24,7 +24,6 @@ from workbench.rappor.reports import read_sum
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, check_values, destination, prepare, release_prepared
-from workbench.release.rappor import rappor_work as module
 from workbench.release.rappor.answers_file import load_answers
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 from workbench.release.verify import verify_in_ledger
@@ -96,43 +95,6 @@ def test_repeated_reports_cost_no_more_than_any_number_of_them(tmp_path: Path) -
         assert cohorts.setdefault(client, cohort) == cohort
     assert len(cohorts) == 60
     assert verify_any(target) == []
-
-
-def test_a_second_release_needs_the_budget_for_it(tmp_path: Path) -> None:
-    ledger = tmp_path / "l.sqlite"
-    release(ledger, tmp_path / "out.csv")
-    with pytest.raises(BudgetRefusedError):
-        release(ledger, tmp_path / "second.csv")
-    assert not (tmp_path / "second.csv").exists()
-    raise_cap(ledger, "3")
-    assert release(ledger, tmp_path / "second.csv").epsilon_remaining == 3 - 2 * Decimal("1.074286")
-
-
-def test_the_charge_is_on_disk_before_a_bit_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger, seen = tmp_path / "l.sqlite", []
-    real = module.collected
-
-    def watched(*given: Any) -> Any:
-        seen.append(statuses(ledger))
-        return real(*given)
-
-    monkeypatch.setattr(module, "collected", watched)
-    release(ledger, tmp_path / "out.csv")
-    assert seen == [["reserved"]]
-
-
-def test_a_failed_run_is_void_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
-    out.mkdir()
-
-    def broken(*given: Any) -> Any:
-        raise OSError("broken")
-
-    monkeypatch.setattr(module, "report_bytes", broken)
-    with pytest.raises(OSError, match="broken"):
-        release(ledger, out / "out.csv")
-    assert names_in(out) == set()
-    assert statuses(ledger) == ["void"]
 
 
 def test_an_infinite_cost_is_refused_and_a_finite_one_of_one_report_is_not(tmp_path: Path) -> None:

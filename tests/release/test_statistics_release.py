@@ -9,12 +9,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from asks import released_ask
@@ -22,10 +20,7 @@ from release_cases import assert_sound, certificate_of, names_in, plan_of, statu
 
 from workbench.data.table import Table
 from workbench.gui.pages.statistics.tasks import released
-from workbench.params import BudgetRefusedError, InputError
-from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
-from workbench.privacy.central.share import Budget, Share
+from workbench.params import InputError
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
@@ -38,7 +33,6 @@ from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 from workbench.statistics.asked import Request, Statistic, usual_request
-from workbench.statistics.queries import Query, queries_of
 from workbench.statistics.release_file import FORMATS, decode
 
 WHOLE = {"figures.csv", "figures.csv.certificate.json"}
@@ -74,17 +68,6 @@ def test_statistics_are_released_and_recomputed(tmp_path: Path, name: str) -> No
     assert verify_any(tmp_path / name) == []
     with Ledger.open(tmp_path / "l.sqlite") as opened:
         assert verify_in_ledger(ledger_claims(tmp_path / name), opened) == []
-
-
-def test_several_rows_of_a_person_multiply_the_charge_and_a_tenth_is_a_tenth(tmp_path: Path) -> None:
-    ledger = tmp_path / "l.sqlite"
-    assert release(ledger, tmp_path / "a.csv", plan_of(rows_per_person=3), 0.1).epsilon_charged == Decimal("0.3")
-    told = certificate_of(tmp_path / "a.csv")["guarantee"]
-    assert "one person with at most 3 rows" in told["statement"]
-    with pytest.raises(BudgetRefusedError):
-        release(ledger, tmp_path / "b.csv", plan_of(), 0.1)
-    assert not (tmp_path / "b.csv").exists()
-    assert verify_any(tmp_path / "a.csv") == []
 
 
 def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path) -> None:
@@ -268,97 +251,3 @@ def test_the_helper_for_killed_tables_knows_central_files(tmp_path: Path) -> Non
     release(tmp_path / "l.sqlite", tmp_path / "figures.csv")
     with pytest.raises(AssertionError):
         assert_sound(tmp_path, tmp_path / "figures.csv", tmp_path / "l.sqlite")
-
-
-# -- the auditor ------------------------------------------------------------------------------------------------------
-
-AUDITED = Plan.from_plain(
-    {
-        "epsilon": 1.0,
-        "invalid": "replace",
-        "column": [
-            {"name": "x", "kind": "integer", "lower": 0, "upper": 3},
-            {"name": "g", "kind": "category", "domain": ["a", "b"]},
-        ],
-    }
-)
-ASKED = Request(
-    figures=(
-        Statistic(statistic="histogram", column="x"),
-        Statistic(statistic="mean", column="x", by=("g",)),
-        Statistic(statistic="count", by=("g",)),
-    )
-)
-HOSTILE = [("3", "b"), ("0", "a"), ("999", "a"), ("-999", "b")]
-"""The one row that is there or empty: at a bound, or far outside, alone in its group or not."""
-
-
-Paid = Callable[[Query], Share]
-"""With which share of the budget a query's noise is drawn."""
-
-
-def vectors(
-    row: tuple[str | None, str | None], samples: int, noise: Any, paid: Paid, delta: str = "0"
-) -> np.ndarray[Any, Any]:
-    """All noisy answers of a release, (samples, numbers), of three rows of which the first is ``row``."""
-    rows = [row, ("1", "a"), ("2", "b")]
-    frame = pl.DataFrame({"x": [r[0] for r in rows], "g": [r[1] for r in rows]}, schema=dict.fromkeys("xg", pl.String))
-    table = AUDITED.rows_of(Table(frame, "three.csv"))
-    queries = queries_of(ASKED.checked(AUDITED), AUDITED, 1.0, 3, Decimal(delta))
-    columns = []
-    for query in queries:
-        # Independent releases, drawn at once: the same vector again and again with noise of the same scale.
-        exact = query.answer(table)
-        drawn = np.array(paid(query).noisy(noise, exact * samples, query.size), dtype=np.float64)
-        columns.append(drawn.reshape(samples, -1) / query.size)
-    return np.hstack(columns)
-
-
-def as_planned(query: Query) -> Share:
-    return query.paid
-
-
-def audited(row: tuple[str, str], samples: int, noise: Any, paid: Paid = as_planned, delta: str = "0") -> LowerBound:
-    one, other = (vectors(r, samples, noise, paid, delta) for r in (row, (None, None)))
-    return epsilon_lower(one, other, delta=float(delta))
-
-
-@pytest.mark.parametrize("delta", ["0", "1e-4"])
-@pytest.mark.parametrize("row", HOSTILE)
-def test_the_auditor_proves_no_more_than_epsilon_of_the_whole_release(row: tuple[str, str], delta: str) -> None:
-    found = audited(row, 40_000, StudyNoise(np.random.default_rng(5)), delta=delta)
-    assert not found.refutes(1.0)
-    assert found.epsilon > (0.3 if delta == "0" else 0.1)  # it is not blind
-
-
-@pytest.mark.parametrize("delta", ["0", "1e-4"])
-def test_the_auditor_proves_no_more_with_the_noise_of_releases(delta: str) -> None:
-    assert not audited(HOSTILE[0], 4_000, ReleasedNoise(), delta=delta).refutes(1.0)
-
-
-def half_the_noise(query: Query) -> Share:
-    share = query.paid
-    return Share(share.amount * (4 if share.gaussian else 2), share.gaussian)
-
-
-def without_its_charge(query: Query) -> Share:
-    """The histogram is asked at the ε of the whole release and more, beside the others."""
-    share = query.paid
-    if query.form != "histogram":
-        return share
-    return Share(Budget(Decimal(1), Decimal("1e-4")).amount * 9, gaussian=True) if share.gaussian else Share(Decimal(2))
-
-
-@pytest.mark.parametrize(
-    ("fault", "delta"),
-    [
-        (half_the_noise, "0"),
-        (without_its_charge, "0"),
-        pytest.param(half_the_noise, "1e-4", marks=pytest.mark.slow),
-        pytest.param(without_its_charge, "1e-4", marks=pytest.mark.slow),
-    ],
-)
-def test_the_auditor_catches_a_planted_fault(fault: Paid, delta: str) -> None:
-    samples = 40_000 if delta == "0" else 400_000  # with a δ, what can be seen is farther out
-    found = audited(("3", "b"), samples, StudyNoise(np.random.default_rng(5)), fault, delta)
-    assert found.refutes(1.0)

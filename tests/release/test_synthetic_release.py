@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
-import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from release_cases import certificate_of, die_at, names_in, plan_of, raise_cap, run_to_exit, statuses, table_of
+from release_cases import certificate_of, names_in, plan_of, statuses, table_of
 
 from workbench.data.table import Table
-from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError
+from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
-from workbench.release.synthetic import synthesis_work as module
 from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
-from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
 from workbench.synth import SYNTHESISERS
 from workbench.synth.parameters import SynthesisParameters
 
@@ -87,14 +82,6 @@ def test_the_default_cuts_follow_from_public_numbers() -> None:
     assert found == [5, 8, 16]
 
 
-def test_several_rows_of_a_person_multiply_the_charge(tmp_path: Path) -> None:
-    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan_of(rows_per_person=3), epsilon="0.1")
-    assert done.epsilon_charged == Decimal("0.3")
-    told = certificate_of(tmp_path / "out.csv")["guarantee"]
-    assert (told["epsilon"], told["epsilon_row"]) == ("0.3", "0.1")
-    assert verify_any(tmp_path / "out.csv") == []
-
-
 @pytest.mark.parametrize("method", [method.name for method in SYNTHESISERS])
 def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path, method: str) -> None:
     """Shares and their sums are decimals: no last bit makes the budget insufficient."""
@@ -147,36 +134,6 @@ def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_reco
     with pytest.raises(ParameterError, match="none is named"):
         release(tmp_path / "l.sqlite", tmp_path / "o.csv", chosen={"method": "marginals"})
     assert names_in(tmp_path) == set()
-
-
-def test_a_refused_charge_computes_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
-    out.mkdir()
-    release(ledger, tmp_path / "first.csv")
-
-    def never(*arguments: Any, **keys: Any) -> None:
-        raise AssertionError("computed without a charge")
-
-    monkeypatch.setattr(module, "synthesised", never)
-    with pytest.raises(BudgetRefusedError):
-        release(ledger, out / "out.csv")
-    assert names_in(out) == set()
-    assert statuses(ledger) == ["charged", "refused"]
-
-
-@pytest.mark.parametrize("label", ["fitting the model", "drawing the columns"])
-def test_a_cancel_before_the_charge_costs_nothing(tmp_path: Path, label: str) -> None:
-    out, token = tmp_path / "out", CancelToken()
-    out.mkdir()
-
-    def stop(event: Any) -> None:
-        if isinstance(event, Progress) and event.label == label:
-            token.cancel()
-
-    with pytest.raises(CancelledError):
-        release(tmp_path / "l.sqlite", out / "out.csv", emit=stop, cancel=token)
-    assert names_in(out) == set()
-    assert statuses(tmp_path / "l.sqlite") == ["void"]
 
 
 def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
@@ -265,36 +222,6 @@ def test_names_that_read_like_queries_are_told_apart(tmp_path: Path) -> None:
         tmp_path / "o.sqlite", tmp_path / "one.csv", one, Table(table.frame.select("a"), "t.csv"), chosen={"rows": 9}
     )
     assert verify_any(tmp_path / "one.csv") == []
-
-
-def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, after: bool) -> None:
-    importlib.import_module(owner.partition(":")[0])
-    die_at(owner, attribute, 1, after)
-    release(ledger, target)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
-@pytest.mark.parametrize(
-    ("owner", "attribute", "after", "becomes"),
-    [
-        ("workbench.release.synthetic.synthesis_work", "synthesised", True, ["void", "charged"]),
-        ("workbench.release.ledger.ledger:Ledger", "charge", True, ["charged", "charged"]),
-        ("workbench.release.ledger.ledger:Ledger", "certify", True, ["charged"]),
-    ],
-)
-def test_a_killed_run_is_settled_by_the_next(
-    tmp_path: Path, owner: str, attribute: str, after: bool, becomes: list[str]
-) -> None:
-    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
-    out.mkdir()
-    assert run_to_exit(die_and_release, ledger, out / "out.csv", owner, attribute, after) == -9
-    assert not names_in(out) & WHOLE
-    raise_cap(ledger, "10")
-    done = release(ledger, out / "out.csv")
-    assert done.published_earlier == (len(becomes) == 1)
-    assert statuses(ledger) == becomes
-    assert names_in(out) == WHOLE
-    assert verify_any(out / "out.csv") == []
 
 
 @pytest.mark.parametrize("method", ["marginals", "mst", "aim"])

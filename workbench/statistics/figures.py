@@ -55,14 +55,17 @@ class Figure:
     source: str
 
 
-def figures(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> list[Figure]:
+def figures(
+    queries: Sequence[Query], answers: Mapping[str, Sequence[int]], cancel: CancelToken | None = None
+) -> list[Figure]:
     """Return every figure of a request.
 
     Args:
         queries: its queries.
         answers: the noisy whole numbers of each, by label.
+        cancel: as of :func:`figures_of`.
     """
-    return [figure for query in queries for figure in figures_of(query, answers[query.label])]
+    return [figure for query in queries for figure in figures_of(query, answers[query.label], cancel)]
 
 
 def figures_of(query: Query, answer: Sequence[int], cancel: CancelToken | None = None) -> list[Figure]:

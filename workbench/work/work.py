@@ -40,11 +40,6 @@ class Made:
         """The bytes in one."""
         return self.data if isinstance(self.data, bytes) else b"".join(self.data)
 
-    @property
-    def pieces(self) -> Iterable[bytes]:
-        """The bytes in pieces."""
-        return (self.data,) if isinstance(self.data, bytes) else self.data
-
 
 @dataclass(frozen=True, eq=False)
 class Work:

@@ -14,7 +14,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Request
-from workbench.statistics.figures import figures_of
+from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, RULES, Query, queries_of
 from workbench.statistics.release_file import encode
 from workbench.work.ask import Ask
@@ -60,6 +60,11 @@ def statistics_work(
         ParameterError: the request does not fit the plan, or ε is too small for it.
     """
     queries = queries_of(request.checked(plan), plan, epsilon, rows, delta)
+    return work_of(request, queries, kind, Budget(exact(epsilon), delta) if delta else None)
+
+
+def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budget | None = None) -> Work:
+    """Return the release of a request's ``queries``; verification makes its files again, by former rules, too."""
 
     def asked(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Answers:
         answers: Answers = {}
@@ -70,8 +75,7 @@ def statistics_work(
         return answers
 
     def files(answers: Answers, cancel: CancelToken) -> Made:
-        found = [figure for query in queries for figure in figures_of(query, answers[query.label], cancel)]
-        return Made(encode(found, kind), method_facts(queries, answers))
+        return Made(encode(figures(queries, answers, cancel), kind), _method(queries, answers))
 
     return Work(
         kind=KIND,
@@ -81,7 +85,7 @@ def statistics_work(
         room=_room(queries),
         ask=asked,
         files=files,
-        budget=Budget(exact(epsilon), delta) if delta else None,
+        budget=budget,
     )
 
 
@@ -101,7 +105,7 @@ FORMER_INTERVALS = (
 """The same in certificates of the former rules."""
 
 
-def method_facts(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+def _method(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """Return what a certificate says of the queries: everything that the figures are made of."""
     return {
         **({"intervals": FORMER_INTERVALS} if queries[0].former else {"intervals": INTERVALS, "rules": RULES}),
