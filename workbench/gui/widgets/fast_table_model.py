@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from PySide6.QtGui import QColor
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import Index
+from workbench.gui.widgets.table_model import Index
 
 if TYPE_CHECKING:
     import polars as pl

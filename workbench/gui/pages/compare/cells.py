@@ -4,55 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
 
 from workbench.gui.pages.compare.lines import Line, folder_of
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
+from workbench.gui.widgets.table_model import Cell, Column
 from workbench.studies.metrics import ACCURACY, Metric
 
-PIN, MODEL, WAY, EPSILON, FIGURE, REPEATS, DATASET, TIME, DELTA, PLACE = range(10)
-HEADINGS = ("Pin", "Model", "Way of training", "ε", "", "Repeats", "Dataset", "Time (UTC)", "δ", "Released to")
-TIPS = {
-    PIN: "Tick a line to draw it in the picture; at most seven are drawn together",
-    MODEL: "What was trained",
-    WAY: "Without privacy, on a sanitised table, with privacy built in, or a model that was released",
-    DATASET: "The table, or the account of the ledger that a model was charged to",
-    EPSILON: "The values of ε that a study has tested, or the ε that a released model was charged",
-    DELTA: "The chance that the guarantee fails, of a released model",
-    REPEATS: "Random splits of the rows that the figure is a mean of",
-    TIME: "When the study ended or the model was charged",
-    PLACE: "The folder of a released model, and what the ledger says of it",
-}
-RIGHT = frozenset({EPSILON, DELTA, FIGURE, REPEATS})
+PIN, FIGURE = 0, 4
+WAYS = "Without privacy, on a sanitised table, with privacy built in, or a model that was released"
+EPSILONS = "The values of ε that a study has tested, or the ε that a released model was charged"
+COLUMNS = (
+    Column("Model", help="What was trained", width=142, grows=0.5),
+    Column("Way of training", help=WAYS, width=158, grows=0.15),
+    Column("ε", help=EPSILONS, width=86, right=True),
+    Column("Figure", width=148, right=True),
+    Column("Repeats", help="Random splits of the rows that the figure is a mean of", width=84, right=True),
+    Column(
+        "Dataset",
+        help="The table, or the account of the ledger that a model was charged to",
+        width=76,
+        grows=0.1,
+    ),
+    Column("Time (UTC)", help="When the study ended or the model was charged", width=122),
+    Column("δ", help="The chance that the guarantee fails, of a released model", width=62, right=True),
+    Column("Released to", help="The folder of a released model, and what the ledger says of it", width=150),
+)
+"""All but the pin. At 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
+
 PUBLIC, PRIVATE = "Public: the model's card states it.", "Private: not for release."
 
 
-class Cell(NamedTuple):
-    """What stands in a cell.
-
-    Attributes:
-        text: what is shown.
-        tip: what the pointer is told.
-        key: what it is sorted by; ``None`` goes last.
-        exact: what is copied where it is more than what is shown.
-        look: the colour of the theme it is shown in.
-    """
-
-    text: str
-    tip: str = ""
-    key: Any = None
-    exact: str = ""
-    look: str = "text"
-
-
-NONE = Cell("–", look="muted")
+NONE = Cell("–", "muted")
 
 
 def cells(line: Line, metric: Metric | None, epsilon: float | None) -> tuple[Cell, ...]:
     """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
-    model, way, dataset = (Cell(text, "", text.casefold()) for text in (line.model, line.way, line.dataset))
+    model, way, dataset = (Cell(text, tip=text, key=text.casefold()) for text in (line.model, line.way, line.dataset))
     figures = _epsilon(line), _figure(line, metric, epsilon), _repeats(line)
-    time = Cell(_moment(line.time), line.time, line.time, line.time)
+    time = Cell(_moment(line.time), tip=line.time, exact=line.time, key=line.time)
     return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
 
 
@@ -65,20 +54,20 @@ def _epsilon(line: Line) -> Cell:
     if line.release is not None:
         exact = line.release.epsilon
         tip = f"ε that was charged: {in_full(exact).removeprefix('ε = ')}. {PUBLIC}"
-        return Cell(at_most(exact), tip, float(exact), entered(exact))
+        return Cell(at_most(exact), tip=tip, exact=entered(exact), key=float(exact))
     assert line.study is not None
     if line.study.without_privacy:
-        return Cell("any", "Trained without privacy: its figure is the same at every ε", look="muted")
+        return Cell("any", "muted", "Trained without privacy: its figure is the same at every ε")
     tested = line.study.epsilons
     ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
-    return Cell(ends, f"Tested at ε = {_listed(tested)}", tested[0])
+    return Cell(ends, tip=f"Tested at ε = {_listed(tested)}", key=tested[0])
 
 
 def _delta(line: Line) -> Cell:
     if line.release is None:
         return NONE
     delta = line.release.delta
-    return Cell(entered(delta), PUBLIC, float(delta), look="text" if delta else "muted")
+    return Cell(entered(delta), "" if delta else "muted", PUBLIC, key=float(delta))
 
 
 def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
@@ -99,13 +88,14 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
     where = "at every ε" if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
     if point.count < 2:
         tip = f"{metric.title} {where}: {point.mean!r} in a single split. {PRIVATE}"
-        return Cell(f"{point.mean:.3f}", tip, point.mean, repr(point.mean))
+        return Cell(f"{point.mean:.3f}", tip=tip, exact=repr(point.mean), key=point.mean)
     error = point.standard_error
     tip = (
         f"{metric.title} {where}: {point.mean:.6g}, the mean of {count(point.count, 'split')}; "
         f"± {error:.2g} is its standard error. {PRIVATE}"
     )
-    return Cell(f"{_short(point.mean)} ± {_short(error)}", tip, point.mean, f"{point.mean!r} ± {error!r}")
+    shown, exact = f"{_short(point.mean)} ± {_short(error)}", f"{point.mean!r} ± {error!r}"
+    return Cell(shown, tip=tip, exact=exact, key=point.mean)
 
 
 def _public_figure(line: Line, metric: Metric) -> Cell:
@@ -117,14 +107,14 @@ def _public_figure(line: Line, metric: Metric) -> Cell:
     if metric.name != ACCURACY:
         return NONE._replace(tip="Its card states its accuracy alone")
     tip = f"Accuracy {stated[0]:.6g} on {count(stated[1], 'row')} of a test table that was declared public. {PUBLIC}"
-    return Cell(_short(stated[0]), tip, stated[0], repr(stated[0]))
+    return Cell(_short(stated[0]), tip=tip, exact=repr(stated[0]), key=stated[0])
 
 
 def _repeats(line: Line) -> Cell:
     if line.study is None:
         return NONE
     repeats = line.study.repeats
-    return Cell(f"{repeats:,}", "", repeats, str(repeats))
+    return Cell(f"{repeats:,}", tip=f"{repeats:,}", exact=str(repeats), key=repeats)
 
 
 def _place(line: Line) -> Cell:
@@ -137,10 +127,10 @@ def _place(line: Line) -> Cell:
     elif not release.released:
         stated, look = "✓ charged, nothing released", "warn"
     else:
-        stated, look = f"✓ {release.status}", "text"
+        stated, look = f"✓ {release.status}", ""
     tip = "\n".join(filter(None, (stated, release.output, "" if release.card else "Its card cannot be read there.")))
     whole = f"{stated}: {folder}" if folder else stated
-    return Cell(whole, tip, (stated, folder), f"{stated} {release.output}".strip(), look)
+    return Cell(whole, look, tip, f"{stated} {release.output}".strip(), (stated, folder))
 
 
 def _moment(time: str) -> str:

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.fast_table import tint
 from workbench.gui.widgets.fast_table_model import RowsModel
+from workbench.gui.widgets.table_model import Index
 
 if TYPE_CHECKING:
     import numpy as np
