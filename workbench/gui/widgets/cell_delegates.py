@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleO
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.table_model import Column, TableModel
+from workbench.gui.widgets.table_model import Column, EditedModel
 from workbench.gui.widgets.table_model import Index as Index
 
 CHEVRON = 14
@@ -134,7 +134,7 @@ class TextDelegate(InkDelegate):
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
         """Take the text if it differs, or if other rows are to have it too."""
         assert isinstance(editor, QLineEdit)
-        assert isinstance(model, TableModel)
+        assert isinstance(model, EditedModel)
         several = len(model.chosen(index.row())) > 1
         if editor.text() != index.data(Qt.ItemDataRole.EditRole) or (several and editor.isModified()):
             model.setData(index, editor.text())

@@ -1,4 +1,4 @@
-"""A table of settings, one row for each column of the data: what the tables of Data and Protect have in common.
+"""A table whose rows are sorted, filtered, selected and edited together: the attributes, the shares, the runs.
 
 Rows are filtered by hiding them and sorted by moving them in the view alone: the rows of the model stay in the plan's
 order, so that an edit, its undo and a row's number mean the same column whatever is shown.
@@ -24,7 +24,7 @@ from workbench.gui.widgets.cell_delegates import (
     tick,
 )
 from workbench.gui.widgets.table_model import ALONE as ALONE
-from workbench.gui.widgets.table_model import Index, TableModel
+from workbench.gui.widgets.table_model import Column, Index, TableModel
 from workbench.gui.widgets.table_view import TableView
 
 NARROWEST = 56
@@ -72,17 +72,9 @@ class SettingsTable(TableView):
         """
         super().__init__(model, name, accessible)
         self._session, self._rows = session, model
-        if isinstance(model, TableModel):
-            declared = list(enumerate(model.columns))
-            widths = {at: column.width for at, column in declared if column.width}
-            roomy = {at: column.grows for at, column in declared}
-            unsorted = [at for at, column in declared if not column.sorts]
-            self.setItemDelegate(InkDelegate(self))
-            for at, column in declared:
-                made = delegate_of(column, session, self)
-                if made is not None:
-                    self.setItemDelegateForColumn(at, made)
         self._widths, self._roomy, self._unsorted = widths or {}, roomy or {}, unsorted
+        if isinstance(model, TableModel):
+            self._follow_columns(model.columns)
         self._wanted, self._needs_only = "", False
         self._pressed = QModelIndex()
         model.chosen = self._edited_with
@@ -90,6 +82,29 @@ class SettingsTable(TableView):
         triggers = QAbstractItemView.EditTrigger
         self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self._arrange_heads()
+        sort = QAction("Sort by This Column", self)
+        sort.setObjectName(f"{name}_sort")
+        sort.setShortcut(QKeySequence("Alt+S"))
+        sort.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        sort.triggered.connect(self._sort_by_current)
+        self.addAction(sort)
+        self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
+        model.modelReset.connect(self.show_all)
+        session.plan_changed.connect(self.filter_again)
+
+    def _follow_columns(self, columns: Sequence[Column]) -> None:
+        declared = list(enumerate(columns))
+        self._widths = {at: column.width for at, column in declared if column.width}
+        self._roomy = {at: column.grows for at, column in declared}
+        self._unsorted = [at for at, column in declared if not column.sorts]
+        self.setItemDelegate(InkDelegate(self))
+        for at, column in declared:
+            made = delegate_of(column, self._session, self)
+            if made is not None:
+                self.setItemDelegateForColumn(at, made)
+
+    def _arrange_heads(self) -> None:
         heads = self.horizontalHeader()
         heads.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         heads.setStretchLastSection(True)
@@ -101,15 +116,6 @@ class SettingsTable(TableView):
         heads.setSortIndicatorClearable(True)  # the third click shows the plan's order again
         heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         heads.sortIndicatorChanged.connect(self._sort)
-        sort = QAction("Sort by This Column", self)
-        sort.setObjectName(f"{name}_sort")
-        sort.setShortcut(QKeySequence("Alt+S"))
-        sort.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        sort.triggered.connect(self._sort_by_current)
-        self.addAction(sort)
-        self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
-        model.modelReset.connect(self.show_all)
-        session.plan_changed.connect(self.filter_again)
 
     # -- which rows -----------------------------------------------------------------------------------------------
 

@@ -102,17 +102,11 @@ class TableModel(QAbstractTableModel):
 
     Attributes:
         columns: what is in each column.
-        chosen: which rows are edited with one.
-
-    Signals:
-        refused: (sentence) why the last edit was not taken; empty after one that was.
     """
-
-    refused = Signal(str)
 
     def __init__(self, session: Session, columns: Sequence[Column]) -> None:
         super().__init__()
-        self.session, self.columns, self.chosen = session, tuple(columns), ALONE
+        self.session, self.columns = session, tuple(columns)
         self._lines: Sequence[Sequence[Cell]] = ()
         self._cells: dict[tuple[int, int], Cell] = {}
         session.theme_changed.connect(self.refresh)
@@ -202,13 +196,6 @@ class TableModel(QAbstractTableModel):
                     return RIGHT if column.right else LEFT
         return None
 
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return whether a cell can be edited or ticked."""
-        cell = self.cell(index.row(), index.column())
-        if cell.ticked is not None:
-            return TICKABLE
-        return EDITABLE if cell.value is not None else SHOWN
-
     def data(self, index: Index, role: int = Roles.DisplayRole) -> Any:
         """Return what Qt asks for about a cell."""
         cell, column = self.cell(index.row(), index.column()), self.columns[index.column()]
@@ -233,6 +220,32 @@ class TableModel(QAbstractTableModel):
                 return cell.spoken or None
         return None
 
+
+class EditedModel(TableModel):
+    """Rows whose cells are edited, of several rows at once.
+
+    What is only read has the flags of Qt: where every row is selected, it asks for those of every cell.
+
+    Attributes:
+        chosen: which rows are edited with one.
+
+    Signals:
+        refused: (sentence) why the last edit was not taken; empty after one that was.
+    """
+
+    refused = Signal(str)
+
+    def __init__(self, session: Session, columns: Sequence[Column]) -> None:
+        super().__init__(session, columns)
+        self.chosen = ALONE
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return whether a cell can be edited or ticked."""
+        cell = self.cell(index.row(), index.column())
+        if cell.ticked is not None:
+            return TICKABLE
+        return EDITABLE if cell.value is not None else SHOWN
+
     def setData(self, index: Index, value: Any, role: int = Roles.EditRole) -> bool:  # noqa: N802 - Qt's name
         """Take an edit, or say why not."""
         at, column = index.row(), self.columns[index.column()]
@@ -253,7 +266,7 @@ class TableModel(QAbstractTableModel):
         return True
 
 
-class PlanModel(TableModel):
+class PlanModel(EditedModel):
     """One row for each column of the plan; every edit is a step that can be undone."""
 
     def column_at(self, at: int) -> DraftColumn:

@@ -13,7 +13,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import tick
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.settings_table import SettingsTable
-from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, TableModel
+from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
 from workbench.render.comparison_figure import free_style
 from workbench.render.palette import SIGNS, STYLES
 from workbench.studies.curve import MOST_REGIMES
@@ -24,7 +24,7 @@ PIN_HELP = "Tick a line to draw it in the picture; at most seven are drawn toget
 NOT_DRAWN = "This model cannot be drawn, because its card states no accuracy on a public test table"
 
 
-class RunsModel(TableModel):
+class RunsModel(EditedModel):
     """All lines and which of them are pinned.
 
     Attributes:

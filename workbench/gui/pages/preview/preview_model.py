@@ -46,9 +46,9 @@ class DrawModel(RowsModel):
         roles = Qt.ItemDataRole
         if role == roles.AccessibleTextRole:
             changed = ", changed" if self.is_changed(index.row(), index.column()) else ""
-            return f"{self.shown(index.row(), index.column())}{changed}"
+            return f"{index.data()}{changed}"
         if role == roles.BackgroundRole and self.is_changed(index.row(), index.column()):
-            return QColor(tint(self._session.theme))
+            return QColor(tint(self.session.theme))
         if role == roles.FontRole and self.is_changed(index.row(), index.column()):
             return self._bold
         return super().data(index, role)
