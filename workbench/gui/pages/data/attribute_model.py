@@ -14,7 +14,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.error_text import suspicion_text, without_place
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.table_model import Cell, Column, Index, PlanModel
+from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
@@ -98,10 +98,6 @@ class AttributeModel(PlanModel):
     def height(self) -> int:
         """Return the number of attributes."""
         return len(self.session.plan.columns) if self.session.opened is not None else 0
-
-    def fact_of(self, index: Index) -> str:
-        """Return the fact a cell holds; empty where it holds none."""
-        return _fact_in(self.column_at(index.row()), index.column())
 
     def problem_of(self, at: int) -> str:
         """Return the sentence about what was typed for an attribute and refused, or about its facts."""

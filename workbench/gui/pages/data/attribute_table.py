@@ -9,6 +9,7 @@ from workbench.gui.pages.data.attribute_model import BARS, LOWER, UPPER, Attribu
 from workbench.gui.pages.data.histogram import HistogramDelegate
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.settings_table import SettingsTable
+from workbench.gui.widgets.table_model import EDITABLE
 
 
 class AttributeTable(SettingsTable):
@@ -51,7 +52,7 @@ class AttributeTable(SettingsTable):
         place = rows.index(self.currentIndex().row()) * width + self.currentIndex().column()
         while 0 <= (place := place + steps[action]) < width * len(rows):
             index = self.attributes.index(rows[place // width], place % width)
-            if index.column() in (LOWER, UPPER) and self.attributes.fact_of(index):
+            if index.column() in (LOWER, UPPER) and index.flags() == EDITABLE:
                 return index
         return self.currentIndex()
 
