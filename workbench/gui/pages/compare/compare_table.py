@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 
-from workbench.gui.pages.compare.cells import COLUMNS, FIGURE, PIN, cells, searched
-from workbench.gui.pages.compare.lines import Line
+from workbench.gui.pages.compare.lines import Line, folder_of
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import tick
 from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
 from workbench.render.comparison_figure import free_style
 from workbench.render.palette import SIGNS, STYLES
 from workbench.studies.curve import MOST_REGIMES
-from workbench.studies.metrics import Metric
+from workbench.studies.metrics import ACCURACY, Metric
 
 TOO_MANY = f"At most {MOST_REGIMES} lines can be drawn together: untick one of them first."
 PIN_HELP = "Tick a line to draw it in the picture; at most seven are drawn together"
 NOT_DRAWN = "This model cannot be drawn, because its card states no accuracy on a public test table"
+PIN, FIGURE = 0, 4
+WAYS = "Without privacy, on a sanitised table, with privacy built in, or a model that was released"
+EPSILONS = "The values of ε that a study has tested, or the ε that a released model was charged"
+COLUMNS = (
+    Column("Model", help="What was trained", width=142, grows=0.5),
+    Column("Way of training", help=WAYS, width=158, grows=0.15),
+    Column("ε", help=EPSILONS, width=86, right=True),
+    Column("Figure", width=148, right=True),
+    Column("Repeats", help="Random splits of the rows that the figure is a mean of", width=84, right=True),
+    Column(
+        "Dataset",
+        help="The table, or the account of the ledger that a model was charged to",
+        width=76,
+        grows=0.1,
+    ),
+    Column("Time (UTC)", help="When the study ended or the model was charged", width=122),
+    Column("δ", help="The chance that the guarantee fails, of a released model", width=62, right=True),
+    Column("Released to", help="The folder of a released model, and what the ledger says of it", width=150),
+)
+"""All but the pin. At 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
+
+PUBLIC, PRIVATE = "Public: the model's card states it.", "Private: not for release."
+
+
+NONE = Cell("–", "muted")
 
 
 class RunsModel(EditedModel):
@@ -129,3 +155,117 @@ class RunsTable(SettingsTable):
     def _private(self, rows: Sequence[int]) -> bool:
         """Whether some of these rows were computed from private ones."""
         return any(self._runs.lines[row].study is not None for row in rows)
+
+
+def cells(line: Line, metric: Metric | None, epsilon: float | None) -> tuple[Cell, ...]:
+    """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
+    model, way, dataset = (Cell(text, tip=text, key=text.casefold()) for text in (line.model, line.way, line.dataset))
+    figures = _epsilon(line), _figure(line, metric, epsilon), _repeats(line)
+    time = Cell(_moment(line.time), tip=line.time, exact=line.time, key=line.time)
+    return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
+
+
+def searched(line: Line) -> str:
+    """Return the words that a line is found by."""
+    return " ".join((line.model, line.way, line.dataset, folder_of(line)))
+
+
+def _epsilon(line: Line) -> Cell:
+    if line.release is not None:
+        exact = line.release.epsilon
+        tip = f"ε that was charged: {in_full(exact).removeprefix('ε = ')}. {PUBLIC}"
+        return Cell(at_most(exact), tip=tip, exact=entered(exact), key=float(exact))
+    assert line.study is not None
+    if line.study.without_privacy:
+        return Cell("any", "muted", "Trained without privacy: its figure is the same at every ε")
+    tested = line.study.epsilons
+    ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
+    return Cell(ends, tip=f"Tested at ε = {_listed(tested)}", key=tested[0])
+
+
+def _delta(line: Line) -> Cell:
+    if line.release is None:
+        return NONE
+    delta = line.release.delta
+    return Cell(entered(delta), "" if delta else "muted", PUBLIC, key=float(delta))
+
+
+def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
+    if metric is None or (line.study is not None and epsilon is None):
+        return NONE
+    if line.release is not None:
+        return _public_figure(line, metric)
+    assert line.study is not None
+    assert epsilon is not None
+    point = line.study.at(metric.name, epsilon)
+    if point is None:
+        measured = [found.title for found in line.study.metrics]
+        if metric.title in measured:
+            tip = f"Not tested at ε = {at_most(epsilon)}, only at {_listed(line.study.epsilons)}"
+        else:
+            tip = f"Not measured by {metric.title}, only by {', '.join(measured)}"
+        return NONE._replace(tip=tip)
+    where = "at every ε" if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
+    if point.count < 2:
+        tip = f"{metric.title} {where}: {point.mean!r} in a single split. {PRIVATE}"
+        return Cell(f"{point.mean:.3f}", tip=tip, exact=repr(point.mean), key=point.mean)
+    error = point.standard_error
+    tip = (
+        f"{metric.title} {where}: {point.mean:.6g}, the mean of {count(point.count, 'split')}; "
+        f"± {error:.2g} is its standard error. {PRIVATE}"
+    )
+    shown, exact = f"{_short(point.mean)} ± {_short(error)}", f"{point.mean!r} ± {error!r}"
+    return Cell(shown, tip=tip, exact=exact, key=point.mean)
+
+
+def _public_figure(line: Line, metric: Metric) -> Cell:
+    assert line.release is not None
+    stated = line.release.accuracy
+    if stated is None:
+        card = "Its card states no accuracy" if line.release.card else "Its card cannot be read in its folder"
+        return NONE._replace(tip=card)
+    if metric.name != ACCURACY:
+        return NONE._replace(tip="Its card states its accuracy alone")
+    tip = f"Accuracy {stated[0]:.6g} on {count(stated[1], 'row')} of a test table that was declared public. {PUBLIC}"
+    return Cell(_short(stated[0]), tip=tip, exact=repr(stated[0]), key=stated[0])
+
+
+def _repeats(line: Line) -> Cell:
+    if line.study is None:
+        return NONE
+    repeats = line.study.repeats
+    return Cell(f"{repeats:,}", tip=f"{repeats:,}", exact=str(repeats), key=repeats)
+
+
+def _place(line: Line) -> Cell:
+    """Return where a released model is, and what the ledger says of it."""
+    if line.release is None:
+        return NONE._replace(tip="A study: nothing of it was released")
+    release, folder = line.release, folder_of(line)
+    if release.status == "reserved":
+        stated, look = "… reserved", "warn"
+    elif not release.released:
+        stated, look = "✓ charged, nothing released", "warn"
+    else:
+        stated, look = f"✓ {release.status}", ""
+    tip = "\n".join(filter(None, (stated, release.output, "" if release.card else "Its card cannot be read there.")))
+    whole = f"{stated}: {folder}" if folder else stated
+    return Cell(whole, look, tip, f"{stated} {release.output}".strip(), (stated, folder))
+
+
+def _moment(time: str) -> str:
+    """Return day and hour; of another year the whole date."""
+    try:
+        then = datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    short = then.year == datetime.now(UTC).year
+    return f"{then.day} {then:%b %H:%M}" if short else f"{then:%Y-%m-%d}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 100 else plain(value)
+
+
+def _listed(epsilons: Sequence[float]) -> str:
+    return ", ".join(map(at_most, epsilons))
