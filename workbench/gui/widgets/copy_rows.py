@@ -32,7 +32,7 @@ class CopyRows(QObject):
 
         Args:
             view: the table.
-            session: is told of it.
+            session: shows what was copied.
             private: whether its rows are, or those of some numbers.
         """
         super().__init__(view)

@@ -63,7 +63,7 @@ class SettingsTable(TableView):
 
         Args:
             session: whose plan and colours it follows.
-            model: a :class:`TableModel`, or a Qt model with its names, needs and keys, whose columns are told here.
+            model: a :class:`TableModel`, or a Qt model with its names, needs and keys, whose widths are given here.
             name: its object name.
             accessible: what a screen reader says.
             widths: the width of each column in a window of 1280.

@@ -6,6 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHeaderView
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import headings
@@ -49,6 +50,7 @@ class ResultsTable(SettingsTable):
         self._figures = TableModel(session, COLUMNS)
         super().__init__(session, self._figures, "curve_table", "Figures of the curve")
         self.setToolTip("A click on a heading sorts; Ctrl+C copies what is selected")
+        self.verticalHeader().setDefaultSectionSize(ROW - 2)  # nearly all of the usual twelve lines are in sight
         self.horizontalHeader().setStretchLastSection(False)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
