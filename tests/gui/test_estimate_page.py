@@ -15,7 +15,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPushButton, QTableView, QWidget
 
 from workbench.cli import main
-from workbench.gui.pages.estimate.figures import Figure, as_csv, told
+from workbench.gui.pages.estimate.figures import Figure, as_csv, stated
 from workbench.gui.pages.estimate.views import figure_cells, sentence_of
 from workbench.gui.widgets.basic import PRIVATE
 
@@ -283,5 +283,5 @@ def test_words_and_figures():
     assert "may be 0" in sentence_of([none])
     day = Figure("seen", "median", "date", 737_000.0, 736_000.0, 738_000.0, False, False)
     assert as_csv([day]).splitlines()[1] == "seen,median,2018-11-02,2016-02-06,2021-07-29,false,false"
-    assert told(0.12345, "share") == "12.3 %"
-    assert told(1234567.0, "integer") == "1,235,000"
+    assert stated(0.12345, "share") == "12.3 %"
+    assert stated(1234567.0, "integer") == "1,235,000"

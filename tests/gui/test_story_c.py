@@ -45,8 +45,7 @@ def heading(table, column):
 
 
 def column_of(table, column):
-    model = table.model()
-    return [model.index(row, column).data(Qt.ItemDataRole.DisplayRole) for row in range(model.rowCount())]
+    return [table.model().index(row, column).data(Qt.ItemDataRole.DisplayRole) for row in table.in_sight()]
 
 
 def type_into_the_save_dialog(path):

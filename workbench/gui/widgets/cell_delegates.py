@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer
+from PySide6.QtCore import QAbstractItemModel, QEvent, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPalette, QPen
-from PySide6.QtWidgets import QComboBox, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.choice_box import ChoiceBox
-
-Index = QModelIndex | QPersistentModelIndex
+from workbench.gui.widgets.table_model import Column, EditedModel
+from workbench.gui.widgets.table_model import Index as Index
 
 CHEVRON = 14
 """Pixels at the right end of a cell that say: here is a list to choose from."""
 
 PADDING = 22
 """Pixels that the style sheet leaves free beside the text of a cell, both sides together."""
+
+LONG_CHOICE = 340
+"""Pixels of a list whose words differ from row to row."""
 
 
 class InkDelegate(QStyledItemDelegate):
@@ -34,14 +37,15 @@ class InkDelegate(QStyledItemDelegate):
 class ChoiceDelegate(InkDelegate):
     """Edits a cell by a list of words, which is open at once; a chevron in the cell says that there is one."""
 
-    def __init__(self, choices: Sequence[str], parent: QWidget) -> None:
+    def __init__(self, choices: Sequence[str] | Callable[[int], Sequence[str]], parent: QWidget) -> None:
         super().__init__(parent)
         self._choices = choices
         self._chosen = False  # the person has just pointed at a word
 
     def width(self, metrics: QFontMetrics) -> int:
-        """Return the width of a cell in which the longest of the words stands whole beside the chevron."""
-        return max(map(metrics.horizontalAdvance, self._choices), default=0) + PADDING + CHEVRON + 2
+        """Return the width in which each word that every row can have is read whole beside the chevron."""
+        words = () if callable(self._choices) else self._choices
+        return max(map(metrics.horizontalAdvance, words), default=0) + PADDING + CHEVRON + 2
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         """Keep the text clear of the chevron."""
@@ -68,7 +72,11 @@ class ChoiceDelegate(InkDelegate):
         """Return the list."""
         combo = ChoiceBox(parent)
         combo.setObjectName("choice_editor")
-        combo.addItems(list(self._choices))
+        if callable(self._choices):
+            combo.addItems(list(self._choices(index.row())))
+            combo.view().setMinimumWidth(LONG_CHOICE)
+        else:
+            combo.addItems(list(self._choices))
         combo.activated.connect(lambda: self._done(combo))
         QTimer.singleShot(0, combo, combo.showPopup)
         return combo
@@ -97,6 +105,39 @@ class ChoiceDelegate(InkDelegate):
         self.commitData.emit(combo)
         self._chosen = False
         self.closeEditor.emit(combo, QStyledItemDelegate.EndEditHint.NoHint)
+
+
+class TextDelegate(InkDelegate):
+    """Edits a cell as text."""
+
+    def __init__(self, column: Column, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._column = column
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
+        """Return the field."""
+        field = QLineEdit(parent)
+        field.setObjectName(self._column.field)
+        field.setAccessibleName(self._column.spoken)
+        field.setFrame(False)
+        field.setAlignment(index.data(Qt.ItemDataRole.TextAlignmentRole))  # a figure stays where it is
+        if not field.alignment() & Qt.AlignmentFlag.AlignRight:
+            field.setPlaceholderText(self._column.hint)
+        return field
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Show what is declared, ready to be replaced."""
+        assert isinstance(editor, QLineEdit)
+        editor.setText(index.data(Qt.ItemDataRole.EditRole))
+        editor.selectAll()
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
+        """Take the text if it differs, or if other rows are to have it too."""
+        assert isinstance(editor, QLineEdit)
+        assert isinstance(model, EditedModel)
+        several = len(model.chosen(index.row())) > 1
+        if editor.text() != index.data(Qt.ItemDataRole.EditRole) or (several and editor.isModified()):
+            model.setData(index, editor.text())
 
 
 class TickDelegate(QStyledItemDelegate):
@@ -157,3 +198,12 @@ def tick(index: Index) -> None:
     state = Qt.CheckState.Unchecked if ticked else Qt.CheckState.Checked
     model = index.model()
     model.setData(index, state.value, Qt.ItemDataRole.CheckStateRole)
+
+
+def delegate_of(column: Column, session: Session, parent: QWidget) -> QStyledItemDelegate | None:
+    """Return what edits and paints the cells of a column; ``None`` where they are plain."""
+    if column.choices:
+        return ChoiceDelegate(column.choices, parent)
+    if column.field:
+        return TextDelegate(column, parent)
+    return TickDelegate(session, parent) if column.tick else None

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QTableView
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.table_view import copied, headings
 
 COPY = QKeySequence.StandardKey.Copy
 MOST = 100_000
@@ -26,19 +27,17 @@ class CopyRows(QObject):
         session: Session,
         *,
         private: bool | Callable[[Sequence[int]], bool],
-        role: Qt.ItemDataRole = Qt.ItemDataRole.DisplayRole,
     ) -> None:
         """Watch ``view``.
 
         Args:
             view: the table.
-            session: is told of it.
+            session: shows what was copied.
             private: whether its rows are, or those of some numbers.
-            role: what is copied of a cell: where figures are shown rounded, another one has all digits.
         """
         super().__init__(view)
         view.installEventFilter(self)
-        self._view, self._session, self._role = view, session, role
+        self._view, self._session = view, session
         self._private = private if callable(private) else lambda rows: private
         name = view.objectName()
         for key, words, tip in (
@@ -90,12 +89,11 @@ class CopyRows(QObject):
         rows = sorted(seen, key=self._view.verticalHeader().visualIndex)
         columns = sorted({c for a in areas for c in range(a.left(), a.right() + 1)})
         chosen = {(r, c) for a in areas for r in range(a.top(), a.bottom() + 1) for c in range(a.left(), a.right() + 1)}
-        heads = [str(model.headerData(c, Qt.Orientation.Horizontal) or "") for c in columns]
         private = self._private(rows)
         lines = [PRIVATE] if private else []
-        lines.append("\t".join(map(_cell, heads)))
+        lines.append("\t".join(map(_cell, headings(self._view, columns))))
         for r in rows:
-            texts = [str(model.index(r, c).data(self._role) or "") if (r, c) in chosen else "" for c in columns]
+            texts = [copied(model.index(r, c)) if (r, c) in chosen else "" for c in columns]
             lines.append("\t".join(map(_cell, texts)))
         QGuiApplication.clipboard().setText("\n".join(lines) + "\n")
         stated = ", which are private" if private else ""

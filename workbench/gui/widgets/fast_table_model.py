@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import Qt
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import Index
+from workbench.gui.widgets.table_model import Cell, Column, Roles, TableModel
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,9 +22,6 @@ KEPT = 512
 
 MISSING = "missing"
 LONGEST = 200
-NOWHERE = QModelIndex()
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 def presented(cell: str | None) -> str:
@@ -34,17 +31,19 @@ def presented(cell: str | None) -> str:
     return cell if len(cell) <= LONGEST else cell[:LONGEST] + "…"
 
 
-class RowsModel(QAbstractTableModel):
+class RowsModel(TableModel):
     """The text cells of one frame, shape (rows, columns)."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session, ())
         self._frame: pl.DataFrame | None = None
         self._names: tuple[str, ...] = ()
-        self._numbers: frozenset[int] = frozenset()
         self._blocks: OrderedDict[tuple[int, int], list[str | None]] = OrderedDict()
         session.plan_changed.connect(self._plan_changed)
+
+    def height(self) -> int:
+        """Return the number of rows."""
+        return self._frame.height if self._frame is not None else 0
 
     def show_frame(self, frame: pl.DataFrame | None) -> None:
         """Show other cells; columns and scroll place stay where shape and names are the same."""
@@ -55,12 +54,12 @@ class RowsModel(QAbstractTableModel):
             self.beginResetModel()
         self._frame = frame
         self._names = tuple(frame.columns) if frame is not None else ()
-        self._numbers = self._numbers_now()
+        self.columns = self._columns_now()
         self._blocks.clear()
-        if not same:
+        if same:
+            self.refresh()
+        else:
             self.endResetModel()
-        elif frame is not None and frame.height and frame.width:
-            self.dataChanged.emit(self.index(0, 0), self.index(frame.height - 1, frame.width - 1))
 
     def cells(self, rows: range, column: int) -> list[str | None]:
         """Return the texts of neighbouring cells of a column; ``None`` of a missing one."""
@@ -78,13 +77,9 @@ class RowsModel(QAbstractTableModel):
                 self._blocks.popitem(last=False)
         return piece
 
-    def cell(self, row: int, column: int) -> str | None:
+    def value_at(self, row: int, column: int) -> str | None:
         """Return the text of a cell; ``None`` of a missing one."""
         return self._piece(column, row // BLOCK)[row % BLOCK]
-
-    def shown(self, row: int, column: int) -> str:
-        """Return what stands in a cell for a person."""
-        return presented(self.cell(row, column))
 
     def name_of(self, column: int) -> str:
         """Return the name of a column; empty where there is none."""
@@ -92,52 +87,35 @@ class RowsModel(QAbstractTableModel):
 
     def is_number(self, column: int) -> bool:
         """Whether a column holds numbers, which line up on the right."""
-        return column in self._numbers
+        return self.columns[column].right
 
     def changes(self, rows: range, column: int) -> list[bool]:
         """Whether each of some neighbouring cells of a column became another one in a draw."""
         return [False] * len(rows)
 
-    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of rows."""
-        return self._frame.height if self._frame is not None and not parent.isValid() else 0
-
-    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of columns."""
-        return len(self._names) if not parent.isValid() else 0
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what Qt asks for about a cell."""
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self.shown(index.row(), index.column())
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if self.is_number(index.column()) else _LEFT
-        if role == Qt.ItemDataRole.ForegroundRole and self.cell(index.row(), index.column()) is None:
-            return QColor(self._session.theme.muted)
-        return None
-
-    def headerData(  # noqa: N802 - Qt's name
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole) -> Any:  # noqa: N802
         """Return a column's name or a row's number."""
-        if orientation == Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return self.name_of(section)
-            if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _RIGHT if self.is_number(section) else _LEFT
-        elif role == Qt.ItemDataRole.DisplayRole:
-            return f"{section + 1:,}"
-        return None
+        if orientation == Qt.Orientation.Vertical:
+            return f"{section + 1:,}" if role == Roles.DisplayRole else None
+        return super().headerData(section, orientation, role)
 
     def _plan_changed(self) -> None:
         """Line up the columns that are numbers now."""
+        if self._numbers_now() != {at for at, column in enumerate(self.columns) if column.right}:
+            self.columns = self._columns_now()
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
+            self.refresh()
+
+    def _columns_now(self) -> tuple[Column, ...]:
         numbers = self._numbers_now()
-        if numbers != self._numbers:
-            self._numbers = numbers
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self._names) - 1)
-            if self.rowCount():
-                self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self._names) - 1))
+        return tuple(
+            Column(name, partial(self._cell_at, at), right=at in numbers) for at, name in enumerate(self._names)
+        )
+
+    def _cell_at(self, column: int, row: int) -> Cell:
+        value = self.value_at(row, column)
+        return Cell(presented(value), "muted" if value is None else "")
 
     def _numbers_now(self) -> frozenset[int]:
-        numeric = self._session.plan.numeric
+        numeric = self.session.plan.numeric
         return frozenset(at for at, name in enumerate(self._names) if name in numeric)

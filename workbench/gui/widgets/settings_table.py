@@ -1,4 +1,4 @@
-"""A table of settings, one row for each column of the data: what the tables of Data and Protect have in common.
+"""A table whose rows are sorted, filtered, selected and edited together: the attributes, the shares, the runs.
 
 Rows are filtered by hiding them and sorted by moving them in the view alone: the rows of the model stay in the plan's
 order, so that an edit, its undo and a row's number mean the same column whatever is shown.
@@ -6,42 +6,33 @@ order, so that an edit, its undo and a row's number mean the same column whateve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import named
-from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING, ChoiceDelegate, Index
+from workbench.gui.widgets.cell_delegates import (
+    CHEVRON,
+    PADDING,
+    ChoiceDelegate,
+    InkDelegate,
+    delegate_of,
+    tick,
+)
+from workbench.gui.widgets.table_model import ALONE as ALONE
+from workbench.gui.widgets.table_model import Column, Index, TableModel
+from workbench.gui.widgets.table_view import TableView
 
 NARROWEST = 56
 SQUEEZE = 40
 """Pixels that the names give at most to a narrow window."""
 
-ALONE: Callable[[int], Sequence[int]] = lambda at: (at,)  # noqa: E731 - a value, which a view replaces
-"""Which rows are edited with one, where there is no view with a selection."""
 
-
-class SettingsModel(Protocol):
-    """What a model tells such a table of its rows, beside what Qt asks."""
-
-    chosen: Callable[[int], Sequence[int]]
-
-    def name_at(self, at: int) -> str:
-        """Return the name of a row's column."""
-
-    def needs_at(self, at: int) -> bool:
-        """Return whether a row has an open fact, an error or a warning."""
-
-    def sort_key(self, at: int, column: int) -> Any:
-        """Return what a row is sorted by under a heading; ``None`` goes last."""
-
-
-class SettingsTable(QTableView):
+class SettingsTable(TableView):
     """Several rows are selected and edited at once; a click on a heading sorts.
 
     A double click, F2, Return or a letter edits a cell, whether or not its row was selected; a click on its chevron
@@ -55,6 +46,7 @@ class SettingsTable(QTableView):
     chosen_changed = Signal()
     shown_changed = Signal()
     _widths: Mapping[int, int] = {}
+    _kept = False  # asked for when the view is made
 
     def __init__(
         self,
@@ -63,54 +55,34 @@ class SettingsTable(QTableView):
         name: str,
         accessible: str,
         *,
-        widths: Mapping[int, int],
-        roomy: Mapping[int, float],
+        widths: Mapping[int, int] | None = None,
+        roomy: Mapping[int, float] | None = None,
         unsorted: Sequence[int] = (),
     ) -> None:
         """Make the table.
 
         Args:
             session: whose plan and colours it follows.
-            model: a Qt model that is also a :class:`SettingsModel`.
+            model: a :class:`TableModel`, or a Qt model with its names, needs and keys, whose widths are given here.
             name: its object name.
             accessible: what a screen reader says.
             widths: the width of each column in a window of 1280.
             roomy: which columns take what share of what a wider window leaves; the last column takes the rest.
             unsorted: columns that nothing can be sorted by.
         """
-        super().__init__()
-        named(self, name, accessible)
-        self._session, self._widths, self._roomy, self._unsorted = session, widths, roomy, unsorted
-        self._rows: SettingsModel = model
+        super().__init__(model, name, accessible)
+        self._session, self._rows = session, model
+        self._widths, self._roomy, self._unsorted = widths or {}, roomy or {}, unsorted
+        if isinstance(model, TableModel):
+            self._follow_columns(model.columns)
         self._wanted, self._needs_only = "", False
-        self._pressed, self._kept = QModelIndex(), False
-        self.setModel(model)
+        self._pressed = QModelIndex()
         model.chosen = self._edited_with
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         triggers = QAbstractItemView.EditTrigger
         self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setTabKeyNavigation(False)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(ROW)
-        heads = self.horizontalHeader()
-        heads.setHighlightSections(False)
-        heads.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        heads.setStretchLastSection(True)
-        heads.setMinimumSectionSize(NARROWEST)
-        for column, width in widths.items():
-            heads.resizeSection(column, width)
-        heads.setSectionsClickable(True)
-        heads.setSortIndicatorShown(True)
-        heads.setSortIndicatorClearable(True)  # the third click shows the plan's order again
-        heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        heads.sortIndicatorChanged.connect(self._sort)
+        self._arrange_heads()
         sort = QAction("Sort by This Column", self)
         sort.setObjectName(f"{name}_sort")
         sort.setShortcut(QKeySequence("Alt+S"))
@@ -120,6 +92,30 @@ class SettingsTable(QTableView):
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
         model.modelReset.connect(self.show_all)
         session.plan_changed.connect(self.filter_again)
+
+    def _follow_columns(self, columns: Sequence[Column]) -> None:
+        declared = list(enumerate(columns))
+        self._widths = {at: column.width for at, column in declared if column.width}
+        self._roomy = {at: column.grows for at, column in declared}
+        self._unsorted = [at for at, column in declared if not column.sorts]
+        self.setItemDelegate(InkDelegate(self))
+        for at, column in declared:
+            made = delegate_of(column, self._session, self)
+            if made is not None:
+                self.setItemDelegateForColumn(at, made)
+
+    def _arrange_heads(self) -> None:
+        heads = self.horizontalHeader()
+        heads.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        heads.setStretchLastSection(True)
+        heads.setMinimumSectionSize(NARROWEST)
+        for at, width in self._widths.items():
+            heads.resizeSection(at, width)
+        heads.setSectionsClickable(True)
+        heads.setSortIndicatorShown(True)
+        heads.setSortIndicatorClearable(True)  # the third click shows the plan's order again
+        heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        heads.sortIndicatorChanged.connect(self._sort)
 
     # -- which rows -----------------------------------------------------------------------------------------------
 
@@ -272,14 +268,11 @@ class SettingsTable(QTableView):
         plain = not event.modifiers() or event.modifiers() == Qt.KeyboardModifier.KeypadModifier
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain and index.isValid():
             if index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
-                self.tick(index)
+                tick(index)
             elif self._is_editable(index) and self.state() != QAbstractItemView.State.EditingState:
                 self.edit(index)
             return
         super().keyPressEvent(event)
-
-    def tick(self, index: Index) -> None:
-        """Tick a cell that can be ticked, or free it; a table with such cells says how."""
 
     def _is_editable(self, index: QModelIndex) -> bool:
         return index.isValid() and bool(index.flags() & Qt.ItemFlag.ItemIsEditable)

@@ -2,63 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 
-from workbench.gui.pages.compare.cells import (
-    DATASET,
-    DELTA,
-    EPSILON,
-    FIGURE,
-    HEADINGS,
-    MODEL,
-    PIN,
-    PLACE,
-    REPEATS,
-    RIGHT,
-    TIME,
-    TIPS,
-    WAY,
-    Cell,
-    cells,
-    searched,
-)
-from workbench.gui.pages.compare.lines import Line
+from workbench.gui.pages.compare.lines import Line, folder_of
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import Index, InkDelegate, TickDelegate, tick
+from workbench.gui.widgets.cell_delegates import tick
 from workbench.gui.widgets.copy_rows import CopyRows
-from workbench.gui.widgets.settings_table import ALONE, SettingsTable
+from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
+from workbench.gui.widgets.settings_table import SettingsTable
+from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
 from workbench.render.comparison_figure import free_style
 from workbench.render.palette import SIGNS, STYLES
 from workbench.studies.curve import MOST_REGIMES
-from workbench.studies.metrics import Metric
+from workbench.studies.metrics import ACCURACY, Metric
 
-EXACT = Qt.ItemDataRole.UserRole
-NOWHERE = QModelIndex()
 TOO_MANY = f"At most {MOST_REGIMES} lines can be drawn together: untick one of them first."
+PIN_HELP = "Tick a line to draw it in the picture; at most seven are drawn together"
 NOT_DRAWN = "This model cannot be drawn, because its card states no accuracy on a public test table"
-WIDTHS = {
-    PIN: 58,
-    MODEL: 142,
-    WAY: 158,
-    EPSILON: 86,
-    FIGURE: 148,
-    REPEATS: 84,
-    DATASET: 76,
-    TIME: 122,
-    DELTA: 62,
-    PLACE: 150,
-}
-"""In a window of 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
+PIN, FIGURE = 0, 4
+WAYS = "Without privacy, on a sanitised table, with privacy built in, or a model that was released"
+EPSILONS = "The values of ε that a study has tested, or the ε that a released model was charged"
+COLUMNS = (
+    Column("Model", help="What was trained", width=142, grows=0.5),
+    Column("Way of training", help=WAYS, width=158, grows=0.15),
+    Column("ε", help=EPSILONS, width=86, right=True),
+    Column("Figure", width=148, right=True),
+    Column("Repeats", help="Random splits of the rows that the figure is a mean of", width=84, right=True),
+    Column(
+        "Dataset",
+        help="The table, or the account of the ledger that a model was charged to",
+        width=76,
+        grows=0.1,
+    ),
+    Column("Time (UTC)", help="When the study ended or the model was charged", width=122),
+    Column("δ", help="The chance that the guarantee fails, of a released model", width=62, right=True),
+    Column("Released to", help="The folder of a released model, and what the ledger says of it", width=150),
+)
+"""All but the pin. At 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
 
-ROOMY = {MODEL: 0.5, WAY: 0.15, DATASET: 0.1}
-"""The columns that grow when the window does; the last one takes what is left."""
+PUBLIC, PRIVATE = "Public: the model's card states it.", "Private: not for release."
 
 
-class RunsModel(QAbstractTableModel):
+NONE = Cell("–", "muted")
+
+
+class RunsModel(EditedModel):
     """All lines and which of them are pinned.
 
     Attributes:
@@ -67,35 +59,32 @@ class RunsModel(QAbstractTableModel):
 
     Signals:
         pinned: a person has pinned a line, or no longer.
-        refused: (sentence) why a line cannot be pinned.
     """
 
     pinned = Signal()
-    refused = Signal(str)
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.chosen: Callable[[int], Sequence[int]] = ALONE
+        pin = Column("Pin", self._pin, PIN_HELP, width=58, tick=self._take_pin)
+        super().__init__(session, (pin, *COLUMNS))
         self.lines: tuple[Line, ...] = ()
         self.pins: dict[str, str] = {}
-        self._session = session
-        self._cells: list[tuple[Cell, ...]] = []
-        self._metric: Metric | None = None
 
-    def show_lines(self, lines: tuple[Line, ...], metric: Metric | None, epsilon: float | None) -> None:
+    def show_runs(self, lines: tuple[Line, ...], metric: Metric | None, epsilon: float | None) -> None:
         """Show ``lines`` with their figures of ``metric`` at ``epsilon``; pins of lines that have gone are dropped."""
         same = [line.key for line in lines] == [line.key for line in self.lines]
-        if not same:
-            self.beginResetModel()
-        self.lines, self._metric = lines, metric
-        self._cells = [cells(line, metric, epsilon) for line in lines]
+        self.lines = lines
         known = {line.key for line in lines}
         self.pins = {key: style for key, style in self.pins.items() if key in known}
-        if not same:
-            self.endResetModel()
-        elif lines:
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, FIGURE, FIGURE)
-            self.dataChanged.emit(self.index(0, 0), self.index(len(lines) - 1, len(HEADINGS) - 1))
+        self._name_figure(metric)
+        self.show_lines([cells(line, metric, epsilon) for line in lines], same=same)
+
+    def _name_figure(self, metric: Metric | None) -> None:
+        title, help_text = "Figure", ""
+        if metric is not None:
+            better = "higher" if metric.higher else "lower"
+            title = metric.title
+            help_text = f"{metric.title} ({metric.unit}; {better} is better): mean ± its standard error"
+        self.retitle(FIGURE, title, help_text)
 
     def pin(self, keys: Sequence[str]) -> None:
         """Pin these lines in place of the former ones."""
@@ -103,139 +92,63 @@ class RunsModel(QAbstractTableModel):
         for line in self.lines:
             if line.key in keys and len(self.pins) < MOST_REGIMES:
                 self.pins[line.key] = free_style(line.kind, self.pins.values())
-        if self.lines:
-            self.dataChanged.emit(self.index(0, PIN), self.index(len(self.lines) - 1, PIN))
+        self.refresh()
 
     def pinned_lines(self) -> list[tuple[Line, str]]:
         """Return the pinned lines in the order of the pins, each with its style."""
         by_key = {line.key: line for line in self.lines}
         return [(by_key[key], style) for key, style in self.pins.items()]
 
-    # -- what the table asks ----------------------------------------------------------------------------------------
-
     def name_at(self, at: int) -> str:
         """Return the words that a line is found by."""
         return searched(self.lines[at])
 
-    def needs_at(self, at: int) -> bool:
-        """Return that no line needs the person."""
-        return False
-
-    def sort_key(self, at: int, column: int) -> Any:
-        """Return what a line is sorted by; the pinned ones come first."""
-        return self.lines[at].key not in self.pins if column == PIN else self._cells[at][column].key
-
-    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of lines."""
-        return 0 if parent.isValid() else len(self.lines)
-
-    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of columns."""
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let the pin be ticked where there is something to draw."""
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        checkable = index.column() == PIN and self.lines[index.row()].can_be_drawn
-        return flags | Qt.ItemFlag.ItemIsUserCheckable if checkable else flags
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what Qt asks for about a cell."""
-        if index.column() == PIN:
-            return self._pin_data(self.lines[index.row()], role)
-        cell = self._cells[index.row()][index.column()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return cell.text
-            case Qt.ItemDataRole.ToolTipRole:
-                return cell.tip or cell.text
-            case Qt.ItemDataRole.ForegroundRole:
-                return QColor(getattr(self._session.theme, cell.look))
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return _side(index.column())
-        return (cell.exact or cell.text) if role == EXACT else None
-
-    def _pin_data(self, line: Line, role: int) -> Any:
+    def _pin(self, at: int) -> Cell:
+        """Return the sign that a line is drawn with; the pinned ones are sorted first."""
+        line = self.lines[at]
         style = STYLES[self.pins[line.key]] if line.key in self.pins else None
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return SIGNS[style.marker] if style is not None else ""
-            case Qt.ItemDataRole.ForegroundRole:
-                return QColor(self._session.theme.series(style)) if style is not None else None
-            case Qt.ItemDataRole.CheckStateRole if line.can_be_drawn:
-                return Qt.CheckState.Checked if style is not None else Qt.CheckState.Unchecked
-            case Qt.ItemDataRole.ToolTipRole:
-                return TIPS[PIN] if line.can_be_drawn else NOT_DRAWN
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return "pinned" if style is not None else "not pinned"
-        return ("pinned" if style is not None else "") if role == EXACT else None
+        cell = Cell(
+            tip=PIN_HELP if line.can_be_drawn else NOT_DRAWN,
+            key=style is None,
+            ticked=style is not None if line.can_be_drawn else None,
+            spoken="not pinned",
+        )
+        if style is None:
+            return cell
+        sign, colour = SIGNS[style.marker], self.session.theme.series(style)
+        return cell._replace(text=sign, look=colour, exact="pinned", spoken="pinned")
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802 - Qt's name
-        """Pin a line, or no longer."""
-        line = self.lines[index.row()]
-        if role != Qt.ItemDataRole.CheckStateRole or index.column() != PIN or not line.can_be_drawn:
-            return False
-        if Qt.CheckState(value) != Qt.CheckState.Checked:
+    def _take_pin(self, at: int, ticked: bool) -> bool:
+        line = self.lines[at]
+        if not ticked:
             self.pins.pop(line.key, None)
         elif line.key not in self.pins:
             if len(self.pins) >= MOST_REGIMES:
-                self.refused.emit(TOO_MANY)
+                self.session.notify("warning", TOO_MANY)
                 return False
             self.pins[line.key] = free_style(line.kind, self.pins.values())
-        self.dataChanged.emit(index, index)
+        self.refresh()
         self.pinned.emit()
         return True
-
-    def headerData(  # noqa: N802 - Qt's name
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return a heading, or what it means."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                title = "Figure" if self._metric is None else self._metric.title
-                return title if section == FIGURE else HEADINGS[section]
-            case Qt.ItemDataRole.ToolTipRole if section == FIGURE and self._metric is not None:
-                better = "higher" if self._metric.higher else "lower"
-                return f"{self._metric.title} ({self._metric.unit}; {better} is better): mean ± its standard error"
-            case Qt.ItemDataRole.ToolTipRole:
-                return TIPS.get(section)
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return _side(section)
-        return None
 
 
 class RunsTable(SettingsTable):
     """One row for each line; Space or Return pins the row that the keys are in."""
 
     def __init__(self, session: Session, model: RunsModel) -> None:
-        super().__init__(
-            session,
-            model,
-            "compare_table",
-            "Every study of this session and every released model",
-            widths=WIDTHS,
-            roomy=ROOMY,
-        )
+        super().__init__(session, model, "compare_table", "Every study of this session and every released model")
         self._runs = model
-        self.setItemDelegate(InkDelegate(self))
-        self.setItemDelegateForColumn(PIN, TickDelegate(session, self))
-        CopyRows(self, session, private=self._private, role=EXACT)
-
-    def tick(self, index: Index) -> None:
-        """Pin a line, or no longer, as Space does."""
-        tick(index)
+        CopyRows(self, session, private=self._private)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Pin the current line, whichever of its cells is the current one."""
         keys = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if event.key() in keys and not event.modifiers() and self.currentIndex().isValid():
             at = self._runs.index(self.currentIndex().row(), PIN)
-            if at.flags() & Qt.ItemFlag.ItemIsUserCheckable:
-                self.tick(at)
+            if at.flags() == TICKABLE:
+                tick(at)
             else:
-                self._runs.refused.emit(f"{NOT_DRAWN}.")
+                self._session.notify("warning", f"{NOT_DRAWN}.")
             return
         super().keyPressEvent(event)
 
@@ -244,6 +157,115 @@ class RunsTable(SettingsTable):
         return any(self._runs.lines[row].study is not None for row in rows)
 
 
-def _side(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in RIGHT else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+def cells(line: Line, metric: Metric | None, epsilon: float | None) -> tuple[Cell, ...]:
+    """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
+    model, way, dataset = (Cell(text, tip=text, key=text.casefold()) for text in (line.model, line.way, line.dataset))
+    figures = _epsilon(line), _figure(line, metric, epsilon), _repeats(line)
+    time = Cell(_moment(line.time), tip=line.time, exact=line.time, key=line.time)
+    return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
+
+
+def searched(line: Line) -> str:
+    """Return the words that a line is found by."""
+    return " ".join((line.model, line.way, line.dataset, folder_of(line)))
+
+
+def _epsilon(line: Line) -> Cell:
+    if line.release is not None:
+        exact = line.release.epsilon
+        tip = f"ε that was charged: {in_full(exact).removeprefix('ε = ')}. {PUBLIC}"
+        return Cell(at_most(exact), tip=tip, exact=entered(exact), key=float(exact))
+    assert line.study is not None
+    if line.study.without_privacy:
+        return Cell("any", "muted", "Trained without privacy: its figure is the same at every ε")
+    tested = line.study.epsilons
+    ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
+    return Cell(ends, tip=f"Tested at ε = {_listed(tested)}", key=tested[0])
+
+
+def _delta(line: Line) -> Cell:
+    if line.release is None:
+        return NONE
+    delta = line.release.delta
+    return Cell(entered(delta), "" if delta else "muted", PUBLIC, key=float(delta))
+
+
+def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
+    if metric is None or (line.study is not None and epsilon is None):
+        return NONE
+    if line.release is not None:
+        return _public_figure(line, metric)
+    assert line.study is not None
+    assert epsilon is not None
+    point = line.study.at(metric.name, epsilon)
+    if point is None:
+        measured = [found.title for found in line.study.metrics]
+        if metric.title in measured:
+            tip = f"Not tested at ε = {at_most(epsilon)}, only at {_listed(line.study.epsilons)}"
+        else:
+            tip = f"Not measured by {metric.title}, only by {', '.join(measured)}"
+        return NONE._replace(tip=tip)
+    where = "at every ε" if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
+    if point.count < 2:
+        tip = f"{metric.title} {where}: {point.mean!r} in a single split. {PRIVATE}"
+        return Cell(f"{point.mean:.3f}", tip=tip, exact=repr(point.mean), key=point.mean)
+    error = point.standard_error
+    tip = (
+        f"{metric.title} {where}: {point.mean:.6g}, the mean of {count(point.count, 'split')}; "
+        f"± {error:.2g} is its standard error. {PRIVATE}"
+    )
+    shown, exact = f"{_short(point.mean)} ± {_short(error)}", f"{point.mean!r} ± {error!r}"
+    return Cell(shown, tip=tip, exact=exact, key=point.mean)
+
+
+def _public_figure(line: Line, metric: Metric) -> Cell:
+    assert line.release is not None
+    stated = line.release.accuracy
+    if stated is None:
+        card = "Its card states no accuracy" if line.release.card else "Its card cannot be read in its folder"
+        return NONE._replace(tip=card)
+    if metric.name != ACCURACY:
+        return NONE._replace(tip="Its card states its accuracy alone")
+    tip = f"Accuracy {stated[0]:.6g} on {count(stated[1], 'row')} of a test table that was declared public. {PUBLIC}"
+    return Cell(_short(stated[0]), tip=tip, exact=repr(stated[0]), key=stated[0])
+
+
+def _repeats(line: Line) -> Cell:
+    if line.study is None:
+        return NONE
+    repeats = line.study.repeats
+    return Cell(f"{repeats:,}", tip=f"{repeats:,}", exact=str(repeats), key=repeats)
+
+
+def _place(line: Line) -> Cell:
+    """Return where a released model is, and what the ledger says of it."""
+    if line.release is None:
+        return NONE._replace(tip="A study: nothing of it was released")
+    release, folder = line.release, folder_of(line)
+    if release.status == "reserved":
+        stated, look = "… reserved", "warn"
+    elif not release.released:
+        stated, look = "✓ charged, nothing released", "warn"
+    else:
+        stated, look = f"✓ {release.status}", ""
+    tip = "\n".join(filter(None, (stated, release.output, "" if release.card else "Its card cannot be read there.")))
+    whole = f"{stated}: {folder}" if folder else stated
+    return Cell(whole, look, tip, f"{stated} {release.output}".strip(), (stated, folder))
+
+
+def _moment(time: str) -> str:
+    """Return day and hour; of another year the whole date."""
+    try:
+        then = datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    short = then.year == datetime.now(UTC).year
+    return f"{then.day} {then:%b %H:%M}" if short else f"{then:%Y-%m-%d}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 100 else plain(value)
+
+
+def _listed(epsilons: Sequence[float]) -> str:
+    return ", ".join(map(at_most, epsilons))

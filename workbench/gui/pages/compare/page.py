@@ -97,7 +97,6 @@ class ComparePage(PageFrame):
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
         self.runs.pinned.connect(self._pin)
-        self.runs.refused.connect(lambda stated: session.notify("warning", stated))
         self.plot.chosen.connect(lambda epsilon, style: self._take_point(epsilon))
         self._kept: dict[ChoiceBox, object] = {}
         session.table_changed.connect(self._forget)
@@ -198,7 +197,7 @@ class ComparePage(PageFrame):
         self._draw()
 
     def _show_lines(self, lines: tuple[Line, ...]) -> None:
-        self.runs.show_lines(lines, self._metric(), self.epsilon.currentData())
+        self.runs.show_runs(lines, self._metric(), self.epsilon.currentData())
         self.table.sort_again()
 
     def _metric(self) -> Metric | None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
-from PySide6.QtGui import QColor
-
+from workbench.data.schema import KINDS, ROLES
 from workbench.gui.pages.data.attribute_edits import fact_edit, kind_edit, role_edit
 from workbench.gui.pages.data.facts import ROLE_MEANING, in_short, read, written
 from workbench.gui.pages.data.hints import unsettled
@@ -17,33 +14,20 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.error_text import suspicion_text, without_place
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import Index
-from workbench.gui.widgets.settings_table import ALONE
+from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
-TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Spread")
 NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
-HELP = (
-    "The column of the table",
-    "What the column is in a disclosure: who somebody is, what is to be hidden, or what is to be predicted",
-    "What the values are",
-    "Public lower bound, or the public list of values: from what everybody may know, never from the rows",
-    "Public upper bound: from what everybody may know, never from the rows",
-    "Rows without a value",
-    "How the values are spread: private, not for release",
-)
 OPEN_TEXT = "not declared"
 NO_ROLE = "–"
-NOWHERE = QModelIndex()
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_GUESSED_IN = {ROLE: "action", KIND: "kind"}
-"""Which guess is marked in which column."""
-
-HISTOGRAM = Qt.ItemDataRole.UserRole + 1
+NOT_PROTECTED = {
+    "drop": Cell("dropped: not released", "muted", right=False),
+    "keep": Cell("kept as it is: not protected", "warn", right=False),
+}
+MISSING_IS_OPEN = "Say below the table what happens if a value is missing: stop the release, or keep it as ‘missing’"
 
 
 @dataclass(frozen=True)
@@ -61,31 +45,48 @@ class Refused:
     is_current: object
 
 
-class AttributeModel(QAbstractTableModel):
+class AttributeModel(PlanModel):
     """The draft's columns beside their private profile; every edit is a step that can be undone."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
+        public = "from what everybody may know, never from the rows"
+        columns = (
+            Column("Attribute", self._name, "The column of the table", width=134, grows=0.25),
+            Column(
+                "Role",
+                self._role,
+                "What the column is in a disclosure: who somebody is, what is to be hidden, or what is to be predicted",
+                width=136,
+                choices=(NO_ROLE, *ROLES),
+                edit=self._take_role,
+            ),
+            Column("Kind", self._kind, "What the values are", width=108, choices=KINDS, edit=self._take_kind),
+            self._bound("Lower bound", LOWER, f"Public lower bound, or the public list of values: {public}"),
+            self._bound("Upper bound", UPPER, f"Public upper bound: {public}"),
+            Column("Missing", self._missing, "Rows without a value", width=76, right=True),
+            Column("Spread", lambda at: Cell(), "How the values are spread: private, not for release", 76, sorts=False),
+        )
+        super().__init__(session, columns)
         self._wrong: dict[tuple[str, str], Refused] = {}
-        self.chosen = ALONE
         session.table_changed.connect(self._reset)
         session.plan_changed.connect(self._follow_plan)
-        session.theme_changed.connect(self._refresh)
 
-    def column_at(self, at: int) -> DraftColumn:
-        """Return the draft of one attribute."""
-        return self._session.plan.columns[at]
+    def _bound(self, title: str, place: int, help_text: str) -> Column:
+        return Column(
+            title,
+            lambda at: self._fact(at, place),
+            help_text,
+            width=110,
+            grows=0.3,
+            right=True,
+            field="fact_editor",
+            hint="value, value, …",
+            edit=lambda at, text: self._take_fact(at, place, text),
+        )
 
     def profile_at(self, at: int) -> ColumnProfile | None:
         """Return the private profile of one attribute, ``None`` where the table has no such column."""
-        name = self.column_at(at).name
-        opened = self._session.opened
-        return opened.profiles.get(name) if opened else None
-
-    def name_at(self, at: int) -> str:
-        """Return the name of one attribute."""
-        return self.column_at(at).name
+        return self._profile_of(self.column_at(at).name)
 
     def needs_at(self, at: int) -> bool:
         """Whether something of an attribute is open, wrong, guessed or suspected, or was read off the rows."""
@@ -94,25 +95,9 @@ class AttributeModel(QAbstractTableModel):
         stated = bool(column.problems()) or bool(column.unconfirmed) or taken
         return stated or any(s.what != "missing" for s in unsettled(column, self.profile_at(at)))
 
-    def sort_key(self, at: int, column: int) -> Any:
-        """Return what an attribute is sorted by under a heading; ``None`` goes last."""
-        drawn, profile = self.column_at(at), self.profile_at(at)
-        if column == NAME:
-            return drawn.name.casefold()
-        if column in (ROLE, KIND):
-            return drawn.role if column == ROLE else drawn.kind
-        if column == MISSING:
-            return profile.missing if profile else None
-        return getattr(drawn, {LOWER: "lower", UPPER: "upper"}[column]) if drawn.protected else None
-
-    def fact_of(self, index: Index) -> str:
-        """Return the fact a cell holds; empty where it holds none."""
-        column = self.column_at(index.row())
-        if not column.protected:
-            return ""
-        if column.numeric:
-            return {LOWER: "lower", UPPER: "upper"}.get(index.column(), "")
-        return "domain" if index.column() == LOWER and column.kind == "category" else ""
+    def height(self) -> int:
+        """Return the number of attributes."""
+        return len(self.session.plan.columns) if self.session.opened is not None else 0
 
     def problem_of(self, at: int) -> str:
         """Return the sentence about what was typed for an attribute and refused, or about its facts."""
@@ -127,99 +112,7 @@ class AttributeModel(QAbstractTableModel):
             kept = {key: why for key, why in self._wrong.items() if key[0] == name}
             if kept != self._wrong:
                 self._wrong = kept
-                self._refresh()
-
-    # -- Qt's interface -------------------------------------------------------------------------------------------
-
-    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of attributes."""
-        return 0 if parent.isValid() or self._session.opened is None else len(self._session.plan.columns)
-
-    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of columns."""
-        return 0 if parent.isValid() else len(TITLES)
-
-    def headerData(  # noqa: N802 - Qt's name
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return a title and what it means."""
-        if orientation == Qt.Orientation.Vertical:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return TITLES[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return HELP[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section in (LOWER, UPPER, MISSING) else _LEFT
-        return None
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return whether a cell can be edited."""
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        editable = index.column() in (ROLE, KIND) or self.fact_of(index)
-        return flags | Qt.ItemFlag.ItemIsEditable if editable else flags
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what Qt asks for about a cell."""
-        column = self.column_at(index.row())
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(index, column)
-        if role == Qt.ItemDataRole.EditRole:
-            return self._value(index, column)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._ink(index, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if index.column() == MISSING or self.fact_of(index) in ("lower", "upper") else _LEFT
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tip(index, column)
-        if role == HISTOGRAM and index.column() == BARS:
-            profile = self.profile_at(index.row())
-            return profile.histogram if profile else ()
-        return None
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802 - Qt's name
-        """Take what was entered into a cell; what is refused stays in sight with its reason."""
-        if role != Qt.ItemDataRole.EditRole:
-            return False
-        column = self.column_at(index.row())
-        columns = self.edited_with(index.row())
-        plan = self._session.plan
-        if index.column() == ROLE:
-            wanted = None if value in ("", NO_ROLE) else str(value)
-            if wanted == "target" and len(columns) > 1:
-                self._session.notify("warning", "One column is the target at most: select one alone.")
-                return False
-            self._session.edit(*role_edit(plan, columns, wanted, self._profiled_kind))
-            return True
-        if index.column() == KIND:
-            self._session.edit(*kind_edit(plan, columns, str(value)))
-            return True
-        fact = self.fact_of(index)
-        return bool(fact) and self._take_fact(column, columns, fact, str(value))
-
-    def edited_with(self, at: int) -> tuple[DraftColumn, ...]:
-        """Return the columns that an edit in a row is for: all that are selected, where the row is one of them."""
-        return tuple(map(self.column_at, self.chosen(at)))
-
-    # -- within ---------------------------------------------------------------------------------------------------
-
-    def _profiled_kind(self, name: str) -> str:
-        opened = self._session.opened
-        profile = opened.profiles.get(name) if opened else None
-        return profile.kind if profile else "category"
-
-    def _take_fact(self, column: DraftColumn, columns: Sequence[DraftColumn], fact: str, text: str) -> bool:
-        key = (column.name, fact)
-        try:
-            value = read(column, fact, text, self._decimal())
-        except ParameterError as error:
-            self._wrong = {key: Refused(text, without_place(error), getattr(column, fact))}
-            self._refresh()
-            return False
-        self._wrong = {}
-        self._session.edit(*fact_edit(self._session.plan, column, columns, fact, value))
-        self._refresh()
-        return True
+                self.refresh()
 
     def retyped(self, column: DraftColumn) -> dict[str, Any]:
         """Return the bounds that were typed for a column and refused, as far as ``column`` lets them be read now."""
@@ -230,107 +123,127 @@ class AttributeModel(QAbstractTableModel):
                     out[fact] = read(column, fact, why.text, self._decimal())
         return out
 
-    def _text(self, index: Index, column: DraftColumn) -> str:
-        profile = self.profile_at(index.row())
-        match index.column():
-            case 0:
-                return column.name + ("  ⚠" if unsettled(column, profile) else "")
-            case 1:
-                return f"{column.role or NO_ROLE}{' ?' if 'action' in column.unconfirmed else ''}"
-            case 2:
-                return f"{column.kind or NO_ROLE}{' ?' if 'kind' in column.unconfirmed else ''}"
-            case 5:
-                stated = f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
-                return f"{stated} ⚠" if "missing" in column.unfilled else stated
-            case 6:
-                return ""
+    # -- cells --------------------------------------------------------------------------------------------------------
+
+    def _name(self, at: int) -> Cell:
+        column, profile = self.column_at(at), self.profile_at(at)
+        found = unsettled(column, profile)
+        tip = "\n".join((column.name, *map(suspicion_text, found))) if profile is not None else ""
+        text = column.name + ("  ⚠" if found else "")
+        return Cell(text, "" if column.protected else "muted", tip, key=column.name.casefold())
+
+    def _role(self, at: int) -> Cell:
+        column = self.column_at(at)
+        return _guessable(column, column.role, "action", ROLE_MEANING[column.role], value=column.role or NO_ROLE)
+
+    def _kind(self, at: int) -> Cell:
+        column = self.column_at(at)
+        return _guessable(column, column.kind, "kind", "", value=column.kind or "")
+
+    def _fact(self, at: int, place: int) -> Cell:
+        """Return a bound; the list of values takes the room of both."""
+        column = self.column_at(at)
         if not column.protected:
-            words = {"drop": "dropped: not released", "keep": "kept as it is: not protected"}
-            return words[column.action] if index.column() == LOWER else ""
-        if column.kind == "boolean":
-            return written(column, "domain") if index.column() == LOWER else ""
-        fact = self.fact_of(index)
+            return NOT_PROTECTED[column.action] if place == LOWER else Cell(look="muted", right=False)
+        fact = _fact_in(column, place)
         if not fact:
-            return ""
-        if (column.name, fact) in self._wrong:
-            return "✕ " + self._wrong[column.name, fact].text
-        text = in_short(column, fact)
-        if not text:
-            return OPEN_TEXT
+            shown = column.kind == "boolean" and place == LOWER
+            return Cell(written(column, "domain") if shown else "", right=False)
+        value, bound = getattr(column, fact), fact != "domain"
+        cell = Cell(right=bound, key=value if bound else None)
+        wrong = self._wrong.get((column.name, fact))
+        if wrong is not None:
+            return cell._replace(text="✕ " + wrong.text, look="danger", tip=wrong.reason, value=wrong.text)
+        text, from_data = in_short(column, fact), column.bounds_origin == "data"
         # The sign stands first: the end of a long list is cut off.
-        sign = "✕ " if self._contradicted(column, fact) else "⚠ (data) " if column.bounds_origin == "data" else ""
-        return sign + text
+        cell = cell._replace(text=text or OPEN_TEXT, tip="" if bound else text, value=written(column, fact))
+        if bound and column.crossed:
+            return cell._replace(text=f"✕ {text}", look="danger", tip=self.problem_of(at))
+        if from_data:
+            return cell._replace(text=f"⚠ (data) {text}" if text else OPEN_TEXT, look="warn", tip=FROM_DATA)
+        return cell._replace(look="warn" if value is None else "")
 
-    def _value(self, index: Index, column: DraftColumn) -> str:
-        if index.column() == ROLE:
-            return column.role or NO_ROLE
-        if index.column() == KIND:
-            return column.kind or ""
-        fact = self.fact_of(index)
-        if (column.name, fact) in self._wrong:
-            return self._wrong[column.name, fact].text
-        return written(column, fact) if fact else ""
+    def _missing(self, at: int) -> Cell:
+        column, profile = self.column_at(at), self.profile_at(at)
+        number = profile.missing if profile else None
+        text = f"{number:,}" if number else NO_ROLE
+        if "missing" in column.unfilled:
+            return Cell(f"{text} ⚠", "warn", MISSING_IS_OPEN, key=number)
+        return Cell(text, "" if number and column.protected else "muted", key=number)
 
-    def _ink(self, index: Index, column: DraftColumn) -> QColor | None:
-        theme = self._session.theme
-        if column.action == "keep" and index.column() == LOWER:
-            return QColor(theme.warn)
-        if _GUESSED_IN.get(index.column()) in column.unconfirmed:
-            return QColor(theme.warn)
-        if not column.protected:
-            return QColor(theme.muted)
-        fact = self.fact_of(index)
-        if (column.name, fact) in self._wrong or self._contradicted(column, fact):
-            return QColor(theme.danger)
-        if fact and (getattr(column, fact) is None or column.bounds_origin == "data"):
-            return QColor(theme.warn)
-        if index.column() == MISSING and "missing" in column.unfilled:
-            return QColor(theme.warn)
-        return QColor(theme.muted) if self._text(index, column) == NO_ROLE else None
+    # -- edits --------------------------------------------------------------------------------------------------------
 
-    def _tip(self, index: Index, column: DraftColumn) -> str:
-        profile = self.profile_at(index.row())
-        if index.column() == NAME and profile is not None:
-            return "\n".join((column.name, *(suspicion_text(s) for s in unsettled(column, profile))))
-        if index.column() == ROLE:
-            return ROLE_MEANING[column.role]
-        fact = self.fact_of(index)
-        if (column.name, fact) in self._wrong:
-            return self._wrong[column.name, fact].reason
-        if self._contradicted(column, fact):
-            return self.problem_of(index.row())
-        if fact and column.bounds_origin == "data":
-            return FROM_DATA
-        if index.column() == MISSING and "missing" in column.unfilled:
-            return "Say below the table what happens if a value is missing: stop the release, or keep it as ‘missing’"
-        return in_short(column, fact) if fact == "domain" else HELP[index.column()]
+    def _take_role(self, at: int, text: str) -> bool:
+        columns, role = self.edited_with(at), None if text in ("", NO_ROLE) else text
+        if role == "target" and len(columns) > 1:
+            self.session.notify("warning", "One column is the target at most: select one alone.")
+            return False
+        self.session.edit(*role_edit(self.session.plan, columns, role, self._profiled_kind))
+        return True
 
-    def _contradicted(self, column: DraftColumn, fact: str) -> bool:
-        return column.crossed and fact in ("lower", "upper")
+    def _take_kind(self, at: int, text: str) -> None:
+        self.session.edit(*kind_edit(self.session.plan, self.edited_with(at), text))
+
+    def _take_fact(self, at: int, place: int, text: str) -> bool:
+        """Take what was typed; what is refused stays in sight with its reason."""
+        column = self.column_at(at)
+        fact = _fact_in(column, place)
+        try:
+            value = read(column, fact, text, self._decimal())
+        except ParameterError as error:
+            self._wrong = {(column.name, fact): Refused(text, without_place(error), getattr(column, fact))}
+            self.refresh()
+            return False
+        self._wrong = {}
+        self.session.edit(*fact_edit(self.session.plan, column, self.edited_with(at), fact, value))
+        self.refresh()
+        return True
+
+    # -- within -------------------------------------------------------------------------------------------------------
+
+    def _profile_of(self, name: str) -> ColumnProfile | None:
+        return self.session.opened.profiles.get(name) if self.session.opened else None
+
+    def _profiled_kind(self, name: str) -> str:
+        profile = self._profile_of(name)
+        return profile.kind if profile else "category"
 
     def _decimal(self) -> str:
-        opened = self._session.opened
+        opened = self.session.opened
         return opened.table.dialect.decimal if opened and opened.table.dialect else "."
 
     def _follow_plan(self) -> None:
         """Show another plan; what was typed and refused stays in sight until its fact is something else."""
-        columns = {c.name: c for c in self._session.plan.columns}
+        columns = {c.name: c for c in self.session.plan.columns}
         self._wrong = {
             (name, fact): why
             for (name, fact), why in self._wrong.items()
             if name in columns and _asks(columns[name], fact) and getattr(columns[name], fact) == why.is_current
         }
-        self._refresh()
+        self.refresh()
 
     def _reset(self) -> None:
         self.beginResetModel()
         self._wrong.clear()
         self.endResetModel()
 
-    def _refresh(self) -> None:
-        if self.rowCount():
-            self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(TITLES) - 1))
-
 
 def _asks(column: DraftColumn, fact: str) -> bool:
     return column.protected and fact in column.needs
+
+
+def _fact_in(column: DraftColumn, place: int) -> str:
+    """Return the fact of a column that is in a place; empty where there is none."""
+    if not column.protected:
+        return ""
+    if column.numeric:
+        return {LOWER: "lower", UPPER: "upper"}.get(place, "")
+    return "domain" if place == LOWER and column.kind == "category" else ""
+
+
+def _guessable(column: DraftColumn, stated: str | None, fact: str, tip: str, *, value: str) -> Cell:
+    """Return the cell of a role or a kind; a guess that nobody has confirmed is marked."""
+    guessed = fact in column.unconfirmed
+    text = f"{stated or NO_ROLE}{' ?' if guessed else ''}"
+    look = "warn" if guessed else "muted" if not column.protected or text == NO_ROLE else ""
+    return Cell(text, look, tip, key=stated, value=value)

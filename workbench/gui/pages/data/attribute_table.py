@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QAbstractItemView
 
-from workbench.data.schema import KINDS, ROLES
-from workbench.gui.pages.data.attribute_model import BARS, KIND, LOWER, NAME, NO_ROLE, ROLE, UPPER, AttributeModel
-from workbench.gui.pages.data.attribute_model import MISSING as MISSING_COLUMN
+from workbench.gui.pages.data.attribute_model import BARS, LOWER, UPPER, AttributeModel
 from workbench.gui.pages.data.histogram import HistogramDelegate
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDelegate
 from workbench.gui.widgets.settings_table import SettingsTable
-
-WIDTHS = {NAME: 134, ROLE: 136, KIND: 108, LOWER: 110, UPPER: 110, MISSING_COLUMN: 76, BARS: 76}
-ROOMY = {NAME: 0.25, LOWER: 0.3, UPPER: 0.3}
-"""Which columns take what a wider window leaves; the last takes the rest."""
-
-
-class FactDelegate(InkDelegate):
-    """Edits a public fact as text."""
-
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
-        """Return the field."""
-        field = QLineEdit(parent)
-        field.setObjectName("fact_editor")
-        field.setFrame(False)
-        field.setAlignment(index.data(Qt.ItemDataRole.TextAlignmentRole))  # a figure stays where it stands
-        model = index.model()
-        if isinstance(model, AttributeModel) and model.fact_of(index) == "domain":
-            field.setPlaceholderText("value, value, …")
-        return field
-
-    def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Show what is declared, ready to be replaced."""
-        assert isinstance(editor, QLineEdit)
-        editor.setText(index.data(Qt.ItemDataRole.EditRole))
-        editor.selectAll()
-
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
-        """Take the text if it differs."""
-        assert isinstance(editor, QLineEdit)
-        several = isinstance(model, AttributeModel) and len(model.edited_with(index.row())) > 1
-        if editor.text() != index.data(Qt.ItemDataRole.EditRole) or (several and editor.isModified()):
-            model.setData(index, editor.text())
+from workbench.gui.widgets.table_model import EDITABLE
 
 
 class AttributeTable(SettingsTable):
@@ -51,22 +17,10 @@ class AttributeTable(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.attributes = AttributeModel(session)
-        super().__init__(
-            session,
-            self.attributes,
-            "attribute_table",
-            "Attributes: role, kind and public facts of each",
-            widths=WIDTHS,
-            roomy=ROOMY,
-            unsorted=(BARS,),
-        )
+        accessible = "Attributes: role, kind and public facts of each"
+        super().__init__(session, self.attributes, "attribute_table", accessible)
         self.setMouseTracking(True)
-        self.setItemDelegateForColumn(ROLE, ChoiceDelegate((NO_ROLE, *ROLES), self))
-        self.setItemDelegateForColumn(KIND, ChoiceDelegate(KINDS, self))
-        self.setItemDelegateForColumn(MISSING_COLUMN, InkDelegate(self))
-        for column in (LOWER, UPPER):
-            self.setItemDelegateForColumn(column, FactDelegate(self))
-        self.setItemDelegateForColumn(BARS, HistogramDelegate(session, self))
+        self.setItemDelegateForColumn(BARS, HistogramDelegate(session, self.attributes, self))
         self._spans: list[bool] = []
         self.attributes.modelReset.connect(self._span)
         session.plan_changed.connect(self._span)
@@ -98,7 +52,7 @@ class AttributeTable(SettingsTable):
         place = rows.index(self.currentIndex().row()) * width + self.currentIndex().column()
         while 0 <= (place := place + steps[action]) < width * len(rows):
             index = self.attributes.index(rows[place // width], place % width)
-            if index.column() in (LOWER, UPPER) and self.attributes.fact_of(index):
+            if index.column() in (LOWER, UPPER) and index.flags() == EDITABLE:
                 return index
         return self.currentIndex()
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QToolTip, QWidget
 
-from workbench.gui.pages.data.attribute_model import HISTOGRAM
+from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar_chart import SCALE, BarChart, bar_at, ends_of, paint_ground
 from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.table_model import Index
 from workbench.render.palette import Theme
 
 if TYPE_CHECKING:
@@ -53,26 +54,24 @@ def words_of(bars: Sequence[Bin], at: int | None) -> str:
 class HistogramDelegate(QStyledItemDelegate):
     """Draws the bars of a cell; the tooltip names the bar under the pointer."""
 
-    def __init__(self, session: Session, parent: QWidget) -> None:
+    def __init__(self, session: Session, attributes: AttributeModel, parent: QWidget) -> None:
         super().__init__(parent)
-        self._session = session
+        self._session, self._attributes = session, attributes
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def _bars(self, index: Index) -> Sequence[Bin]:
+        profile = self._attributes.profile_at(index.row())
+        return profile.histogram if profile else ()
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw one cell."""
         super().paint(painter, option, index)
-        paint_bars(painter, _inside(option), index.data(HISTOGRAM) or (), self._session.theme)
+        paint_bars(painter, _inside(option), self._bars(index), self._session.theme)
 
     def helpEvent(  # noqa: N802 - Qt's name
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
+        self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         """Name the bar under the pointer."""
-        bars = index.data(HISTOGRAM) or ()
+        bars = self._bars(index)
         words = words_of(bars, bar_at(event.pos().x(), _inside(option), len(bars)))
         QToolTip.showText(event.globalPos(), f"{words} (private)" if words else "", view)
         return True

@@ -17,14 +17,42 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
-from workbench.gui.widgets.lines_table import EXACT, Cell, LinesTable
+from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, Standing
+from workbench.gui.widgets.table_model import Cell, Column
 
 if TYPE_CHECKING:
     from workbench.gui.pages.estimate.tasks import EstimatedRelease
 
 MOST_FIGURES = 200
+COLUMN, MECHANISM = Column("Column", width=110), Column("Mechanism", width=120)
+FIGURES = (
+    Column("Of", width=90),
+    Column("Estimate", width=72, right=True),
+    Column("Low", width=60, right=True),
+    Column("High", width=60, right=True),
+    Column("Note", width=110),
+)
+SUMMARY = (
+    Column("Column", width=90),
+    Column("Values", width=70),
+    Column("As released", width=130),
+    Column("Range", width=130),
+    Column("Estimated of the original", width=220),
+)
 BIASED = "Its mechanism has no unbiased estimator: the likeliest value, and the interval allows for the bias"
+
+
+def public_table(session: Session, name: str, accessible: str, columns: Sequence[Column]) -> LinesTable:
+    """Return a table of what was released, or follows from it, which can be copied."""
+    table = LinesTable(session, name, accessible, columns)
+    CopyRows(table, session, private=False)
+    return table
+
+
+def lines_of(figures: Sequence[Figure]) -> list[tuple[Cell, ...]]:
+    """Return a line for each figure, of so many as can be read."""
+    return [figure_cells(figure) for figure in figures[:MOST_FIGURES]]
 
 
 def figure_cells(figure: Figure) -> tuple[Cell, ...]:
@@ -42,26 +70,13 @@ def figure_cells(figure: Figure) -> tuple[Cell, ...]:
     return Cell(figure.of), *cells, Cell(figure.note, "warn" if figure.hidden else "muted", tip)
 
 
-class FiguresTable(LinesTable):
-    """Estimates with their intervals."""
-
-    def __init__(self, session: Session, name: str, accessible: str) -> None:
-        super().__init__(session, name, accessible, ("Of", "Estimate", "Low", "High", "Note"), right=(1, 2, 3))
-        self.set_widths((120, 84, 60, 60, 100))
-        CopyRows(self, session, private=False, role=EXACT)
-
-    def show_figures(self, figures: Sequence[Figure]) -> None:
-        """Show other figures."""
-        self.lines.show_lines([figure_cells(figure) for figure in figures[:MOST_FIGURES]])
-
-
 class ColumnDetail(DetailCard):
     """The figures of one column and its picture."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(height=292, picture_height=280)
         self._name = Elided("", "heading", name="estimate_column_name")
-        self.figures = FiguresTable(session, "estimate_figures", "Estimates for the chosen column")
+        self.figures = public_table(session, "estimate_figures", "Estimates for the chosen column", FIGURES)
         self.chart = EstimateChart(session)
         words = stack(self._name, self.figures, spacing=6)
         self.fill(words, self.chart, picture_width=310)
@@ -69,7 +84,7 @@ class ColumnDetail(DetailCard):
     def show_column(self, column: ColumnView | None) -> None:
         """Show one column."""
         self._name.set_whole(f"{column.name}: {column.mechanism}" if column else "")
-        self.figures.show_figures(column.figures if column else ())
+        self.figures.lines.show_lines(lines_of(column.figures if column else ()))
         self.chart.show_column(column)
 
 
@@ -78,13 +93,9 @@ class ColumnsView(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        headings = ("Column", "Of", "Estimate", "Low", "High", "Note", "Mechanism")
-        self.table = LinesTable(
-            session, "estimate_columns", "The original's columns as far as the release tells", headings, right=(2, 3, 4)
-        )
-        self.table.set_widths((110, 90, 72, 60, 60, 110, 120))
+        accessible = "The original's columns as far as the release tells"
+        self.table = public_table(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        CopyRows(self.table, session, private=False, role=EXACT)
         self.detail = ColumnDetail(session)
         self._columns: tuple[ColumnView, ...] = ()
         whole = stack(MasterDetail(Card(self.table, pad=8), self.detail))
@@ -123,7 +134,7 @@ class PairView(QWidget):
         self.ask = button("Estimate the pair", "estimate_pair", tip=tip)
         self.ask.clicked.connect(lambda: self.asked.emit(self.first.currentText(), self.second.currentText()))
         self.said = label("", wrap=True, name="estimate_pair_said")
-        self.table = FiguresTable(session, "estimate_pair_table", "Estimates for the pair of columns")
+        self.table = public_table(session, "estimate_pair_table", "Estimates for the pair of columns", FIGURES)
         card = Card()
         card.body.addLayout(row(self.first, label("and", "muted"), self.second, 8, self.ask, None))
         card.body.addWidget(self.said)
@@ -165,7 +176,7 @@ class PairView(QWidget):
         names = (self.first.currentText(), self.second.currentText())
         figures = self._figures.get(names, ())
         self.table.setVisible(bool(figures))
-        self.table.show_figures(figures)
+        self.table.lines.show_lines(lines_of(figures))
         self.ask.setEnabled(bool(names[0]) and names[0] != names[1])
         if names[0] and names[0] == names[1]:
             self.said.setText("Choose two different columns.")
@@ -212,10 +223,7 @@ class RowsView(QWidget):
         self.rows = RowsTable(session, self._model, "estimate_rows", accessible, row_height=ROW - 4)
         self._model.modelReset.connect(self.rows.fit_columns)
         CopyRows(self.rows, session, private=False)
-        headings = ("Column", "Values", "As released", "Range", "Estimated of the original")
-        self.summary = LinesTable(session, "estimate_summary", "Released columns beside estimates", headings, right=())
-        self.summary.set_widths((90, 70, 130, 130, 220))
-        CopyRows(self.summary, session, private=False, role=EXACT)
+        self.summary = public_table(session, "estimate_summary", "Released columns beside estimates", SUMMARY)
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))
 
     def show_release(self, found: EstimatedRelease) -> None:

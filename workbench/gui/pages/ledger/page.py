@@ -36,7 +36,8 @@ from workbench.gui.widgets.basic import Card, button, caption, label, look, name
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full
-from workbench.gui.widgets.lines_table import Cell, LinesTable
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_model import Cell, Column
 
 NAME = 6
 """Digits of a dataset's name in the ledger that are shown."""
@@ -52,6 +53,26 @@ SIGNS = {
 WORK = {"sanitize": "table", "dpsgd": "DP-SGD"}
 """What a person calls a piece of work that is no learner; the ledger's own word is in the tip."""
 
+RELEASES = (
+    Column("Time (UTC)", width=168),
+    Column("Dataset", width=116),
+    Column("Work", width=92),
+    Column("ε", width=60, right=True),
+    Column("δ", width=48, right=True),
+    Column("Status", width=98),
+    Column("File", width=108),
+)
+ACCOUNTS = (
+    Column("Dataset", width=168),
+    Column("Cap ε", width=66, right=True),
+    Column("Spent", width=66, right=True),
+    Column("Reserved", width=86, right=True),
+    Column("Remains", width=78, right=True),
+    Column("Cap δ", width=62, right=True),
+    Column("δ remains", width=88, right=True),
+    Column("Releases", width=78, right=True),
+)
+
 NOTHING_RELEASED = "✓ charged, nothing released"
 
 
@@ -66,22 +87,8 @@ class LedgerPage(PageFrame):
         export = button("Export…", "ledger_export", tip="Write every entry of the chain as JSON")
         export.clicked.connect(self._export)
         self.header.addWidget(export)
-        self._releases = LinesTable(
-            session,
-            "ledger_releases",
-            "Every release, the newest first",
-            ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
-            right=(3, 4),
-        )
-        self._releases.set_widths((168, 116, 92, 60, 48, 98, 108))
-        self._accounts = LinesTable(
-            session,
-            "ledger_caps",
-            "Cap and what remains, per dataset",
-            ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Cap δ", "δ remains", "Releases"),
-            right=(1, 2, 3, 4, 5, 6, 7),
-        )
-        self._accounts.set_widths((168, 66, 66, 86, 78, 62, 88, 78))
+        self._releases = LinesTable(session, "ledger_releases", "Every release, the newest first", RELEASES)
+        self._accounts = LinesTable(session, "ledger_caps", "Cap and what remains, per dataset", ACCOUNTS)
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)

@@ -9,12 +9,19 @@ from PySide6.QtWidgets import QButtonGroup, QStackedWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, row
-from workbench.gui.widgets.lines_table import Cell, LinesTable
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_model import Cell, Column
 
 if TYPE_CHECKING:
     from workbench.release.ledger.figures import ShownFigures
 
 CAPS, FIGURES = "caps", "figures"
+
+COLUMNS = (
+    Column("First shown (UTC)", width=150),
+    Column("Dataset", width=190),
+    Column("Private figures", width=350),
+)
 
 LEAST_HEIGHT = 52
 """Points of the headings and a line, where the window is as small as can be: more is scrolled."""
@@ -31,14 +38,8 @@ class CapsAndFigures(Card):
     def __init__(self, session: Session, caps: LinesTable) -> None:
         """Make it; ``caps`` is the table of caps."""
         super().__init__()
-        self._figures = LinesTable(
-            session,
-            "ledger_figures",
-            "Which private figures were shown, the newest first",
-            ("First shown (UTC)", "Dataset", "Private figures"),
-            right=(),
-        )
-        self._figures.set_widths((150, 190, 350))
+        accessible = "Which private figures were shown, the newest first"
+        self._figures = LinesTable(session, "ledger_figures", accessible, COLUMNS)
         self._stack = QStackedWidget()
         self._views = {CAPS: caps, FIGURES: self._figures}
         self._caption = label("CAPS", "caption")

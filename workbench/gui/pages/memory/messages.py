@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.gui.widgets.formatting import memory, plain
-from workbench.gui.widgets.lines_table import Cell
+from workbench.gui.widgets.table_model import Cell, Column
 
 if TYPE_CHECKING:
     from workbench.deep.memory_study import StudyResult, StudyRow
 
-HEADINGS = ("Setting", "Rows", "Peak, MB", "Most rows", "Model", "Batch", "Backward", "Step")
-RIGHT = range(1, len(HEADINGS))
-WIDTHS = (170, 66, 92, 100, 72, 68, 98, 62)
+COLUMNS = (
+    Column("Setting", width=170),
+    Column("Rows", width=66, right=True),
+    Column("Peak, MB", width=92, right=True),
+    Column("Most rows", width=100, right=True),
+    Column("Model", width=72, right=True),
+    Column("Batch", width=68, right=True),
+    Column("Backward", width=98, right=True),
+    Column("Step", width=62, right=True),
+)
 
 STANDS = "Worked out from shapes alone: no data is read and nothing is charged."
 EMPTY = (

@@ -49,8 +49,8 @@ class StudyCard(Card):
         self.result: StudyResult | None = None
         self.figure: CurveFigure | None = None
         self.plot = CurvePlot("memory", "Memory against the batch")
-        self.table = LinesTable(session, "memory_table", "Memory of every setting", words.HEADINGS, words.RIGHT)
-        self.table.set_widths(words.WIDTHS, least_share=1.0)  # a setting that is cut reads as another one
+        accessible = "Memory of every setting"  # a setting that is cut reads as another one: none gives way
+        self.table = LinesTable(session, "memory_table", accessible, words.COLUMNS, least_share=1.0)
         self.lines = named(ChoiceBox(), "memory_chart", "Lines of the chart", "What each line of the chart is")
         for key, text in words.CHARTS.items():
             self.lines.addItem(text, key)

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.fast_table import tint
 from workbench.gui.widgets.fast_table_model import RowsModel
+from workbench.gui.widgets.table_model import Index
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,9 +46,9 @@ class DrawModel(RowsModel):
         roles = Qt.ItemDataRole
         if role == roles.AccessibleTextRole:
             changed = ", changed" if self.is_changed(index.row(), index.column()) else ""
-            return f"{self.shown(index.row(), index.column())}{changed}"
+            return f"{index.data()}{changed}"
         if role == roles.BackgroundRole and self.is_changed(index.row(), index.column()):
-            return QColor(tint(self._session.theme))
+            return QColor(tint(self.session.theme))
         if role == roles.FontRole and self.is_changed(index.row(), index.column()):
             return self._bold
         return super().data(index, role)

@@ -39,8 +39,8 @@ class ProtectPage(PageFrame):
         # These know the engines, which the descriptor of the page does not wait for.
         from workbench.gui.pages.protect.detail import ShareDetail
         from workbench.gui.pages.protect.share_model import ShareModel
-        from workbench.gui.pages.protect.share_table import ShareTable
         from workbench.gui.widgets.empty_state import NothingYet
+        from workbench.gui.widgets.settings_table import SettingsTable
         from workbench.gui.widgets.table_filter import TableFilter
 
         self._even = button("Split evenly", "split_evenly", tip="Free every lock and give each column the same share")
@@ -57,7 +57,9 @@ class ProtectPage(PageFrame):
         self.entry.value_changed.connect(session.set_epsilon)
         Explainable(self.entry.field, session, lambda: of_one_row(session, session.plan.epsilon))
         self.shares = ShareModel(session)
-        self.table = ShareTable(session, self.shares)
+        accessible = "Attributes: action, mechanism, share of ε and expected error of each"
+        self.table = SettingsTable(session, self.shares, "share_table", accessible)
+        Explainable(self.table, session, lambda: self.shares.asked_at(self.table.currentIndex().row()))
         self.detail = ShareDetail(session, self.shares)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _: self.detail.show_attribute(now.row()))
         self.table.chosen_changed.connect(self.detail.refresh)

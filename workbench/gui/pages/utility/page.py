@@ -55,7 +55,7 @@ class UtilityPage(RunPage):
         self.setup = CurveSetup()
         self.plot = CurvePlot("curve", "Utility against ε")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
-        self.table = ResultsTable()
+        self.table = ResultsTable(session)
         self._live = LiveCurve()
         self._snapshot: Snapshot | None = None
         self._studied: object = None

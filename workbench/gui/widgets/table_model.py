@@ -1,0 +1,282 @@
+"""One table model: each column is declared as data, each cell is one value that answers all that Qt asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QPixmap
+
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.session import Session
+from workbench.params import ParameterError
+
+Index = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+Roles = Qt.ItemDataRole
+
+EXACT = Roles.UserRole
+"""The role of what is copied: a figure is shown rounded and copied with all digits."""
+
+ALONE: Callable[[int], Sequence[int]] = lambda at: (at,)  # noqa: E731 - a value, which a view replaces
+"""Which rows are edited with one, where there is no view with a selection."""
+
+KEPT = 8192
+"""Cells that are kept: more than a large screen shows."""
+
+SHOWN = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+TICKABLE, EDITABLE = SHOWN | Qt.ItemFlag.ItemIsUserCheckable, SHOWN | Qt.ItemFlag.ItemIsEditable
+"""Made once: where every row is selected, Qt asks for the flags of every cell each time it paints."""
+
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class Cell(NamedTuple):
+    """What is in a cell.
+
+    Attributes:
+        text: what is shown.
+        look: the colour it is shown in, a name of the theme's or a colour; empty for the table's own.
+        tip: its tool tip; empty for that of the column.
+        exact: what is copied where it is more than what is shown.
+        key: what it is sorted by; ``None`` goes last.
+        value: the text an editor begins with; ``None`` where the cell cannot be edited.
+        ticked: whether it is ticked; ``None`` where it has no box.
+        right: whether it is on the right; ``None`` for the side of its column.
+        picture: what is drawn before the text.
+        spoken: what a screen reader says, where that is not the text.
+    """
+
+    text: str = ""
+    look: str = ""
+    tip: str = ""
+    exact: str = ""
+    key: Any = None
+    value: str | None = None
+    ticked: bool | None = None
+    right: bool | None = None
+    picture: QPixmap | None = None
+    spoken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        title: its heading.
+        cell: returns the cell in a row; ``None`` where the model is given lines of cells.
+        help: the tool tip of the heading, and of cells that have none.
+        width: in points, in a window of 1280.
+        grows: its share of what a wider window adds.
+        right: whether its cells are on the right, as figures are.
+        sorts: whether a click on the heading sorts.
+        choices: the words that its cells are edited by, or what returns those of a row.
+        field: the object name of the text field that its cells are edited in.
+        spoken: what a screen reader calls that field.
+        hint: what a field of words, on the left, shows while it is empty.
+        edit: takes (row, text); returns ``False`` or raises ParameterError where it refuses.
+        tick: takes (row, ticked), in the same way.
+    """
+
+    title: str
+    cell: Callable[[int], Cell] | None = None
+    help: str = ""
+    width: int = 0
+    grows: float = 0.0
+    right: bool = False
+    sorts: bool = True
+    choices: Sequence[str] | Callable[[int], Sequence[str]] = ()
+    field: str = ""
+    spoken: str = ""
+    hint: str = ""
+    edit: Callable[[int, str], bool | None] | None = None
+    tick: Callable[[int, bool], bool | None] | None = None
+
+
+class TableModel(QAbstractTableModel):
+    """Rows under declared columns.
+
+    Attributes:
+        columns: what is in each column.
+    """
+
+    def __init__(self, session: Session, columns: Sequence[Column]) -> None:
+        super().__init__()
+        self.session, self.columns = session, tuple(columns)
+        self._lines: Sequence[Sequence[Cell]] = ()
+        self._cells: dict[tuple[int, int], Cell] = {}
+        session.theme_changed.connect(self.refresh)
+
+    # -- what a page gives --------------------------------------------------------------------------------------------
+
+    def height(self) -> int:
+        """Return the number of rows."""
+        return len(self._lines)
+
+    def show_lines(self, lines: Sequence[Sequence[Cell]], *, same: bool = False) -> None:
+        """Show lines of cells, with the selection and the order of the former ones where these are the ``same``."""
+        if same:
+            self._lines = lines
+            self.refresh()
+        else:
+            self.beginResetModel()
+            self._lines = lines
+            self.endResetModel()
+
+    def retitle(self, at: int, title: str, help_text: str) -> None:
+        """Give a column another heading, and another tip for it."""
+        columns = list(self.columns)
+        columns[at] = replace(columns[at], title=title, help=help_text)
+        self.columns = tuple(columns)
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
+
+    def beginResetModel(self) -> None:  # noqa: N802 - Qt's name
+        """Forget the cells, too."""
+        super().beginResetModel()
+        self._cells.clear()
+
+    def endResetModel(self) -> None:  # noqa: N802 - Qt's name
+        """Forget also what was asked for meanwhile."""
+        self._cells.clear()
+        super().endResetModel()
+
+    def refresh(self) -> None:
+        """Tell the view that any cell may differ."""
+        self._cells.clear()
+        if self.rowCount():
+            self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self.columns) - 1))
+
+    def name_at(self, at: int) -> str:
+        """Return the words that a row is found by."""
+        return self.cell(at, 0).text
+
+    def needs_at(self, at: int) -> bool:
+        """Return whether a row has an open fact, an error or a warning."""
+        return False
+
+    def sort_key(self, at: int, column: int) -> Any:
+        """Return what a row is sorted by under a heading; ``None`` goes last."""
+        return self.cell(at, column).key
+
+    def cell(self, at: int, column: int) -> Cell:
+        """Return a cell, made once until something changes."""
+        cell = self._cells.get((at, column))
+        if cell is None:
+            made = self.columns[column].cell
+            cell = made(at) if made is not None else self._lines[at][column]
+            if len(self._cells) >= KEPT:
+                self._cells.clear()
+            self._cells[at, column] = cell
+        return cell
+
+    # -- Qt's interface -----------------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of rows."""
+        return 0 if parent.isValid() else self.height()
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole) -> Any:  # noqa: N802
+        """Return a heading, what it means or its side."""
+        if orientation == Qt.Orientation.Horizontal:
+            column = self.columns[section]
+            match role:
+                case Roles.DisplayRole:
+                    return column.title
+                case Roles.ToolTipRole:
+                    return column.help or None
+                case Roles.TextAlignmentRole:
+                    return RIGHT if column.right else LEFT
+        return None
+
+    def data(self, index: Index, role: int = Roles.DisplayRole) -> Any:
+        """Return what Qt asks for about a cell."""
+        cell, column = self.cell(index.row(), index.column()), self.columns[index.column()]
+        match role:
+            case Roles.DisplayRole:
+                return cell.text
+            case Roles.EditRole:
+                return cell.value or ""
+            case Roles.UserRole:
+                return cell.exact or cell.text
+            case Roles.ToolTipRole:
+                return cell.tip or column.help or None
+            case Roles.ForegroundRole if cell.look:
+                return QColor(getattr(self.session.theme, cell.look, cell.look))
+            case Roles.TextAlignmentRole:
+                return RIGHT if (column.right if cell.right is None else cell.right) else LEFT
+            case Roles.CheckStateRole if cell.ticked is not None:
+                return Qt.CheckState.Checked if cell.ticked else Qt.CheckState.Unchecked
+            case Roles.DecorationRole:
+                return cell.picture
+            case Roles.AccessibleTextRole:
+                return cell.spoken or None
+        return None
+
+
+class EditedModel(TableModel):
+    """Rows whose cells are edited, of several rows at once.
+
+    What is only read has the flags of Qt: where every row is selected, it asks for those of every cell.
+
+    Attributes:
+        chosen: which rows are edited with one.
+
+    Signals:
+        refused: (sentence) why the last edit was not taken; empty after one that was.
+    """
+
+    refused = Signal(str)
+
+    def __init__(self, session: Session, columns: Sequence[Column]) -> None:
+        super().__init__(session, columns)
+        self.chosen = ALONE
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return whether a cell can be edited or ticked."""
+        cell = self.cell(index.row(), index.column())
+        if cell.ticked is not None:
+            return TICKABLE
+        return EDITABLE if cell.value is not None else SHOWN
+
+    def setData(self, index: Index, value: Any, role: int = Roles.EditRole) -> bool:  # noqa: N802 - Qt's name
+        """Take an edit, or say why not."""
+        at, column = index.row(), self.columns[index.column()]
+        flags = self.flags(index)
+        try:
+            if role == Roles.CheckStateRole and column.tick and flags == TICKABLE:
+                taken = column.tick(at, Qt.CheckState(value) == Qt.CheckState.Checked)
+            elif role == Roles.EditRole and column.edit and flags == EDITABLE:
+                taken = column.edit(at, str(value))
+            else:
+                return False
+        except ParameterError as error:
+            self.refused.emit(str(error))
+            return False
+        if taken is False:
+            return False
+        self.refused.emit("")
+        return True
+
+
+class PlanModel(EditedModel):
+    """One row for each column of the plan; every edit is a step that can be undone."""
+
+    def column_at(self, at: int) -> DraftColumn:
+        """Return the draft of one attribute."""
+        return self.session.plan.columns[at]
+
+    def name_at(self, at: int) -> str:
+        """Return the name of one attribute."""
+        return self.column_at(at).name
+
+    def edited_with(self, at: int) -> tuple[DraftColumn, ...]:
+        """Return the columns that an edit in a row is for: all that are selected, where the row is one of them."""
+        return tuple(map(self.column_at, self.chosen(at)))
