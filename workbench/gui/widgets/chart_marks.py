@@ -1,0 +1,339 @@
+"""What a chart can consist of: marks in the units of the data, painted through the scales of a :class:`Canvas`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Literal, Protocol
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, QPolygonF
+
+from workbench.gui.style.colours import mixed
+from workbench.render.fonts import font
+from workbench.render.palette import BAND_OPACITY, STYLES, Theme
+
+Point = tuple[float, float]
+Sign = Literal["dot", "square", "open", "triangle", "cross"]
+Side = Literal["left", "centre", "right"]
+Dash = Literal["solid", "dashed", "dotted", "dash-dotted"]
+
+_DASHES: dict[Dash, Qt.PenStyle] = {
+    "solid": Qt.PenStyle.SolidLine,
+    "dashed": Qt.PenStyle.DashLine,
+    "dotted": Qt.PenStyle.DotLine,
+    "dash-dotted": Qt.PenStyle.DashDotLine,
+}
+_SIDES: dict[Side, Qt.AlignmentFlag] = {
+    "left": Qt.AlignmentFlag.AlignLeft,
+    "centre": Qt.AlignmentFlag.AlignHCenter,
+    "right": Qt.AlignmentFlag.AlignRight,
+}
+_ROLES = {role.name for role in fields(Theme)}
+
+
+def ink(theme: Theme, name: str, alpha: float = 1.0) -> QColor:
+    """Return the colour of a role of the theme (``muted``) or of a style of the palette (``private``)."""
+    colour = QColor(getattr(theme, name) if name in _ROLES else theme.series(STYLES[name]))
+    colour.setAlphaF(alpha)
+    return colour
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis from ``low`` to ``high``; the bars of a chart are at 0 to 1, 1 to 2 and so on."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Return how far along the axis ``value`` is: 0 at its low end, 1 at its high end."""
+        if self.log:
+            return math.log(max(value, 1e-300) / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def value(self, share: float) -> float:
+        """Return the value at a share of the axis."""
+        return self.low * (self.high / self.low) ** share if self.log else self.low + share * (self.high - self.low)
+
+
+class Canvas:
+    """A painter with the box of the data, its scales and the colours of the theme."""
+
+    def __init__(self, painter: QPainter, box: QRectF, theme: Theme, x: Scale, y: Scale) -> None:
+        self.painter, self.box, self.theme, self.x, self.y = painter, box, theme, x, y
+
+    def across(self, x: float) -> float:
+        """Return the pixel of a value of the horizontal axis."""
+        return self.box.left() + self.x.share(x) * self.box.width()
+
+    def up(self, y: float) -> float:
+        """Return the pixel of a value of the vertical axis."""
+        return self.box.bottom() - self.y.share(y) * self.box.height()
+
+    def at(self, x: float, y: float) -> QPointF:
+        """Return where a point is."""
+        return QPointF(self.across(x), self.up(y))
+
+    def ink(self, name: str, alpha: float = 1.0) -> QColor:
+        """Return a colour; see :func:`ink`."""
+        return ink(self.theme, name, alpha)
+
+    def sharp(self) -> None:
+        """Paint without smoothing, for what is upright and flat."""
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+
+    def smooth(self, name: str, width: float = 2.0, dash: Dash = "solid") -> None:
+        """Paint smooth lines in a colour; the shapes that follow are not filled."""
+        self.painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.painter.setPen(QPen(self.ink(name), width, _DASHES[dash]))
+        self.painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def line(self, one: QPointF, other: QPointF) -> None:
+        """Draw a straight line."""
+        self.painter.drawLine(one, other)
+
+    def letters(self, pixels: float, text: str = "") -> float:
+        """Write at this size from now on; return how wide ``text`` is."""
+        self.painter.setFont(font(pixels))
+        return self.painter.fontMetrics().horizontalAdvance(text)
+
+    def write(self, box: QRectF, text: str, name: str = "muted", side: Side = "left") -> None:
+        """Write a line of text in the middle of the height of ``box``, cut where the box ends."""
+        self.painter.setPen(self.ink(name))
+        shown = self.painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, math.ceil(box.width()))
+        self.painter.drawText(box, _SIDES[side] | Qt.AlignmentFlag.AlignVCenter, shown)
+
+    def sign(self, sign: Sign, centre: QPointF, name: str, size: float = 3.0) -> None:
+        """Draw a small sign about a point."""
+        self.smooth(name, 1.5)
+        x, y = centre.x(), centre.y()
+        match sign:
+            case "cross":
+                for end in (QPointF(size, size), QPointF(size, -size)):
+                    self.line(centre - end, centre + end)
+            case "dot":
+                self.painter.setBrush(self.ink(name))
+                self.painter.drawEllipse(centre, size, size)
+            case "triangle":
+                self.painter.setBrush(self.ink(name))
+                corners = ((x - size - 1, y + size), (x + size + 1, y + size), (x, y - size - 1))
+                self.painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+            case _:
+                self.painter.setBrush(self.ink("surface" if sign == "open" else name))
+                self.painter.drawRect(QRectF(x - size, y - size, 2 * size, 2 * size))
+
+
+class Mark(Protocol):
+    """A part of a chart."""
+
+    def paint(self, on: Canvas) -> None:
+        """Draw it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars on the axis, each in the place of its number; one that is not empty is never invisible."""
+
+    heights: Mapping[int, float]
+    ink: str = "accent"
+    _: KW_ONLY
+    alpha: float = 1.0
+    hatched: bool = False
+
+    def paint(self, on: Canvas) -> None:
+        """Draw them in one call, as each call may have to wait for the interpreter."""
+        width = on.across(1) - on.across(0)
+        gap = max(1.0, 0.1 * width) if width >= 4 else 0.0
+        tops = {at: max(on.box.bottom() - on.up(high), 1.5) for at, high in self.heights.items() if high > 0}
+        bars = [QRectF(on.across(at) + gap / 2, on.box.bottom() - top, width - gap, top) for at, top in tops.items()]
+        on.sharp()
+        on.painter.setPen(Qt.PenStyle.NoPen)
+        on.painter.setBrush(on.ink(self.ink, self.alpha))
+        on.painter.drawRects(bars)
+        if self.hatched:
+            on.painter.setBrush(QBrush(on.ink("surface"), Qt.BrushStyle.BDiagPattern))
+            on.painter.drawRects(bars)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A level line with a dot over the place of each bar, to be compared with the bars."""
+
+    levels: Mapping[int, float]
+    ink: str
+
+    def paint(self, on: Canvas) -> None:
+        """Draw lines and dots."""
+        for at, level in self.levels.items():
+            on.smooth(self.ink)
+            on.line(on.at(at, level) + QPointF(1, 0), on.at(at + 1, level) - QPointF(1, 0))
+            on.sign("dot", on.at(at + 0.5, level), self.ink)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Upright brackets from ``low`` to ``high``, with a sign at the estimate: (x, low, estimate, high) of each."""
+
+    ends: Iterable[tuple[float, float, float, float]]
+    ink: str
+    sign: Sign | None = "square"
+    width: float = 2.0
+
+    def paint(self, on: Canvas) -> None:
+        """Draw brackets and signs."""
+        place = on.across(1) - on.across(0)
+        cap = QPointF(min(5.0, place / 6), 0)
+        for x, low, middle, high in self.ends:
+            on.smooth(self.ink, self.width)
+            on.line(on.at(x, low), on.at(x, high))
+            for end in (low, high):
+                on.line(on.at(x, end) - cap, on.at(x, end) + cap)
+            if self.sign is not None:
+                on.sign(self.sign, on.at(x, middle), self.ink, min(3.0, place / 3))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line through points; what is above the box is cut."""
+
+    points: Sequence[Point]
+    ink: str
+    width: float = 2.0
+    dash: Dash = "solid"
+
+    def paint(self, on: Canvas) -> None:
+        """Draw it."""
+        on.painter.save()
+        on.painter.setClipRect(on.box.adjusted(-2, -2, 2, 2), Qt.ClipOperation.IntersectClip)
+        on.smooth(self.ink, self.width, self.dash)
+        on.painter.drawPolyline(QPolygonF([on.at(*point) for point in self.points]))
+        on.painter.restore()
+
+
+@dataclass(frozen=True)
+class Band:
+    """The room between two lines."""
+
+    low: Sequence[Point]
+    high: Sequence[Point]
+    ink: str
+
+    def paint(self, on: Canvas) -> None:
+        """Fill it."""
+        on.painter.setPen(Qt.PenStyle.NoPen)
+        on.painter.setBrush(on.ink(self.ink, BAND_OPACITY))
+        on.painter.drawPolygon(QPolygonF([on.at(*point) for point in (*self.high, *reversed(self.low))]))
+
+
+@dataclass(frozen=True)
+class Points:
+    """Signs at points."""
+
+    points: Iterable[Point]
+    ink: str
+    sign: Sign
+
+    def paint(self, on: Canvas) -> None:
+        """Draw them."""
+        for point in self.points:
+            on.sign(self.sign, on.at(*point), self.ink)
+
+
+@dataclass(frozen=True)
+class Upright:
+    """A line from bottom to top at a value of the horizontal axis."""
+
+    x: float
+    ink: str = "accent"
+    dash: Dash = "dashed"
+    width: float = 1.0
+
+    def paint(self, on: Canvas) -> None:
+        """Draw it."""
+        on.smooth(self.ink, self.width, self.dash)
+        on.line(QPointF(on.across(self.x), on.box.top()), QPointF(on.across(self.x), on.box.bottom()))
+
+
+@dataclass(frozen=True)
+class Level:
+    """A line from left to right at a value of the vertical axis, with a word above it."""
+
+    y: float
+    ink: str
+    dash: Dash = "solid"
+    text: str = ""
+
+    def paint(self, on: Canvas) -> None:
+        """Draw line and word."""
+        on.smooth(self.ink, 1.0, self.dash)
+        y = on.up(self.y)
+        on.line(QPointF(on.box.left(), y), QPointF(on.box.right(), y))
+        on.write(QRectF(on.box.left() + 4, y - 15, on.box.width() - 4, 14), self.text, self.ink)
+
+
+@dataclass(frozen=True)
+class Shades:
+    """A picture of cells, the lowest row first: the larger its share, the more of the accent a cell has."""
+
+    rows: Sequence[Sequence[float]]
+
+    def paint(self, on: Canvas) -> None:
+        """Draw one pixel for each cell, enlarged to the box."""
+        shades = [QColor(mixed(on.theme.surface, on.theme.accent, step / 255)).rgb() for step in range(256)]
+        image = QImage(len(self.rows[0]), len(self.rows), QImage.Format.Format_RGB32)
+        for y, row in enumerate(reversed(self.rows)):
+            for x, share in enumerate(row):
+                image.setPixel(x, y, shades[round(255 * share)])
+        on.painter.drawImage(on.box, image)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A rectangle with a word in it: its place, its colour and how strong that is, the size and colour of the word."""
+
+    box: QRectF
+    ink: str
+    strength: float
+    text: str
+    letters: float
+    text_ink: str = "text"
+
+    def paint(self, on: Canvas) -> None:
+        """Fill it and write the word."""
+        colour = on.ink(self.ink).name()
+        on.painter.fillRect(self.box, QColor(mixed(on.theme.window, colour, self.strength)))
+        on.painter.setFont(font(self.letters))
+        on.painter.setPen(on.ink(self.text_ink))
+        on.painter.drawText(self.box, Qt.AlignmentFlag.AlignCenter, self.text)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a colour stands for: its words and the sign before them; without a sign the words have the colour."""
+
+    words: str
+    ink: str
+    sign: Literal["", "box", "line", "level"] = "box"
+    alpha: float = 1.0
+    dash: Dash = "solid"
+
+    def paint(self, on: Canvas, left: float, middle: float) -> float:
+        """Draw it at a place if there is room to the right edge; return where the next one begins."""
+        room = {"": 0, "box": 16, "line": 24, "level": 24}[self.sign]
+        wide = on.painter.fontMetrics().horizontalAdvance(self.words) + 2
+        if left + room + wide > on.painter.device().width():
+            return left
+        if self.sign == "box":
+            on.sharp()
+            on.painter.fillRect(QRectF(left, middle - 5, 10, 10), on.ink(self.ink, self.alpha))
+        elif self.sign:
+            on.smooth(self.ink, 2.0, self.dash)
+            on.line(QPointF(left, middle), QPointF(left + 18, middle))
+            if self.sign == "level":
+                on.sign("dot", QPointF(left + 9, middle), self.ink)
+        on.write(QRectF(left + room, middle - 9, wide, 18), self.words, "muted" if self.sign else self.ink)
+        return left + room + wide + 16
