@@ -144,9 +144,8 @@ class Chart(QWidget):
             if drawing.empty:
                 painter.setPen(on.ink("muted"))
                 painter.drawText(on.box, Qt.AlignmentFlag.AlignCenter, drawing.empty)
-            else:
-                self._paint_axes(on, drawing)
-                _paint_marks(on, drawing)
+            self._paint_axes(on, drawing)
+            _paint_marks(on, drawing)
 
     def _box(self) -> QRectF:
         return QRectF(self.rect()).marginsRemoved(self.margins)
@@ -157,7 +156,8 @@ class Chart(QWidget):
             on.write(QRectF(0, 0, self.width() - room, KEY), drawing.title, "text")
             on.write(QRectF(self.width() - room, 0, room, KEY), drawing.figure, "text", "right")
         on.letters(self.letters)
-        left = 2.0
+        # Clear of the figure beside the top of the axis, where that reaches into this line.
+        left = on.box.left() if drawing.left and on.box.top() <= KEY else 2.0
         for key in drawing.key:
             left = key.paint(on, left, KEY / 2 - 2)
 

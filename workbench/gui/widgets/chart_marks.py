@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import Literal, Protocol
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 
 from workbench.gui.style.colours import mixed
 from workbench.render.fonts import font
@@ -147,7 +147,7 @@ class Bars:
     def paint(self, on: Canvas) -> None:
         """Draw them in one call, as each call may have to wait for the interpreter."""
         width = on.across(1) - on.across(0)
-        gap = max(1.0, 0.1 * width) if width >= 4 else 0.0
+        gap = min(max(1.0, 0.1 * width), 6.0) if width >= 4 else 0.0
         tops = {at: max(on.box.bottom() - on.up(high), 1.5) for at, high in self.heights.items() if high > 0}
         bars = [QRectF(on.across(at) + gap / 2, on.box.bottom() - top, width - gap, top) for at, top in tops.items()]
         on.sharp()
@@ -312,6 +312,103 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """An outline around a rectangle."""
+
+    box: QRectF
+    ink: str
+
+    def paint(self, on: Canvas) -> None:
+        """Draw it."""
+        on.smooth(self.ink)
+        on.painter.drawRect(self.box)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A line of text in a rectangle, cut where that ends."""
+
+    box: QRectF
+    text: str
+    ink: str
+    side: Side
+    letters: float
+
+    def paint(self, on: Canvas) -> None:
+        """Write it."""
+        on.letters(self.letters)
+        on.write(self.box, self.text, self.ink, self.side)
+
+
+@dataclass(frozen=True)
+class BarLine:
+    """A bar from left to right with its words.
+
+    Attributes:
+        name: at the left.
+        length: the share of the width that it takes.
+        figures: at the right.
+        ink: its colour.
+        strong: whether the words are stressed.
+        framed: whether it is an outline.
+        mark: a place to be compared with its end; the bar then has a track.
+    """
+
+    name: str
+    length: float
+    figures: str
+    ink: str
+    _: KW_ONLY
+    strong: bool = False
+    framed: bool = False
+    mark: float | None = None
+
+
+@dataclass(frozen=True)
+class BarLines:
+    """A line for each bar, with its words at its sides, or above it."""
+
+    lines: Sequence[BarLine]
+    letters: float
+    above: bool = False
+
+    def widths(self) -> tuple[float, float]:
+        """Return the pixels that the names and the figures take at the sides, both stressed."""
+        wide = QFontMetricsF(font(self.letters, QFont.Weight.DemiBold)).horizontalAdvance
+        return max(wide(line.name) for line in self.lines) + 8, max(wide(line.figures) for line in self.lines) + 8
+
+    def paint(self, on: Canvas) -> None:
+        """Draw words, tracks, bars and marks."""
+        high = min(on.box.height() / len(self.lines), 40.0)
+        names, figures = (0.0, 0.0) if self.above else self.widths()
+        on.sharp()
+        for at, line in enumerate(self.lines):
+            top, ink = on.box.top() + at * high, "text" if line.strong else "muted"
+            stressed = line.strong and not self.above
+            on.painter.setFont(font(self.letters, QFont.Weight.DemiBold if stressed else QFont.Weight.Normal))
+            text = QRectF(0, top, on.box.width(), min(high - 7, 20) if self.above else high)
+            room = names or text.width() - on.painter.fontMetrics().horizontalAdvance(line.figures) - 12
+            on.write(QRectF(0, top, room, text.height()), line.name, ink)
+            on.write(text, line.figures, ink, "right")
+            track = QRectF(names, top + high / 4, max(1.0, on.box.width() - names - figures), high / 2)
+            if self.above:
+                track = QRectF(0.5, text.bottom() + 0.5, on.box.width() - 1, 5 if high < 40 else 7)
+            if line.mark is not None:
+                on.painter.fillRect(track, on.ink("line", 0.6))
+            bar = QRectF(track)
+            bar.setWidth(max(track.width() * line.length, 2.0 if self.above else 0.0))
+            if line.framed:
+                on.painter.setPen(on.ink(line.ink))
+                on.painter.setBrush(Qt.BrushStyle.NoBrush)
+                on.painter.drawRect(bar)
+            else:
+                on.painter.fillRect(bar, on.ink(line.ink))
+            if line.mark is not None:
+                mark = QRectF(track.left() + track.width() * line.mark - 1, track.top() - 2, 2, track.height() + 4)
+                on.painter.fillRect(mark, on.ink("text"))
+
+
+@dataclass(frozen=True)
 class Key:
     """What a colour stands for: its words and the sign before them; without a sign the words have the colour."""
 
@@ -322,10 +419,11 @@ class Key:
     dash: Dash = "solid"
 
     def paint(self, on: Canvas, left: float, middle: float) -> float:
-        """Draw it at a place if there is room to the right edge; return where the next one begins."""
+        """Draw it at a place, cut at the right edge; return where the next one begins."""
         room = {"": 0, "box": 16, "line": 24, "level": 24}[self.sign]
-        wide = on.painter.fontMetrics().horizontalAdvance(self.words) + 2
-        if left + room + wide > on.painter.device().width():
+        free = on.painter.device().width() - left - room
+        wide = min(on.painter.fontMetrics().horizontalAdvance(self.words) + 2, free)
+        if free < 24:
             return left
         if self.sign == "box":
             on.sharp()
