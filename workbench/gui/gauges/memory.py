@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.gauges.memory_phases import PhaseBars
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, label, look, row
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.chart_marks import Line, Scale
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Memory
 
@@ -52,7 +53,7 @@ class Trace(Chart):
             return None
         line = [(float(at), float(size)) for at, size in enumerate(self._samples, KEPT - len(self._samples))]
         top = 1.15 * max(self._samples)
-        return Drawing((Line(line, "muted", 1),), x=Scale(0, KEPT - 1), y=Scale(0, top), frame="none")
+        return Drawing((mark.line(line, "muted", 1),), x=Scale(0, KEPT - 1), y=Scale(0, top), frame="none")
 
 
 class MemoryGauge(Card):

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.chart_marks import BarLine, BarLines
+from workbench.gui.widgets.chart_marks import BarLine
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import PhaseMemory
 
-LINE, LEAST_BAR = 18, 48
-"""Pixels of a line's height, and of the shortest bar."""
+LINE, LEAST_BAR, LETTERS = 18, 48, 11
+"""Pixels of a line's height, of the shortest bar, and of the letters."""
 
 TIP = (
     "Memory of the training by phase: the bar is the most that was measured so far, the mark what was predicted. "
@@ -58,7 +59,7 @@ class PhaseBars(Chart):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of all lines."""
-        names, figures = self._bars().widths() if self._phases else (0, 0)
+        names, figures = mark.bar_widths(self._bars(), LETTERS) if self._phases else (0, 0)
         return QSize(int(names + figures) + LEAST_BAR, LINE * max(1, len(self._phases)))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -67,24 +68,21 @@ class PhaseBars(Chart):
 
     def drawing(self) -> Drawing | None:
         """Return a line for each phase."""
-        return Drawing((self._bars(),), frame="none") if self._phases else None
+        return Drawing((mark.bar_lines(self._bars(), LETTERS),), frame="none") if self._phases else None
 
-    def _bars(self) -> BarLines:
+    def _bars(self) -> list[BarLine]:
         whole = 1.05 * max(max(p.predicted, p.peak) for p in self._phases) or 1.0
-        return BarLines(
-            [
-                BarLine(
-                    f"{'▸' if p.name == self._now else '  '} {p.name}",
-                    p.peak / whole,
-                    f"{'! ' if exceeds(p) else ''}{measured(p)} of {memory(p.predicted)}",
-                    "warn" if exceeds(p) else "muted",
-                    strong=p.name == self._now,
-                    mark=p.predicted / whole,
-                )
-                for p in self._phases
-            ],
-            11,
-        )
+        return [
+            BarLine(
+                f"{'▸' if p.name == self._now else '  '} {p.name}",
+                p.peak / whole,
+                f"{'! ' if exceeds(p) else ''}{measured(p)} of {memory(p.predicted)}",
+                "warn" if exceeds(p) else "muted",
+                strong=p.name == self._now,
+                mark=p.predicted / whole,
+            )
+            for p in self._phases
+        ]
 
 
 def exceeds(phase: PhaseMemory) -> bool:

@@ -57,6 +57,7 @@ class Drawing:
         frame: a line below the marks, a box around them, or nothing.
         empty: what is written where there is nothing to show.
         words: returns what is at a value of the horizontal axis.
+        spoken: what a screen reader calls the chart with it.
     """
 
     marks: Sequence[Mark] = ()
@@ -72,13 +73,18 @@ class Drawing:
     frame: Literal["ground", "box", "none"] = "ground"
     empty: str = ""
     words: Callable[[float], str] | None = None
+    spoken: str = ""
 
 
 class Chart(QWidget):
-    """Paints what :meth:`drawing` returns, and names what is under the pointer.
+    """Paints a drawing, and names what is under the pointer.
 
-    A subclass keeps its figures, says them in the accessible name, and calls ``update`` when there are others.
+    A subclass makes a drawing of its figures and gives it to :meth:`show_drawing`; one that depends on its size, or
+    grows with every step of a run, returns it from :meth:`drawing` when it is painted.
     """
+
+    name: ClassVar[str] = ""
+    """The object name, where there is one chart of this kind."""
 
     margins: QMarginsF = QMarginsF(40, 30, 8, 24)
     """Room around the marks, in pixels: left, above, right, below."""
@@ -90,7 +96,7 @@ class Chart(QWidget):
     letters: ClassVar[int] = 12
     height_fixed: ClassVar[bool] = False
 
-    def __init__(self, session: Session, name: str, accessible: str = "", tip: str = "") -> None:
+    def __init__(self, session: Session, name: str = "", accessible: str = "", tip: str = "") -> None:
         """Make the chart.
 
         Args:
@@ -100,15 +106,22 @@ class Chart(QWidget):
             tip: its tooltip, where no words belong to a place.
         """
         super().__init__()
-        named(self, name, accessible, tip)
+        named(self, name or self.name, accessible, tip)
         policy = QSizePolicy.Policy
         self.setSizePolicy(policy.Expanding, policy.Fixed if self.height_fixed else policy.Expanding)
         self._session = session
+        self._drawing: Drawing | None = None
         session.theme_changed.connect(self.update)
+
+    def show_drawing(self, drawing: Drawing | None) -> None:
+        """Show ``drawing``, or nothing."""
+        self._drawing = drawing
+        self.setAccessibleName(drawing.spoken if drawing is not None else "")
+        self.update()
 
     def drawing(self) -> Drawing | None:
         """Return what is shown now, or nothing."""
-        raise NotImplementedError
+        return self._drawing
 
     def words_at(self, x: float) -> str:
         """Return what is at a place across the picture; empty beside the marks."""
@@ -185,7 +198,7 @@ def paint_marks(painter: QPainter, box: QRectF, theme: Theme, drawing: Drawing) 
 
 def _paint_marks(on: Canvas, drawing: Drawing) -> None:
     for mark in drawing.marks:
-        mark.paint(on)
+        mark(on)
     on.sharp()
     if drawing.frame == "ground":
         on.painter.fillRect(QRectF(on.box.left(), on.box.bottom(), on.box.width(), 1), on.ink("line"))

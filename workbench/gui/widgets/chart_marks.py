@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Literal, Protocol
+from typing import Literal
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
@@ -126,218 +126,125 @@ class Canvas:
                 self.painter.drawRect(QRectF(x - size, y - size, 2 * size, 2 * size))
 
 
-class Mark(Protocol):
-    """A part of a chart."""
-
-    def paint(self, on: Canvas) -> None:
-        """Draw it."""
-        ...
+Mark = Callable[[Canvas], None]
+"""A part of a chart: what paints it."""
 
 
-@dataclass(frozen=True)
-class Bars:
-    """Bars on the axis, each in the place of its number; one that is not empty is never invisible."""
+def bars(heights: Mapping[int, float], ink: str = "accent", *, alpha: float = 1.0, hatched: bool = False) -> Mark:
+    """Return bars on the axis, each in the place of its number; one that is not empty is never invisible."""
 
-    heights: Mapping[int, float]
-    ink: str = "accent"
-    _: KW_ONLY
-    alpha: float = 1.0
-    hatched: bool = False
-
-    def paint(self, on: Canvas) -> None:
-        """Draw them in one call, as each call may have to wait for the interpreter."""
+    def paint(on: Canvas) -> None:
         width = on.across(1) - on.across(0)
         gap = min(max(1.0, 0.1 * width), 6.0) if width >= 4 else 0.0
-        tops = {at: max(on.box.bottom() - on.up(high), 1.5) for at, high in self.heights.items() if high > 0}
-        bars = [QRectF(on.across(at) + gap / 2, on.box.bottom() - top, width - gap, top) for at, top in tops.items()]
+        tops = {at: max(on.box.bottom() - on.up(high), 1.5) for at, high in heights.items() if high > 0}
+        made = [QRectF(on.across(at) + gap / 2, on.box.bottom() - top, width - gap, top) for at, top in tops.items()]
         on.sharp()
         on.painter.setPen(Qt.PenStyle.NoPen)
-        on.painter.setBrush(on.ink(self.ink, self.alpha))
-        on.painter.drawRects(bars)
-        if self.hatched:
-            on.painter.setBrush(QBrush(on.ink("surface"), Qt.BrushStyle.BDiagPattern))
-            on.painter.drawRects(bars)
+        brushes = [QBrush(on.ink(ink, alpha)), *([QBrush(on.ink("surface"), Qt.BrushStyle.BDiagPattern)] * hatched)]
+        for brush in brushes:
+            on.painter.setBrush(brush)
+            on.painter.drawRects(made)  # one call for all, as each may have to wait for the interpreter
+
+    return paint
 
 
-@dataclass(frozen=True)
-class Levels:
-    """A level line with a dot over the place of each bar, to be compared with the bars."""
+def levels(of_bars: Mapping[int, float], ink: str) -> Mark:
+    """Return a level line with a dot over the place of each bar, to be compared with the bars."""
 
-    levels: Mapping[int, float]
-    ink: str
-
-    def paint(self, on: Canvas) -> None:
-        """Draw lines and dots."""
-        for at, level in self.levels.items():
-            on.smooth(self.ink)
+    def paint(on: Canvas) -> None:
+        for at, level in of_bars.items():
+            on.smooth(ink)
             on.line(on.at(at, level) + QPointF(1, 0), on.at(at + 1, level) - QPointF(1, 0))
-            on.sign("dot", on.at(at + 0.5, level), self.ink)
+            on.sign("dot", on.at(at + 0.5, level), ink)
+
+    return paint
 
 
-@dataclass(frozen=True)
-class Intervals:
-    """Upright brackets from ``low`` to ``high``, with a sign at the estimate: (x, low, estimate, high) of each."""
+def intervals(
+    ends: Iterable[tuple[float, float, float, float]], ink: str, sign: Sign | None = "square", width: float = 2.0
+) -> Mark:
+    """Return upright brackets with a sign at the estimate, of (x, low, estimate, high) each."""
 
-    ends: Iterable[tuple[float, float, float, float]]
-    ink: str
-    sign: Sign | None = "square"
-    width: float = 2.0
-
-    def paint(self, on: Canvas) -> None:
-        """Draw brackets and signs."""
+    def paint(on: Canvas) -> None:
         place = on.across(1) - on.across(0)
         cap = QPointF(min(5.0, place / 6), 0)
-        for x, low, middle, high in self.ends:
-            on.smooth(self.ink, self.width)
+        for x, low, middle, high in ends:
+            on.smooth(ink, width)
             on.line(on.at(x, low), on.at(x, high))
             for end in (low, high):
                 on.line(on.at(x, end) - cap, on.at(x, end) + cap)
-            if self.sign is not None:
-                on.sign(self.sign, on.at(x, middle), self.ink, min(3.0, place / 3))
+            if sign is not None:
+                on.sign(sign, on.at(x, middle), ink, min(3.0, place / 3))
+
+    return paint
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line through points; what is above the box is cut."""
+def line(points: Sequence[Point], ink: str, width: float = 2.0, dash: Dash = "solid") -> Mark:
+    """Return a line through points; what is outside the box is cut."""
 
-    points: Sequence[Point]
-    ink: str
-    width: float = 2.0
-    dash: Dash = "solid"
-
-    def paint(self, on: Canvas) -> None:
-        """Draw it."""
+    def paint(on: Canvas) -> None:
         on.painter.save()
         on.painter.setClipRect(on.box.adjusted(-2, -2, 2, 2), Qt.ClipOperation.IntersectClip)
-        on.smooth(self.ink, self.width, self.dash)
-        on.painter.drawPolyline(QPolygonF([on.at(*point) for point in self.points]))
+        on.smooth(ink, width, dash)
+        on.painter.drawPolyline(QPolygonF([on.at(*point) for point in points]))
         on.painter.restore()
 
+    return paint
 
-@dataclass(frozen=True)
-class Band:
-    """The room between two lines."""
 
-    low: Sequence[Point]
-    high: Sequence[Point]
-    ink: str
+def band(low: Sequence[Point], high: Sequence[Point], ink: str) -> Mark:
+    """Return the room between two lines, filled."""
 
-    def paint(self, on: Canvas) -> None:
-        """Fill it."""
+    def paint(on: Canvas) -> None:
         on.painter.setPen(Qt.PenStyle.NoPen)
-        on.painter.setBrush(on.ink(self.ink, BAND_OPACITY))
-        on.painter.drawPolygon(QPolygonF([on.at(*point) for point in (*self.high, *reversed(self.low))]))
+        on.painter.setBrush(on.ink(ink, BAND_OPACITY))
+        on.painter.drawPolygon(QPolygonF([on.at(*point) for point in (*high, *reversed(low))]))
+
+    return paint
 
 
-@dataclass(frozen=True)
-class Points:
-    """Signs at points."""
+def upright(x: float, ink: str = "accent", dash: Dash = "dashed", width: float = 1.0) -> Mark:
+    """Return a line from bottom to top at a value of the horizontal axis."""
 
-    points: Iterable[Point]
-    ink: str
-    sign: Sign
+    def paint(on: Canvas) -> None:
+        on.smooth(ink, width, dash)
+        on.line(QPointF(on.across(x), on.box.top()), QPointF(on.across(x), on.box.bottom()))
 
-    def paint(self, on: Canvas) -> None:
-        """Draw them."""
-        for point in self.points:
-            on.sign(self.sign, on.at(*point), self.ink)
+    return paint
 
 
-@dataclass(frozen=True)
-class Upright:
-    """A line from bottom to top at a value of the horizontal axis."""
+def shades(rows: Sequence[Sequence[float]]) -> Mark:
+    """Return a picture of cells, the lowest row first: the larger its share, the more of the accent a cell has."""
 
-    x: float
-    ink: str = "accent"
-    dash: Dash = "dashed"
-    width: float = 1.0
-
-    def paint(self, on: Canvas) -> None:
-        """Draw it."""
-        on.smooth(self.ink, self.width, self.dash)
-        on.line(QPointF(on.across(self.x), on.box.top()), QPointF(on.across(self.x), on.box.bottom()))
-
-
-@dataclass(frozen=True)
-class Level:
-    """A line from left to right at a value of the vertical axis, with a word above it."""
-
-    y: float
-    ink: str
-    dash: Dash = "solid"
-    text: str = ""
-
-    def paint(self, on: Canvas) -> None:
-        """Draw line and word."""
-        on.smooth(self.ink, 1.0, self.dash)
-        y = on.up(self.y)
-        on.line(QPointF(on.box.left(), y), QPointF(on.box.right(), y))
-        on.write(QRectF(on.box.left() + 4, y - 15, on.box.width() - 4, 14), self.text, self.ink)
-
-
-@dataclass(frozen=True)
-class Shades:
-    """A picture of cells, the lowest row first: the larger its share, the more of the accent a cell has."""
-
-    rows: Sequence[Sequence[float]]
-
-    def paint(self, on: Canvas) -> None:
-        """Draw one pixel for each cell, enlarged to the box."""
-        shades = [QColor(mixed(on.theme.surface, on.theme.accent, step / 255)).rgb() for step in range(256)]
-        image = QImage(len(self.rows[0]), len(self.rows), QImage.Format.Format_RGB32)
-        for y, row in enumerate(reversed(self.rows)):
+    def paint(on: Canvas) -> None:
+        inks = [QColor(mixed(on.theme.surface, on.theme.accent, step / 255)).rgb() for step in range(256)]
+        image = QImage(len(rows[0]), len(rows), QImage.Format.Format_RGB32)
+        for y, row in enumerate(reversed(rows)):
             for x, share in enumerate(row):
-                image.setPixel(x, y, shades[round(255 * share)])
+                image.setPixel(x, y, inks[round(255 * share)])
         on.painter.drawImage(on.box, image)
 
-
-@dataclass(frozen=True)
-class Cell:
-    """A rectangle with a word in it: its place, its colour and how strong that is, the size and colour of the word."""
-
-    box: QRectF
-    ink: str
-    strength: float
-    text: str
-    letters: float
-    text_ink: str = "text"
-
-    def paint(self, on: Canvas) -> None:
-        """Fill it and write the word."""
-        colour = on.ink(self.ink).name()
-        on.painter.fillRect(self.box, QColor(mixed(on.theme.window, colour, self.strength)))
-        on.painter.setFont(font(self.letters))
-        on.painter.setPen(on.ink(self.text_ink))
-        on.painter.drawText(self.box, Qt.AlignmentFlag.AlignCenter, self.text)
+    return paint
 
 
-@dataclass(frozen=True)
-class Frame:
-    """An outline around a rectangle."""
+def word(box: QRectF, text: str, ink: str, side: Side, letters: float) -> Mark:
+    """Return a line of text in a rectangle, cut where that ends."""
 
-    box: QRectF
-    ink: str
+    def paint(on: Canvas) -> None:
+        on.letters(letters)
+        on.write(box, text, ink, side)
 
-    def paint(self, on: Canvas) -> None:
-        """Draw it."""
-        on.smooth(self.ink)
-        on.painter.drawRect(self.box)
+    return paint
 
 
-@dataclass(frozen=True)
-class Word:
-    """A line of text in a rectangle, cut where that ends."""
+def cell(box: QRectF, ink: str, strength: float, words: Mark) -> Mark:
+    """Return a filled rectangle, ``strength`` of its colour, and the words in it."""
 
-    box: QRectF
-    text: str
-    ink: str
-    side: Side
-    letters: float
+    def paint(on: Canvas) -> None:
+        on.painter.fillRect(box, QColor(mixed(on.theme.window, on.ink(ink).name(), strength)))
+        words(on)
 
-    def paint(self, on: Canvas) -> None:
-        """Write it."""
-        on.letters(self.letters)
-        on.write(self.box, self.text, self.ink, self.side)
+    return paint
 
 
 @dataclass(frozen=True)
@@ -364,48 +271,45 @@ class BarLine:
     mark: float | None = None
 
 
-@dataclass(frozen=True)
-class BarLines:
-    """A line for each bar, with its words at its sides, or above it."""
+def bar_widths(lines: Sequence[BarLine], letters: float) -> tuple[float, float]:
+    """Return the pixels that the names and the figures of bars take at their sides, all stressed."""
+    wide = QFontMetricsF(font(letters, QFont.Weight.DemiBold)).horizontalAdvance
+    return max(wide(one.name) for one in lines) + 8, max(wide(one.figures) for one in lines) + 8
 
-    lines: Sequence[BarLine]
-    letters: float
-    above: bool = False
 
-    def widths(self) -> tuple[float, float]:
-        """Return the pixels that the names and the figures take at the sides, both stressed."""
-        wide = QFontMetricsF(font(self.letters, QFont.Weight.DemiBold)).horizontalAdvance
-        return max(wide(line.name) for line in self.lines) + 8, max(wide(line.figures) for line in self.lines) + 8
+def bar_lines(lines: Sequence[BarLine], letters: float, *, above: bool = False) -> Mark:
+    """Return a line for each bar, with its words at its sides or above it."""
 
-    def paint(self, on: Canvas) -> None:
-        """Draw words, tracks, bars and marks."""
-        high = min(on.box.height() / len(self.lines), 40.0)
-        names, figures = (0.0, 0.0) if self.above else self.widths()
+    def paint(on: Canvas) -> None:
+        high = min(on.box.height() / len(lines), 40.0)
+        names, figures = (0.0, 0.0) if above else bar_widths(lines, letters)
         on.sharp()
-        for at, line in enumerate(self.lines):
-            top, ink = on.box.top() + at * high, "text" if line.strong else "muted"
-            stressed = line.strong and not self.above
-            on.painter.setFont(font(self.letters, QFont.Weight.DemiBold if stressed else QFont.Weight.Normal))
-            text = QRectF(0, top, on.box.width(), min(high - 7, 20) if self.above else high)
-            room = names or text.width() - on.painter.fontMetrics().horizontalAdvance(line.figures) - 12
-            on.write(QRectF(0, top, room, text.height()), line.name, ink)
-            on.write(text, line.figures, ink, "right")
+        for at, one in enumerate(lines):
+            top, ink = on.box.top() + at * high, "text" if one.strong else "muted"
+            stressed = one.strong and not above
+            on.painter.setFont(font(letters, QFont.Weight.DemiBold if stressed else QFont.Weight.Normal))
+            text = QRectF(0, top, on.box.width(), min(high - 7, 20) if above else high)
+            room = names or text.width() - on.painter.fontMetrics().horizontalAdvance(one.figures) - 12
+            on.write(QRectF(0, top, room, text.height()), one.name, ink)
+            on.write(text, one.figures, ink, "right")
             track = QRectF(names, top + high / 4, max(1.0, on.box.width() - names - figures), high / 2)
-            if self.above:
+            if above:
                 track = QRectF(0.5, text.bottom() + 0.5, on.box.width() - 1, 5 if high < 40 else 7)
-            if line.mark is not None:
+            if one.mark is not None:
                 on.painter.fillRect(track, on.ink("line", 0.6))
             bar = QRectF(track)
-            bar.setWidth(max(track.width() * line.length, 2.0 if self.above else 0.0))
-            if line.framed:
-                on.painter.setPen(on.ink(line.ink))
+            bar.setWidth(max(track.width() * one.length, 2.0 if above else 0.0))
+            if one.framed:
+                on.painter.setPen(on.ink(one.ink))
                 on.painter.setBrush(Qt.BrushStyle.NoBrush)
                 on.painter.drawRect(bar)
             else:
-                on.painter.fillRect(bar, on.ink(line.ink))
-            if line.mark is not None:
-                mark = QRectF(track.left() + track.width() * line.mark - 1, track.top() - 2, 2, track.height() + 4)
+                on.painter.fillRect(bar, on.ink(one.ink))
+            if one.mark is not None:
+                mark = QRectF(track.left() + track.width() * one.mark - 1, track.top() - 2, 2, track.height() + 4)
                 on.painter.fillRect(mark, on.ink("text"))
+
+    return paint
 
 
 @dataclass(frozen=True)

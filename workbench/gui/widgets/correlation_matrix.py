@@ -11,9 +11,9 @@ from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.chart_marks import Cell, Frame, Mark, Word
 from workbench.gui.widgets.compared import Pairs
 from workbench.gui.widgets.formatting import count
 from workbench.sanitize.usefulness import FADED
@@ -236,30 +236,41 @@ class PairMap(Chart):
             return Drawing(empty=NOTHING if self._pairs is not None else "", frame="none")
         return Drawing([*self._side(0, "Original"), *self._side(1, self._title)], frame="none")
 
-    def _side(self, side: int, title: str) -> Iterator[Mark]:
+    def _side(self, side: int, title: str) -> Iterator[mark.Mark]:
         size, names = self._size()[1], self.names
         left = side * (self.width() + GAP) / 2
         right = left + (self.width() - GAP) / 2
-        yield Word(QRectF(left, 0, NAMES * 2, 20), title, "text", "left", 14)
+        yield mark.word(QRectF(left, 0, NAMES * 2, 20), title, "text", "left", 14)
         for i, name in enumerate(names):
             ink = "text" if i in self._at else "muted"
             if i:
                 at = self._cell(side, i, 0)
-                yield Word(QRectF(left, at.top(), NAMES - 8, at.height()), name, ink, "right", 12)
+                yield mark.word(QRectF(left, at.top(), NAMES - 8, at.height()), name, ink, "right", 12)
             if i < len(names) - 1:
                 at = self._cell(side, i, i)
-                yield Word(QRectF(at.left() + 2, at.bottom() - 18, right - at.left() - 2, 18), name, ink, "left", 12)
+                yield mark.word(
+                    QRectF(at.left() + 2, at.bottom() - 18, right - at.left() - 2, 18), name, ink, "left", 12
+                )
             for j in range(i):
                 yield _cell_of(self._cell(side, i, j), self._values(i, j)[side], size)
-        yield Frame(self._cell(side, *self._at), "accent" if self.hasFocus() else "text")
+        yield _frame(self._cell(side, *self._at), "accent" if self.hasFocus() else "text")
 
 
-def _cell_of(box: QRectF, value: float, size: float) -> Cell:
+def _cell_of(box: QRectF, value: float, size: float) -> mark.Mark:
     letters = 10 if size < 34 else 12 if size < 60 else 14 if size < 100 else 20
-    if math.isnan(value):
-        return Cell(box, "line", 0.6, "–", letters)
-    ink, strength = "sanitized" if value > 0 else "private", STRONGEST * min(abs(value), 1.0)
-    return Cell(box, ink, strength, _sign(value) if size < LEAST_WRITTEN else written(value), letters)
+    unknown = math.isnan(value)
+    ink = "line" if unknown else "sanitized" if value > 0 else "private"
+    text = _sign(value) if size < LEAST_WRITTEN and not unknown else written(value)
+    strength = 0.6 if unknown else STRONGEST * min(abs(value), 1.0)
+    return mark.cell(box, ink, strength, mark.word(box, text, "text", "centre", letters))
+
+
+def _frame(box: QRectF, ink: str) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        on.smooth(ink)
+        on.painter.drawRect(box)
+
+    return paint
 
 
 class Correlations(QWidget):

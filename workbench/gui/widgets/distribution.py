@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, range_below, row_ticks
-from workbench.gui.widgets.chart_marks import Bars, Canvas, Intervals, Key, Levels, Mark, Scale, Upright
+from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.compared import Recovered, Spread
 from workbench.render.palette import BAND_OPACITY
 
@@ -57,17 +56,18 @@ class Distribution(Chart):
             if found is not None and found.shares is not None and label in found.shares
         }
         most = max(*column.original, *column.sanitised, *(high for _, _, high in shares.values()), 1)
-        marks: list[Mark] = [Bars(dict(enumerate(column.original)), "muted", alpha=FILL)]
+        marks = [mark.bars(dict(enumerate(column.original)), "muted", alpha=FILL)]
         key = [Key("original", "muted", alpha=FILL)]
         if self._drawn:
-            marks.append(Levels(dict(enumerate(column.sanitised)), "sanitized"))
+            marks.append(mark.levels(dict(enumerate(column.sanitised)), "sanitized"))
             key.append(Key(self._word, "sanitized", "level"))
         if found is not None:
             dashed = "" if found.truth is None else " mean, 95 % (dashed: the original’s)"
             key.append(Key(f"recovered{dashed or ', 95 %'}", "private"))
             if found.name == column.name:
-                marks.append(_Mean(found))
-                marks.append(Intervals([(at + 0.75, *ends) for at, ends in shares.items()], "private"))
+                marks += [_mean(*found.mean)] if found.mean is not None else []
+                marks += [mark.upright(found.truth, "muted", width=2.0)] if found.truth is not None else []
+                marks.append(mark.intervals([(at + 0.75, *ends) for at, ends in shares.items()], "private"))
         return Drawing(
             marks,
             x=Scale(0, len(column.labels)),
@@ -89,19 +89,13 @@ class Distribution(Chart):
         return f"{stated}, {middle:,.0f} recovered ({low:,.0f} to {high:,.0f})"
 
 
-@dataclass(frozen=True)
-class _Mean:
-    """The interval of a mean from bottom to top, its estimate and, dashed, the original's."""
+def _mean(low: float, middle: float, high: float) -> mark.Mark:
+    """Return the interval of a mean from bottom to top, with its estimate."""
 
-    found: Recovered
-
-    def paint(self, on: Canvas) -> None:
-        if self.found.mean is None:
-            return
-        low, middle, high = self.found.mean
+    def paint(on: mark.Canvas) -> None:
         left, right = on.across(low), on.across(high)
-        band = QRectF(left, on.box.top(), max(right - left, 2.0), on.box.height())
-        on.painter.fillRect(band, on.ink("private", BAND_OPACITY))
-        Upright(middle, "private", "solid", 2.0).paint(on)
-        if self.found.truth is not None:
-            Upright(self.found.truth, "muted", width=2.0).paint(on)
+        room = QRectF(left, on.box.top(), max(right - left, 2.0), on.box.height())
+        on.painter.fillRect(room, on.ink("private", BAND_OPACITY))
+        mark.upright(middle, "private", "solid", 2.0)(on)
+
+    return paint

@@ -11,9 +11,9 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
 from workbench.gui.widgets.chart import Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Band, Line
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 
@@ -45,36 +45,23 @@ def of_plan(session: Session) -> Asked:
 class BeliefCurve(Chart):
     """How sure someone is before the release (across) and can be after it (upwards)."""
 
+    name = "belief_curve"
     margins = QMarginsF(42, 8, 8, 30)
     usual, letters, height_fixed = QSize(200, 116), 11, True
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, "belief_curve")
-        self._epsilon = 0.0
-
     def show_epsilon(self, epsilon: float) -> None:
-        """Draw the range for ``epsilon``."""
-        self._epsilon = epsilon
-        self.setAccessibleName(
-            f"How sure someone can be after the release, by how sure before, at ε = {at_most(epsilon)}"
-        )
-        self.update()
-
-    def drawing(self) -> Drawing:
-        """Return the range, and the line of no change in it."""
-        beliefs = [posterior(self._epsilon, i / POINTS) for i in range(POINTS + 1)]
+        """Draw the range for ``epsilon``, and the line of no change in it."""
+        beliefs = [posterior(epsilon, i / POINTS) for i in range(POINTS + 1)]
         low, high = [(b.prior, b.low) for b in beliefs], [(b.prior, b.high) for b in beliefs]
-        return Drawing(
-            (
-                Band(low, high, "accent"),
-                Line(high, "accent"),
-                Line(low, "accent"),
-                Line(((0, 0), (1, 1)), "muted", 1, "dashed"),
-            ),
+        unchanged = mark.line(((0, 0), (1, 1)), "muted", 1, "dashed")
+        drawing = Drawing(
+            (mark.band(low, high, "accent"), mark.line(high, "accent"), mark.line(low, "accent"), unchanged),
             left=((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")),
             grid=True,
             below=(Below(0.5, "how sure before, 0–100 %"),),
+            spoken=f"How sure someone can be after the release, by how sure before, at ε = {at_most(epsilon)}",
         )
+        self.show_drawing(drawing)
 
 
 class ExplainPanel(Card):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QRectF, QSize
@@ -12,8 +11,9 @@ from PySide6.QtGui import QColor, QLinearGradient
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Canvas, Dash, Line, Mark, Scale, Shades, Upright
+from workbench.gui.widgets.chart_marks import Dash, Scale
 from workbench.gui.widgets.formatting import at_most, plain
 
 if TYPE_CHECKING:  # they load numpy
@@ -76,14 +76,14 @@ class EpsilonChart(_CalculatorChart):
         low = min(e for _, e in points)
         high = min(max(e for _, e in points), low * TALLEST)
         y, x = Scale(low, max(high, low * 1.1), log=True), Scale(left, max(right, left * (1 + 1e-9)), log=True)
-        marks: list[Mark] = []
+        marks: list[mark.Mark] = []
         below = [Below(x.low, _short(x.low)), Below(x.high, _short(x.high))]
         if self._at is not None and left <= self._at <= right * (1 + 1e-6):
-            marks.append(Upright(self._at))
+            marks.append(mark.upright(self._at))
             below.append(Below(self._at, _short(self._at), "accent"))
         for name, line in lines.items():
             finite = [point for point in line if math.isfinite(point[1])]
-            marks.append(Line(finite, ACCOUNTANT_STYLES[name], dash=DASHES[name]))
+            marks.append(mark.line(finite, ACCOUNTANT_STYLES[name], dash=DASHES[name]))
         return Drawing(
             marks,
             x=x,
@@ -128,7 +128,7 @@ class HeatChart(_CalculatorChart):
         present = _nearest(found.batches, self._at[1]), _nearest(found.sigmas, self._at[0])
         shades = [[PALEST + (1 - PALEST) * (v - low) / max(high - low, 1e-9) for v in line] for line in logs]
         return Drawing(
-            (Shades(shades), _Present(*present), _Range(_short(math.exp(low)), f"ε {_short(math.exp(high))}")),
+            (mark.shades(shades), _present(*present), _shades_of(_short(math.exp(low)), f"ε {_short(math.exp(high))}")),
             x=Scale(0, across),
             y=Scale(0, up),
             left=((up, f"{found.sigmas[-1]:.2g}"), (up / 2, "σ"), (0, f"{found.sigmas[0]:.2g}")),
@@ -142,34 +142,30 @@ class HeatChart(_CalculatorChart):
         )
 
 
-@dataclass(frozen=True)
-class _Present:
-    """A frame around the present cell."""
+def _present(column: int, row: int) -> mark.Mark:
+    """Return a frame around the present cell."""
 
-    column: int
-    row: int
-
-    def paint(self, on: Canvas) -> None:
+    def paint(on: mark.Canvas) -> None:
         on.smooth("text")
-        on.painter.drawRect(QRectF(on.at(self.column, self.row + 1), on.at(self.column + 1, self.row)))
+        on.painter.drawRect(QRectF(on.at(column, row + 1), on.at(column + 1, row)))
+
+    return paint
 
 
-@dataclass(frozen=True)
-class _Range:
-    """The shades from the least to the largest value, beside the title."""
+def _shades_of(least: str, most: str) -> mark.Mark:
+    """Return the shades from the least to the largest value, beside the title."""
 
-    least: str
-    most: str
-
-    def paint(self, on: Canvas) -> None:
-        wide = on.painter.fontMetrics().horizontalAdvance(self.most) + 2
+    def paint(on: mark.Canvas) -> None:
+        wide = on.painter.fontMetrics().horizontalAdvance(most) + 2
         bar = QRectF(on.box.right() - wide - 6 - SHADES, 5, SHADES, 10)
         shades = QLinearGradient(bar.topLeft(), bar.topRight())
         shades.setColorAt(0, QColor(mixed(on.theme.surface, on.theme.accent, PALEST)))
         shades.setColorAt(1, on.ink("accent"))
         on.painter.fillRect(bar, shades)
-        on.write(QRectF(bar.left() - 66, 0, 60, KEY), self.least, side="right")
-        on.write(QRectF(bar.right() + 6, 0, wide, KEY), self.most)
+        on.write(QRectF(bar.left() - 66, 0, 60, KEY), least, side="right")
+        on.write(QRectF(bar.right() + 6, 0, wide, KEY), most)
+
+    return paint
 
 
 def _nearest(values: Sequence[float], value: float) -> int:

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from workbench.gui.pages.data.attribute_model import HISTOGRAM
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, paint_marks, range_below, row_ticks
-from workbench.gui.widgets.chart_marks import Bars, Scale
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def drawing_of(bars: Sequence[Bin]) -> Drawing:
     """Return the bars of one attribute with their scale and the ends of the range."""
     most = max(*(bar.count for bar in bars), 1)
     return Drawing(
-        (Bars({at: bar.count for at, bar in enumerate(bars)}, alpha=0.65),),
+        (mark.bars({at: bar.count for at, bar in enumerate(bars)}, alpha=0.65),),
         x=Scale(0, len(bars)),
         y=Scale(0, most),
         left=row_ticks(most),
@@ -81,21 +82,13 @@ def _inside(option: QStyleOptionViewItem) -> QRectF:
 class Histogram(Chart):
     """The bars of one attribute, with the ends of the range below them."""
 
+    name = "attribute_histogram"
     margins = QMarginsF(SCALE, 8, 0, 20)
     usual = QSize(220, 110)
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, "attribute_histogram")
-        self._bars: Sequence[Bin] = ()
-
     def show_bars(self, bars: Sequence[Bin], name: str) -> None:
         """Show the histogram of the attribute called ``name``."""
-        self._bars = bars
         most = max(bars, key=lambda b: b.count, default=None)
         stated = f", most rows at {most.label}" if most else ""
+        self.show_drawing(drawing_of(bars) if bars else None)
         self.setAccessibleName(f"Distribution of {name}{stated}")
-        self.update()
-
-    def drawing(self) -> Drawing | None:
-        """Return bars, scale and ends."""
-        return drawing_of(self._bars) if self._bars else None

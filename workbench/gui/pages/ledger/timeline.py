@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from PySide6.QtCore import QMarginsF, QSize
+from PySide6.QtCore import QMarginsF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Dash, Key, Level, Line, Mark, Point, Points, Scale
+from workbench.gui.widgets.chart_marks import Dash, Key, Point, Scale
 from workbench.gui.widgets.formatting import at_least, at_most, count
 
 HEIGHT = 96
@@ -66,38 +67,55 @@ class Timeline(Chart):
         ]
         self.setAccessibleDescription("; ".join(words))
         self.setToolTip("\n".join([*words, "A cross is a refused release."] if words else []))
+        self._drawing = _drawing(self._lines) if self._lines else None
         self.update()
 
-    def drawing(self) -> Drawing | None:
-        """Return the steps of each account, a cap that is the only one, and the refusals."""
-        lines = self._lines
-        times = [t for line in lines for t, _ in line.charges] + [t for line in lines for t in line.refused]
-        if not times:
-            return None
-        first, last = min(times), max(times)
-        span = max((last - first).total_seconds(), 1.0)
-        only = lines[0].cap if len(lines) == 1 else None
-        most = max([line.total for line in lines] + ([only] if only is not None else [])) or 1.0
 
-        def seconds(time: datetime) -> float:
-            return (time - first).total_seconds()
+def _drawing(lines: Sequence[Spending]) -> Drawing:
+    """Return the steps of each account, a cap that is the only one, and the refusals."""
+    times = [t for line in lines for t, _ in line.charges] + [t for line in lines for t in line.refused]
+    first, last = min(times), max(times)
+    span = max((last - first).total_seconds(), 1.0)
+    only = lines[0].cap if len(lines) == 1 else None
+    most = max([line.total for line in lines] + ([only] if only is not None else [])) or 1.0
 
-        across = Scale(-0.02 * span, 1.02 * span)
-        marks: list[Mark] = [] if only is None else [Level(only, "danger", "dashed", f"cap ε = {at_least(only)}")]
-        looks = [(STYLE_NAMES[at % len(STYLE_NAMES)], DASHES[at % len(DASHES)]) for at in range(len(lines))]
-        for line, (style, dash) in zip(lines, looks, strict=True):
-            marks.append(Line(_steps(line, across, seconds), style, dash=dash))
-            marks.append(Points([(seconds(time), 0.08 * most) for time in line.refused], "danger", "cross"))
-        form = "%Y-%m-%d" if span > 86_400 else "%H:%M"
-        named = [Key(x.name, style, "line", dash=dash) for x, (style, dash) in zip(lines, looks, strict=True)]
-        return Drawing(
-            marks,
-            x=across,
-            y=Scale(0, 1.08 * most),
-            left=((1.08 * most, f"ε {most:.3g}"), (0, "0")),
-            below=(Below(across.low, f"{first:%Y-%m-%d %H:%M}"), Below(across.high, last.strftime(form))),
-            key=named if len(lines) > 1 else (),
+    def seconds(time: datetime) -> float:
+        return (time - first).total_seconds()
+
+    across, key = Scale(-0.02 * span, 1.02 * span), []
+    marks = [] if only is None else [_cap(only)]
+    for at, line in enumerate(lines):
+        ink, dash = STYLE_NAMES[at % len(STYLE_NAMES)], DASHES[at % len(DASHES)]
+        key.append(Key(line.name, ink, "line", dash=dash))
+        marks.append(mark.line(_steps(line, across, seconds), ink, dash=dash))
+        marks.append(_crosses([(seconds(time), 0.08 * most) for time in line.refused]))
+    form = "%Y-%m-%d" if span > 86_400 else "%H:%M"
+    return Drawing(
+        marks,
+        x=across,
+        y=Scale(0, 1.08 * most),
+        left=((1.08 * most, f"ε {most:.3g}"), (0, "0")),
+        below=(Below(across.low, f"{first:%Y-%m-%d %H:%M}"), Below(across.high, last.strftime(form))),
+        key=key if len(lines) > 1 else (),
+    )
+
+
+def _cap(cap: float) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        mark.line(((on.x.low, cap), (on.x.high, cap)), "danger", 1, "dashed")(on)
+        on.write(
+            QRectF(on.box.left() + 4, on.up(cap) - 15, on.box.width() - 4, 14), f"cap ε = {at_least(cap)}", "danger"
         )
+
+    return paint
+
+
+def _crosses(points: Sequence[Point]) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        for point in points:
+            on.sign("cross", on.at(*point), "danger")
+
+    return paint
 
 
 def _steps(line: Spending, across: Scale, seconds: Callable[[datetime], float]) -> list[Point]:

@@ -10,8 +10,8 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QToolTip
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.chart_marks import Cell, Mark, Word
 from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ class ConfusionMatrix(Chart):
 
     def drawing(self) -> Drawing:
         """Return the counts; right ones in one colour, wrong ones in another, each against its own line."""
-        whole, marks = self._counts.sum(axis=1), list[Mark]()
+        whole, marks = self._counts.sum(axis=1), list[mark.Mark]()
         end = self._cell(0, len(self._classes) - 1).right() if self._classes else 0.0
-        marks.append(Word(QRectF(self._names, 0, end - self._names, 18), "predicted", "muted", "centre", 11))
+        marks.append(mark.word(QRectF(self._names, 0, end - self._names, 18), "predicted", "muted", "centre", 11))
         for i, name in enumerate(self._classes):
             row, column = self._cell(i, 0), self._cell(0, i)
-            marks.append(Word(QRectF(0, row.top(), self._names - 8, row.height()), name, "text", "right", 12))
-            marks.append(Word(QRectF(column.left(), 18, column.width(), HEAD - 20), name, "text", "centre", 12))
+            marks.append(mark.word(QRectF(0, row.top(), self._names - 8, row.height()), name, "text", "right", 12))
+            marks.append(mark.word(QRectF(column.left(), 18, column.width(), HEAD - 20), name, "text", "centre", 12))
             for j in range(len(self._classes)):
                 box, found = self._cell(i, j), int(self._counts[i, j])
                 broad = box.width() >= BROAD
@@ -95,7 +95,8 @@ class ConfusionMatrix(Chart):
                 strength = STRONGEST * (found / max(int(whole[i]), 1)) ** 0.5
                 stated = "·" if not found else f"{found:,}" if broad else f"{found}"
                 ink = "private" if i == j else "sanitized"
-                marks.append(Cell(box, ink, strength, stated, 12 if broad else 9, "text" if found else "muted"))
+                words = mark.word(box, stated, "text" if found else "muted", "centre", 12 if broad else 9)
+                marks.append(mark.cell(box, ink, strength, words))
         return Drawing(marks, frame="none")
 
 

@@ -8,8 +8,9 @@ from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.gui.widgets.chart_marks import BarLine, BarLines
+from workbench.gui.widgets.chart_marks import BarLine
 
 FEW, MANY = 4, 12
 """Candidates shown in a low card, and in a tall one."""
@@ -102,4 +103,4 @@ class CandidateBars(Chart):
             )
             for line in self._lines
         ]
-        return Drawing((BarLines(lines, 13, above=True),), frame="none")
+        return Drawing((mark.bar_lines(lines, 13, above=True),), frame="none")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.rappor.parameters_card import LINES
-from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Key, Line, Scale, Upright
+from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.formatting import plain
 from workbench.params import ParameterError
 from workbench.privacy.rappor.account import cost
@@ -118,43 +118,30 @@ class LinePlot(Chart):
     margins = QMarginsF(44, KEY, 8, 20)
     usual, least = QSize(260, 116), QSize(0, 110)
 
-    def __init__(self, session: Session, name: str) -> None:
-        super().__init__(session, name)
-        self._plot: Plot | None = None
-
-    def show_plot(self, plot: Plot | None) -> None:
-        """Show ``plot``, or nothing."""
-        self._plot = plot
-        if plot is not None:
-            stated = "; ".join(
-                f"{line.words} {_stated(line.points[0][1], plot)} to {_stated(line.points[-1][1], plot)}"
-                for line in plot.series
-                if line.points
-            )
-            self.setAccessibleName(f"Along {plot.along}: {stated}")
-        self.update()
-
-    def drawing(self) -> Drawing | None:
-        """Return the lines, their scale and the mark."""
-        plot = self._plot
-        if plot is None:
-            return None
+    def show_plot(self, plot: Plot) -> None:
+        """Show ``plot``."""
         values = [value for line in plot.series for _, value in line.points]
         # A line that grows without bound would flatten the others: it leaves the picture at the top.
         most = (nearest_rank(values, 0.94) * 1.1 if values else 1.0) or 1.0
         low, high = plot.ends
-        return Drawing(
-            (
-                *(Line(line.points, line.style) for line in plot.series),
-                Upright(min(max(plot.now, low), high)),
-            ),
-            x=Scale(low, high, plot.log),
+        along = Scale(low, high, plot.log)
+        stated = [
+            f"{line.words} {_stated(line.points[0][1], plot)} to {_stated(line.points[-1][1], plot)}"
+            for line in plot.series
+            if line.points
+        ]
+        lines = [mark.line(line.points, line.style) for line in plot.series]
+        drawing = Drawing(
+            (*lines, mark.upright(min(max(plot.now, low), high))),
+            x=along,
             y=Scale(0, most),
             left=[(most * share, _stated(most * share, plot)) for share in (0.0, 0.5, 1.0)],
             below=(Below(low, f"{plot.along} {plain(low)}"), Below(high, plain(high))),
             key=[Key(line.words, line.style, "line") for line in plot.series],
-            words=lambda value: _words(plot, Scale(low, high, plot.log), value),
+            words=lambda value: _words(plot, along, value),
+            spoken=f"Along {plot.along}: {'; '.join(stated)}",
         )
+        self.show_drawing(drawing)
 
 
 def _words(plot: Plot, scale: Scale, value: float) -> str:

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.rappor.tasks import Bar, Shown
-from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
-from workbench.gui.widgets.chart_marks import Bars, Intervals, Key, Line, Scale, Shades, Sign
+from workbench.gui.widgets.chart_marks import Key, Scale, Sign
 
 FILL = 0.35
 WORDS = {
@@ -33,43 +33,36 @@ ROC_STYLES = ("private", "sanitized", "third")
 class BarsPicture(Chart):
     """Filled bars: true shares; squares with brackets: decoded shares and their intervals."""
 
+    name = "rappor_bars"
     margins = QMarginsF(2, KEY, 2, 22)
     usual, least = QSize(480, 190), QSize(0, 170)
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, "rappor_bars")
-        self._bars: tuple[Bar, ...] = ()
-
     def show_bars(self, bars: tuple[Bar, ...]) -> None:
         """Show the candidates."""
-        self._bars = bars
-        self.setAccessibleName(f"True and decoded shares of {len(bars)} candidates, with intervals" if bars else "")
-        self.update()
+        self.show_drawing(_bars(bars) if bars else None)
 
-    def drawing(self) -> Drawing | None:
-        """Return the bars, the brackets with the signs of what was found, and the key."""
-        if not self._bars:
-            return None
-        bars = self._bars
-        known = any(bar.true is not None for bar in bars)
-        ends: dict[str, list[tuple[float, float, float, float]]] = {}
-        for at, bar in enumerate(bars):
-            ends.setdefault(bar.verdict, []).append((at + 0.5, bar.low, bar.estimate, bar.high))
-        key = [Key("true", "muted", alpha=FILL)] if known else []
-        for verdict, ink, _, words in VERDICTS:
-            if verdict in ends and (known or verdict in ("detected", "missed")):
-                key.append(Key(words if known or verdict == "detected" else "□ not found", ink, ""))
-        return Drawing(
-            (
-                Bars({at: bar.true or 0.0 for at, bar in enumerate(bars)}, "muted", alpha=FILL),
-                *(Intervals(ends.get(verdict, ()), ink, sign, 1.4) for verdict, ink, sign, _ in VERDICTS),
-            ),
-            x=Scale(0, len(bars)),
-            y=Scale(0, max(max(bar.true or 0.0, bar.high) for bar in bars) or 1.0),
-            below=ends_below([bar.string for bar in bars]),
-            key=key,
-            words=lambda x: _words(bars[int(x)]),
-        )
+
+def _bars(bars: tuple[Bar, ...]) -> Drawing:
+    known = any(bar.true is not None for bar in bars)
+    ends: dict[str, list[tuple[float, float, float, float]]] = {}
+    for at, bar in enumerate(bars):
+        ends.setdefault(bar.verdict, []).append((at + 0.5, bar.low, bar.estimate, bar.high))
+    key = [Key("true", "muted", alpha=FILL)] if known else []
+    for verdict, ink, _, words in VERDICTS:
+        if verdict in ends and (known or verdict in ("detected", "missed")):
+            key.append(Key(words if known or verdict == "detected" else "□ not found", ink, ""))
+    return Drawing(
+        (
+            mark.bars({at: bar.true or 0.0 for at, bar in enumerate(bars)}, "muted", alpha=FILL),
+            *(mark.intervals(ends.get(verdict, ()), ink, sign, 1.4) for verdict, ink, sign, _ in VERDICTS),
+        ),
+        x=Scale(0, len(bars)),
+        y=Scale(0, max(max(bar.true or 0.0, bar.high) for bar in bars) or 1.0),
+        below=ends_below([bar.string for bar in bars]),
+        key=key,
+        words=lambda x: _words(bars[int(x)]),
+        spoken=f"True and decoded shares of {len(bars)} candidates, with intervals",
+    )
 
 
 def _words(bar: Bar) -> str:
@@ -82,72 +75,57 @@ def _words(bar: Bar) -> str:
 class HeatPicture(Chart):
     """A row for each cohort, a column for each bit: the darker, the more reports of the cohort have it."""
 
+    name = "rappor_heat"
     margins = QMarginsF(2, KEY, 2, 20)
     usual, least = QSize(300, 150), QSize(0, 140)
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, "rappor_heat")
-        self._heat: NDArray[np.float64] = np.zeros((0, 0))
-
     def show_heat(self, heat: NDArray[np.float64]) -> None:
         """Show the shares, (cohorts, bits)."""
-        self._heat = heat
-        self.setAccessibleName(f"Share of the reports with each of {heat.shape[1]} bits in {heat.shape[0]} cohorts")
-        self.update()
-
-    def drawing(self) -> Drawing | None:
-        """Return one cell for each bit of each cohort."""
-        heat = self._heat
-        if not heat.size:
-            return None
         least, most, bits = float(heat.min()), float(heat.max()), heat.shape[1]
         shade = (heat - least) / max(most - least, 1e-9)
-        return Drawing(
-            (Shades(shade[::-1].tolist()),),
+        ends = [(_percent(float(bit.min())), _percent(float(bit.max()))) for bit in heat.T]
+        drawing = Drawing(
+            (mark.shades(shade[::-1].tolist()),),
             x=Scale(0, bits),
             below=(Below(0, "bit 0"), Below(bits, f"bit {bits - 1}")),
             key=(Key(f"reports with each bit, by cohort: {_percent(least)} to {_percent(most)}", "muted", ""),),
             frame="box",
-            words=lambda x: (
-                f"bit {int(x)}: {_percent(float(heat[:, int(x)].min()))} to "
-                f"{_percent(float(heat[:, int(x)].max()))} of a cohort's reports"
-            ),
+            words=lambda x: f"bit {int(x)}: {' to '.join(ends[int(x)])} of a cohort's reports",
+            spoken=f"Share of the reports with each of {bits} bits in {heat.shape[0]} cohorts",
         )
+        self.show_drawing(drawing)
 
 
 class RocPicture(Chart):
     """Hits against false alarms as the p-value's threshold rises, for several numbers of reports."""
 
+    name = "rappor_roc"
     margins = QMarginsF(30, KEY, 8, 20)
     usual, least = QSize(220, 150), QSize(0, 140)
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, "rappor_roc")
-        self._roc: Curves = ()
-
     def show_roc(self, shown: Shown | None) -> None:
         """Show the curves, or why there are none."""
-        self._roc = shown.roc if shown is not None else ()
-        stated = ", ".join(f"{n:,} reports" for n, _, _ in self._roc)
-        self.setAccessibleName(f"ROC of {stated}" if stated else "No ROC: nothing is known to be absent")
-        self.update()
+        self.show_drawing(_roc(shown.roc) if shown is not None and shown.roc else _NO_ROC)
 
-    def drawing(self) -> Drawing:
-        """Return the curves and the diagonal."""
-        roc = self._roc
-        if not roc:
-            return Drawing(empty="no ROC: nothing is\nknown to be absent", frame="none")
-        curves = [
-            Line(list(zip(alarms.tolist(), hits.tolist(), strict=True)), style)
-            for (_, alarms, hits), style in zip(roc, ROC_STYLES, strict=False)
-        ]
-        return Drawing(
-            (Line(((0, 0), (1, 1)), "line", 1, "dashed"), *curves),
-            left=((1, "1"),),
-            below=(Below(0, "false alarms 0"), Below(1, "1")),
-            key=[Key(f"{n:,}", style, "") for (n, _, _), style in zip(roc, ROC_STYLES, strict=False)],
-            words=lambda share: _roc_words(roc, share),
-        )
+
+_NO_ROC = Drawing(
+    empty="no ROC: nothing is\nknown to be absent", frame="none", spoken="No ROC: nothing is known to be absent"
+)
+
+
+def _roc(roc: Curves) -> Drawing:
+    curves = [
+        mark.line(list(zip(alarms.tolist(), hits.tolist(), strict=True)), style)
+        for (_, alarms, hits), style in zip(roc, ROC_STYLES, strict=False)
+    ]
+    return Drawing(
+        (mark.line(((0, 0), (1, 1)), "line", 1, "dashed"), *curves),
+        left=((1, "1"),),
+        below=(Below(0, "false alarms 0"), Below(1, "1")),
+        key=[Key(f"{n:,}", style, "") for (n, _, _), style in zip(roc, ROC_STYLES, strict=False)],
+        words=lambda share: _roc_words(roc, share),
+        spoken="ROC of " + ", ".join(f"{n:,} reports" for n, _, _ in roc),
+    )
 
 
 def _roc_words(roc: Curves, share: float) -> str:

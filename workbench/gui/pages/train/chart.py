@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Canvas, Line, Mark, Scale
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.formatting import at_least, at_most, plain
 
 MOST = 2000
@@ -116,12 +116,12 @@ class StepChart(Chart):
         drawn = [value for _, value, near in self.limits if near]
         top = rounded_up(max([self._top / 1.08, *drawn, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
-        marks: list[Mark] = [_Limits(self.limits)]
+        marks = [_limits(self.limits)]
         if self._points and self._target is not None and self._steps > self._points[-1][0]:
             # Where it ends if nobody stops it; ε grows about as the root of the steps.
-            marks.append(Line(self._projected(self._target), self._style, 1.5, "dotted"))
+            marks.append(mark.line(self._projected(self._target), self._style, 1.5, "dotted"))
         return Drawing(
-            (*marks, Line(self._points, self._style)),
+            (*marks, mark.line(self._points, self._style)),
             x=Scale(0, last),
             y=Scale(0, top),
             left=[(share * top, plain(share * top)) for share in (0.0, 0.5, 1.0)],
@@ -132,15 +132,12 @@ class StepChart(Chart):
         )
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """What bounds the values: the target is dashed and named at the left, the cap is whole and named at the right."""
+def _limits(limits: tuple[tuple[str, float, bool], ...]) -> mark.Mark:
+    """Return what bounds the values: the target dashed, named at the left, the cap whole, named at the right."""
 
-    limits: tuple[tuple[str, float, bool], ...]
-
-    def paint(self, on: Canvas) -> None:
+    def paint(on: mark.Canvas) -> None:
         box = on.box
-        for at, (words, limit, near) in enumerate(self.limits):
+        for at, (words, limit, near) in enumerate(limits):
             y = on.up(limit) if near else box.top()
             if near:
                 on.smooth("danger", 1.5, "solid" if at else "dashed")
@@ -149,9 +146,11 @@ class _Limits:
             # Where it is longer than the box it takes the margin of the axis, too.
             begin, end = (0.0, box.right() - 4) if at else (box.left() + 4, box.right() + 8)
             # Above its line, which the values never cross; below it only where the line of the cap is in the way.
-            below = at == 0 and any(y - NAME_HEIGHT < on.up(v) < y for _, v, drawn in self.limits[1:] if drawn)
+            below = at == 0 and any(y - NAME_HEIGHT < on.up(v) < y for _, v, drawn in limits[1:] if drawn)
             place = QRectF(begin, y + (2 if below else -15), end - begin, 14)
             on.write(place, stated, "danger", "right" if at else "left")
+
+    return paint
 
 
 def rounded_up(value: float) -> float:

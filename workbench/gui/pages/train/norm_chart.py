@@ -5,8 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Bars, Scale, Upright
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.signals.events import Spread
 
 TITLE = "gradients"
@@ -52,9 +53,9 @@ class NormChart(Chart):
         first, counts = LABELS.index("1"), self._spread.counts if self._spread is not None else ()
         return Drawing(
             (
-                Bars(dict(enumerate(counts[:first])), "private"),
-                Bars({at: n for at, n in enumerate(counts) if at >= first}, "sanitized", hatched=True),
-                Upright(first, "danger", width=1.5),
+                mark.bars(dict(enumerate(counts[:first])), "private"),
+                mark.bars({at: n for at, n in enumerate(counts) if at >= first}, "sanitized", hatched=True),
+                mark.upright(first, "danger", width=1.5),
             ),
             x=Scale(0, len(LABELS) - 1),
             y=Scale(0, max(1, *counts)) if counts else SHARES,

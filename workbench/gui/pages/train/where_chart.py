@@ -6,8 +6,9 @@ from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.train.messages import went_words
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import BarLine, BarLines
+from workbench.gui.widgets.chart_marks import BarLine
 
 Stages = tuple[tuple[str, float, int], ...]
 """(name, accuracy, rows it was measured on) of each training."""
@@ -51,4 +52,4 @@ class WhereChart(Chart):
             BarLine(name, accuracy, f"{accuracy:.3f}", ink)
             for (name, accuracy, _), ink in zip(self.stages, ("no-privacy", "sanitized", "private"), strict=False)
         ]
-        return Drawing((BarLines(lines, 13),), below=(Below(0, went_words(self.stages), "text"),), frame="none")
+        return Drawing((mark.bar_lines(lines, 13),), below=(Below(0, went_words(self.stages), "text"),), frame="none")
