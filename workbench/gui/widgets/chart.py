@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from PySide6.QtCore import QEvent, QMarginsF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QMarginsF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
@@ -130,6 +130,10 @@ class Chart(QWidget):
             return ""
         return drawing.words(drawing.x.value((x - box.left()) / box.width()))
 
+    def words_under(self, point: QPointF) -> str:
+        """Return what is under the pointer."""
+        return self.words_at(point.x())
+
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return a size at which it can be read."""
         return self.usual
@@ -141,7 +145,7 @@ class Chart(QWidget):
     def event(self, event: QEvent) -> bool:
         """Name what is under the pointer; without words for it, the tooltip of the whole is shown."""
         if isinstance(event, QHelpEvent) and not self.toolTip():
-            QToolTip.showText(event.globalPos(), self.words_at(event.pos().x()), self)
+            QToolTip.showText(event.globalPos(), self.words_under(QPointF(event.pos())), self)
             return True
         return super().event(event)
 

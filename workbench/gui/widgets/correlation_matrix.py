@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QMarginsF, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
+from PySide6.QtCore import QMarginsF, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import chart_marks as mark
@@ -137,13 +137,10 @@ class PairMap(Chart):
         if place is not None:
             self._mark(place)
 
-    def event(self, event: QEvent) -> bool:
-        """Say the pair under the pointer beside it."""
-        if isinstance(event, QHelpEvent):
-            place = self._pair_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), self._words_of(*place) if place else HELP, self)
-            return True
-        return super().event(event)
+    def words_under(self, point: QPointF) -> str:
+        """Return what the pair under the pointer is."""
+        place = self._pair_at(point)
+        return self._words_of(*place) if place else HELP
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """Show the frame."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize
-from PySide6.QtGui import QHelpEvent
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import chart_marks as mark
@@ -65,14 +63,10 @@ class ConfusionMatrix(Chart):
         side = min(LARGEST, (self.width() - names) / k, (self.height() - HEAD) / k)
         return QRectF(names + j * side, HEAD + i * side, side - 1, side - 1)
 
-    def event(self, event: QEvent) -> bool:
-        """Say the cell under the pointer in words."""
-        if isinstance(event, QHelpEvent):
-            at, k = QPointF(event.pos()), range(len(self._classes))
-            place = next(((i, j) for i in k for j in k if self._cell(i, j).contains(at)), None)
-            QToolTip.showText(event.globalPos(), self._words(*place) if place else "", self)
-            return True
-        return super().event(event)
+    def words_under(self, point: QPointF) -> str:
+        """Return the cell under the pointer in words."""
+        classes = range(len(self._classes))
+        return next((self._words(i, j) for i in classes for j in classes if self._cell(i, j).contains(point)), "")
 
     def _words(self, i: int, j: int) -> str:
         own, taken = self._classes[i], self._classes[j]
