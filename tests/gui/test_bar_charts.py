@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from workbench.data.columns.profile import Bin
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.bar_chart import SCALE, in_short
+from workbench.gui.widgets.chart import SCALE, in_short
 
 BARS = [Bin("0 – 9", 3), Bin("10 – 19", 1), Bin("20 – 29", 0), Bin("30 – 39", 6)]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 
-from PySide6.QtCore import QPointF, QSize
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QMarginsF, QSize
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.memory_phases import PhaseBars
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, label, look, row
+from workbench.gui.widgets.chart import Chart, Drawing
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Memory
 
@@ -26,17 +28,15 @@ WORDS = {
 """Of a figure that is not always known: what its line is called, and what the pointer is told there."""
 
 
-class Trace(QWidget):
-    """A line of the last samples."""
+class Trace(Chart):
+    """A line of the last samples, the newest at the right end."""
+
+    margins = QMarginsF()
+    usual, height_fixed = QSize(120, 24), True
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("memory_trace")
-        self.setAccessibleName("Memory in the last two minutes")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._session = session
+        super().__init__(session, "memory_trace", "Memory in the last two minutes")
         self._samples: deque[int] = deque(maxlen=KEPT)
-        session.theme_changed.connect(self.update)
 
     def add(self, size: int) -> None:
         """Add one sample, in bytes."""
@@ -47,22 +47,13 @@ class Trace(QWidget):
         """Begin anew, for another device."""
         self._samples.clear()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the trace."""
-        return QSize(120, 24)
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the line, the newest sample at the right end."""
+    def drawing(self) -> Drawing | None:
+        """Return the line."""
         if len(self._samples) < 2:
-            return
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            top = 1.15 * max(self._samples)
-            step = self.width() / (KEPT - 1)
-            first = self.width() - step * (len(self._samples) - 1)
-            line = [QPointF(first + i * step, self.height() * (1 - s / top)) for i, s in enumerate(self._samples)]
-            painter.setPen(QPen(QColor(self._session.theme.muted), 1))
-            painter.drawPolyline(QPolygonF(line))
+            return None
+        line = [(float(at), float(size)) for at, size in enumerate(self._samples, KEPT - len(self._samples))]
+        top = 1.15 * max(self._samples)
+        return Drawing((mark.line(line, "muted", 1),), x=Scale(0, KEPT - 1), y=Scale(0, top), frame="none")
 
 
 class MemoryGauge(Card):

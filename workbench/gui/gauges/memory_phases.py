@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QLineF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import named
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import Chart, Drawing
+from workbench.gui.widgets.chart_marks import BarLine
 from workbench.gui.widgets.formatting import memory
-from workbench.render.fonts import font
 from workbench.signals.events import PhaseMemory
 
-LINE, THICK, GAP = 18, 8, 8
-LEAST_BAR = 48
-"""Points of a line's height, of a bar's, between the parts of a line, and of the shortest bar."""
+LINE, LEAST_BAR, LETTERS = 18, 48, 11
+"""Pixels of a line's height, of the shortest bar, and of the letters."""
 
 TIP = (
     "Memory of the training by phase: the bar is the most that was measured so far, the mark what was predicted. "
@@ -26,17 +24,15 @@ MARKED_FROM = 1.1
 """Times its prediction from which a phase is said to take more: what the system keeps differs by a few per cent."""
 
 
-class PhaseBars(QWidget):
+class PhaseBars(Chart):
     """One line for each phase: its name, a bar with a mark, and both figures; nothing while no training speaks."""
 
+    margins, height_fixed = QMarginsF(), True
+
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        named(self, "memory_phases", "Memory of the training by phase", TIP)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._session = session
+        super().__init__(session, "memory_phases", "Memory of the training by phase", TIP)
         self._phases: tuple[PhaseMemory, ...] = ()
         self._now = ""
-        session.theme_changed.connect(self.update)
         self.hide()
 
     @property
@@ -63,50 +59,30 @@ class PhaseBars(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of all lines."""
-        names, figures = self._widths()
-        return QSize(names + figures + LEAST_BAR, LINE * max(1, len(self._phases)))
+        names, figures = mark.bar_widths(self._bars(), LETTERS) if self._phases else (0, 0)
+        return QSize(int(names + figures) + LEAST_BAR, LINE * max(1, len(self._phases)))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the same height, as a line that is cut cannot be read; a narrow column makes the bars shorter."""
         return QSize(0, self.sizeHint().height())
 
-    def _widths(self) -> tuple[int, int]:
-        """Return the points that names and figures take; the bars have the rest."""
-        wide = QFontMetrics(_face(now=True)).horizontalAdvance
-        names = max((wide(_name(p, now=True)) for p in self._phases), default=0)
-        return names + GAP, max((wide(_figures(p)) for p in self._phases), default=0) + GAP
+    def drawing(self) -> Drawing | None:
+        """Return a line for each phase."""
+        return Drawing((mark.bar_lines(self._bars(), LETTERS),), frame="none") if self._phases else None
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw a line for each phase."""
-        if not self._phases:
-            return
+    def _bars(self) -> list[BarLine]:
         whole = 1.05 * max(max(p.predicted, p.peak) for p in self._phases) or 1.0
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for at, phase in enumerate(self._phases):
-                self._draw(painter, phase, at * LINE, whole)
-
-    def _draw(self, painter: QPainter, phase: PhaseMemory, top: int, whole: float) -> None:
-        theme, now = self._session.theme, phase.name == self._now
-        names, figures = self._widths()
-        painter.setFont(_face(now=now))
-        painter.setPen(QColor(theme.text if now else theme.muted))
-        middle = Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRectF(0, top, names, LINE), middle, _name(phase, now=now))
-        track = QRectF(names, top + (LINE - THICK) / 2, max(1, self.width() - names - figures), THICK)
-        ground = QColor(theme.line)
-        ground.setAlphaF(0.6)
-        painter.fillRect(track, ground)
-        filled = QRectF(track)
-        filled.setWidth(track.width() * phase.peak / whole)
-        painter.fillRect(filled, QColor(theme.warn if exceeds(phase) else theme.muted))
-        painter.setPen(QPen(QColor(theme.text), 2))
-        x = track.left() + track.width() * phase.predicted / whole
-        painter.drawLine(QLineF(x, track.top() - 2, x, track.bottom() + 2))
-        painter.setPen(QColor(theme.text if now else theme.muted))
-        painter.drawText(
-            QRectF(self.width() - figures, top, figures, LINE), middle | Qt.AlignmentFlag.AlignRight, _figures(phase)
-        )
+        return [
+            BarLine(
+                f"{'▸' if p.name == self._now else '  '} {p.name}",
+                p.peak / whole,
+                f"{'! ' if exceeds(p) else ''}{measured(p)} of {memory(p.predicted)}",
+                "warn" if exceeds(p) else "muted",
+                strong=p.name == self._now,
+                mark=p.predicted / whole,
+            )
+            for p in self._phases
+        ]
 
 
 def exceeds(phase: PhaseMemory) -> bool:
@@ -120,18 +96,6 @@ def measured(phase: PhaseMemory) -> str:
         return "–"
     own, other = memory(phase.peak), memory(phase.predicted)
     return own.rpartition(" ")[0] if own.rpartition(" ")[2] == other.rpartition(" ")[2] else own
-
-
-def _face(*, now: bool) -> QFont:
-    return font(11, QFont.Weight.DemiBold if now else QFont.Weight.Normal)
-
-
-def _name(phase: PhaseMemory, *, now: bool) -> str:
-    return f"{'▸' if now else '  '} {phase.name}"
-
-
-def _figures(phase: PhaseMemory) -> str:
-    return f"{'! ' if exceeds(phase) else ''}{measured(phase)} of {memory(phase.predicted)}"
 
 
 def _words(phase: PhaseMemory) -> str:

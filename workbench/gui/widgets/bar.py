@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QMarginsF, QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QPainter, QPainterPath
 
-from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import Chart, Drawing
 
 Ink = Literal["text", "muted", "accent", "warn", "danger"]
 
@@ -24,55 +24,41 @@ class Part:
     hatched: bool = False
 
 
-class Bar(QWidget):
+class Bar(Chart):
     """Parts one after the other on a track, and marks across it. It says nothing that is not in numbers beside it."""
 
-    def __init__(self, session: Session, name: str) -> None:
-        super().__init__()
-        self.setObjectName(name)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._session = session
-        self._parts: Sequence[Part] = ()
-        self._marks: Sequence[float] = ()
-        session.theme_changed.connect(self.update)
+    margins = QMarginsF(0, 2, 0, 2)
+    usual, height_fixed = QSize(120, 16), True
 
     def show_parts(self, parts: Sequence[Part], marks: Sequence[float] = ()) -> None:
         """Show ``parts`` (shares of the whole, the sum at most 1) and ``marks`` (places between 0 and 1)."""
-        self._parts, self._marks = parts, marks
-        self.update()
+        self.show_drawing(Drawing((_parts(parts), _places(marks)), frame="none"))
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of a bar."""
-        return QSize(120, 16)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the bar."""
-        theme = self._session.theme
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            box = QRectF(0, 2, self.width(), 12)
-            outline = QPainterPath()
-            outline.addRoundedRect(box, 6, 6)
-            track = QColor(theme.line)
-            track.setAlphaF(0.6)
-            painter.fillPath(outline, track)
-            painter.save()
-            painter.setClipPath(outline)
-            left = box.left()
-            for part in self._parts:
-                width = max(0.0, min(part.share, 1.0)) * box.width()
-                piece = QRectF(left, box.top(), width, box.height())
-                colour = QColor(getattr(theme, part.ink))
-                if part.hatched:
-                    faint = QColor(colour)
-                    faint.setAlphaF(0.25)
-                    painter.fillRect(piece, faint)
-                    painter.fillRect(piece, QBrush(colour, Qt.BrushStyle.BDiagPattern))
-                else:
-                    painter.fillRect(piece, colour)
-                left += width
-            painter.restore()
-            painter.setPen(QPen(QColor(theme.text), 2))
-            for mark in self._marks:
-                x = box.left() + min(max(mark, 0.0), 1.0) * box.width()
-                painter.drawLine(int(x), 0, int(x), self.height())
+def _parts(parts: Sequence[Part]) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        outline, left = QPainterPath(), 0.0
+        outline.addRoundedRect(on.box, 6, 6)
+        on.painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        on.painter.fillPath(outline, on.ink("line", 0.6))
+        on.painter.save()
+        on.painter.setClipPath(outline)
+        for part in parts:
+            piece = QRectF(left, on.box.top(), max(0.0, min(part.share, 1.0)) * on.box.width(), on.box.height())
+            on.painter.fillRect(piece, on.ink(part.ink, 0.25 if part.hatched else 1.0))
+            if part.hatched:
+                on.painter.fillRect(piece, QBrush(on.ink(part.ink), Qt.BrushStyle.BDiagPattern))
+            left += piece.width()
+        on.painter.restore()
+
+    return paint
+
+
+def _places(marks: Sequence[float]) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        on.smooth("text")
+        for place in marks:
+            x = int(on.across(min(max(place, 0.0), 1.0)))
+            on.painter.drawLine(x, 0, x, int(on.box.bottom()) + 2)
+
+    return paint

@@ -1,25 +1,21 @@
-"""The correlations between columns before and after the draw: two triangles of cells with one pair marked in both.
-
-Painted here and no pyqtgraph plots, which take 150 ms to be made and painted first; this takes 12 ms
-(``tests/benchmarks/results/painting.md``).
-"""
+"""The correlations between columns before and after the draw: two triangles of cells with one pair marked in both."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtCore import QMarginsF, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.colours import mixed
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label
+from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.compared import Pairs
 from workbench.gui.widgets.formatting import count
-from workbench.render.fonts import font
-from workbench.render.palette import STYLES
 from workbench.sanitize.usefulness import FADED
 
 if TYPE_CHECKING:
@@ -52,7 +48,7 @@ LOST_ADVICE = "Drop columns, or release synthetic rows or a private model."
 NOTHING = "A correlation needs two columns that leave: protect or keep another one."
 
 
-class PairMap(QWidget):
+class PairMap(Chart):
     """The triangles, original and sanitised. Colour says the sign and the strength, and each cell its number.
 
     Signals:
@@ -60,20 +56,20 @@ class PairMap(QWidget):
     """
 
     pair_changed = Signal()
+    margins, letters = QMarginsF(), 14
+    usual = QSize(720, 380)
+    least = QSize(480, 220)
+    """Room in which signs can still be read."""
 
     def __init__(self, session: Session, name: str = "preview_pairs", drawn: str = "Sanitised") -> None:
         """Make it; ``drawn`` is the title of the other side."""
-        super().__init__()
-        self.setObjectName(name)
+        super().__init__(session, name)
         self._title = drawn
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
-        self._session = session
         self._pairs: Pairs | None = None
         self._order: list[int] = []
         self._at = (1, 0)
-        session.theme_changed.connect(self.update)
 
     def show_pairs(self, pairs: Pairs | None) -> None:
         """Show other correlations; the marked pair stays where it still is one."""
@@ -89,14 +85,6 @@ class PairMap(QWidget):
         else:
             self._at = self._strongest_change()
         self._notify()
-
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the picture."""
-        return QSize(720, 380)
-
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for room in which signs can still be told apart."""
-        return QSize(480, 220)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,13 +137,10 @@ class PairMap(QWidget):
         if place is not None:
             self._mark(place)
 
-    def event(self, event: QEvent) -> bool:
-        """Say the pair under the pointer beside it."""
-        if isinstance(event, QHelpEvent):
-            place = self._pair_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), self._words_of(*place) if place else HELP, self)
-            return True
-        return super().event(event)
+    def words_under(self, point: QPointF) -> str:
+        """Return what the pair under the pointer is."""
+        place = self._pair_at(point)
+        return self._words_of(*place) if place else HELP
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """Show the frame."""
@@ -242,59 +227,47 @@ class PairMap(QWidget):
                         return i, j
         return None
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw both triangles; the names stand at their rows, and once more where their columns begin."""
-        theme = self._session.theme
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            if len(self._order) < 2:
-                painter.setPen(QColor(theme.muted))
-                painter.setFont(font(14))
-                if self._pairs is not None:
-                    painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, NOTHING)
-                return
-            for side, title in enumerate(("Original", self._title)):
-                self._paint_side(painter, side, title)
+    def drawing(self) -> Drawing:
+        """Return both triangles; the names are at their rows, and once more where their columns begin."""
+        if len(self._order) < 2:
+            return Drawing(empty=NOTHING if self._pairs is not None else "", frame="none")
+        return Drawing([*self._side(0, "Original"), *self._side(1, self._title)], frame="none")
 
-    def _paint_side(self, painter: QPainter, side: int, title: str) -> None:
-        theme, size, names = self._session.theme, self._size()[1], self.names
+    def _side(self, side: int, title: str) -> Iterator[mark.Mark]:
+        size, names = self._size()[1], self.names
         left = side * (self.width() + GAP) / 2
         right = left + (self.width() - GAP) / 2
-        painter.setPen(QColor(theme.text))
-        painter.setFont(font(14))
-        painter.drawText(QRectF(left, 0, NAMES * 2, 20), Qt.AlignmentFlag.AlignLeft, title)
-        for i in range(len(names)):
-            painter.setFont(font(12))
-            painter.setPen(QColor(theme.text if i in self._at else theme.muted))
+        yield mark.word(QRectF(left, 0, NAMES * 2, 20), title, "text", "left", 14)
+        for i, name in enumerate(names):
+            ink = "text" if i in self._at else "muted"
             if i:
                 at = self._cell(side, i, 0)
-                room = QRectF(left, at.top(), NAMES - 8, at.height())
-                text = painter.fontMetrics().elidedText(names[i], Qt.TextElideMode.ElideRight, int(room.width()))
-                painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+                yield mark.word(QRectF(left, at.top(), NAMES - 8, at.height()), name, ink, "right", 12)
             if i < len(names) - 1:
                 at = self._cell(side, i, i)
-                room = QRectF(at.left() + 2, at.bottom() - 20, right - at.left() - 2, 18)
-                text = painter.fontMetrics().elidedText(names[i], Qt.TextElideMode.ElideRight, int(room.width()))
-                painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, text)
+                yield mark.word(
+                    QRectF(at.left() + 2, at.bottom() - 18, right - at.left() - 2, 18), name, ink, "left", 12
+                )
             for j in range(i):
-                self._paint_cell(painter, self._cell(side, i, j), self._values(i, j)[side], size)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(QColor(theme.accent if self.hasFocus() else theme.text), 2))
-        painter.drawRect(self._cell(side, *self._at))
+                yield _cell_of(self._cell(side, i, j), self._values(i, j)[side], size)
+        yield _frame(self._cell(side, *self._at), "accent" if self.hasFocus() else "text")
 
-    def _paint_cell(self, painter: QPainter, box: QRectF, value: float, size: float) -> None:
-        theme = self._session.theme
-        if math.isnan(value):
-            painter.fillRect(box, QColor(mixed(theme.surface, theme.line, 0.6)))
-        else:
-            end = theme.series(STYLES["sanitized" if value > 0 else "private"])
-            strength = min(abs(value), 1.0)
-            painter.fillRect(box, QColor(mixed(theme.window, end, STRONGEST * strength)))
-        small = size < LEAST_WRITTEN
-        painter.setFont(font(10 if size < 34 else 12 if size < 60 else 14 if size < 100 else 20))
-        painter.setPen(QColor(theme.text))
-        text = "–" if math.isnan(value) else _sign(value) if small else written(value)
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+def _cell_of(box: QRectF, value: float, size: float) -> mark.Mark:
+    letters = 10 if size < 34 else 12 if size < 60 else 14 if size < 100 else 20
+    unknown = math.isnan(value)
+    ink = "line" if unknown else "sanitized" if value > 0 else "private"
+    text = _sign(value) if size < LEAST_WRITTEN and not unknown else written(value)
+    strength = 0.6 if unknown else STRONGEST * min(abs(value), 1.0)
+    return mark.cell(box, ink, strength, mark.word(box, text, "text", "centre", letters))
+
+
+def _frame(box: QRectF, ink: str) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        on.smooth(ink)
+        on.painter.drawRect(box)
+
+    return paint
 
 
 class Correlations(QWidget):

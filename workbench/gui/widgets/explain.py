@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QMarginsF, QObject, QSize, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
+from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
-from workbench.render.fonts import font
-from workbench.render.palette import BAND_OPACITY
 
 PRIORS = (0.01, 0.1, 0.5)
 POINTS = 60
@@ -42,69 +42,26 @@ def of_plan(session: Session) -> Asked:
     return Asked(cost) if cost is not None else of_one_row(session, session.plan.epsilon)
 
 
-class BeliefCurve(QWidget):
+class BeliefCurve(Chart):
     """How sure someone is before the release (across) and can be after it (upwards)."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("belief_curve")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._session = session
-        self._epsilon = 0.0
-        session.theme_changed.connect(self.update)
+    name = "belief_curve"
+    margins = QMarginsF(42, 8, 8, 30)
+    usual, letters, height_fixed = QSize(200, 116), 11, True
 
     def show_epsilon(self, epsilon: float) -> None:
-        """Draw the range for ``epsilon``."""
-        self._epsilon = epsilon
-        self.setAccessibleName(
-            f"How sure someone can be after the release, by how sure before, at ε = {at_most(epsilon)}"
+        """Draw the range for ``epsilon``, and the line of no change in it."""
+        beliefs = [posterior(epsilon, i / POINTS) for i in range(POINTS + 1)]
+        low, high = [(b.prior, b.low) for b in beliefs], [(b.prior, b.high) for b in beliefs]
+        unchanged = mark.line(((0, 0), (1, 1)), "muted", 1, "dashed")
+        drawing = Drawing(
+            (mark.band(low, high, "accent"), mark.line(high, "accent"), mark.line(low, "accent"), unchanged),
+            left=((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")),
+            grid=True,
+            below=(Below(0.5, "how sure before, 0–100 %"),),
+            spoken=f"How sure someone can be after the release, by how sure before, at ε = {at_most(epsilon)}",
         )
-        self.update()
-
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the picture."""
-        return QSize(200, 116)
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw axes, the line of no change and the range around it."""
-        theme = self._session.theme
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            box = QRectF(self.rect()).adjusted(36, 8, -8, -30)
-
-            def place(before: float, after: float) -> QPointF:
-                return QPointF(box.left() + before * box.width(), box.bottom() - after * box.height())
-
-            painter.setPen(QPen(QColor(theme.line), 1))
-            for share in (0.0, 0.5, 1.0):
-                painter.drawLine(place(0, share), place(1, share))
-            beliefs = [posterior(self._epsilon, i / POINTS) for i in range(POINTS + 1)]
-            high = [place(b.prior, b.high) for b in beliefs]
-            low = [place(b.prior, b.low) for b in beliefs]
-            band = QPainterPath()
-            band.addPolygon(QPolygonF([*high, *reversed(low)]))
-            accent = QColor(theme.accent)
-            faint = QColor(accent)
-            faint.setAlphaF(BAND_OPACITY)
-            painter.fillPath(band, faint)
-            painter.setPen(QPen(accent, 2))
-            painter.drawPolyline(QPolygonF(high))
-            painter.drawPolyline(QPolygonF(low))
-            painter.setPen(QPen(QColor(theme.muted), 1, Qt.PenStyle.DashLine))
-            painter.drawLine(place(0, 0), place(1, 1))
-            painter.setPen(QColor(theme.muted))
-            painter.setFont(font(11))
-            for share, text in ((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")):
-                height = place(0, share).y()
-                painter.drawText(QRectF(0, height - 8, 32, 16), _RIGHT, text)
-            painter.drawText(
-                QRectF(box.left(), box.bottom() + 4, box.width(), 14),
-                Qt.AlignmentFlag.AlignHCenter,
-                "how sure before, 0–100 %",
-            )
-
-
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self.show_drawing(drawing)
 
 
 class ExplainPanel(Card):

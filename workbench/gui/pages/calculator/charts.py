@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QMarginsF, QRectF, QSize
+from PySide6.QtGui import QColor, QLinearGradient
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.colours import mixed
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
+from workbench.gui.widgets.chart_marks import Dash, Scale
 from workbench.gui.widgets.formatting import at_most, plain
-from workbench.gui.widgets.titled_chart import HEAD, TitledChart
-from workbench.render.palette import STYLES, Theme
 
 if TYPE_CHECKING:  # they load numpy
     from workbench.privacy.accounting.run_curves import HeatMap, RunCurve
@@ -20,23 +22,24 @@ if TYPE_CHECKING:  # they load numpy
 ACCOUNTANT_STYLES = {"pld": "private", "rdp": "third", "rdp-classic": "sanitized"}
 """The line of each accountant, a role of the palette."""
 
-DASHES = {"pld": Qt.PenStyle.SolidLine, "rdp": Qt.PenStyle.DashLine, "rdp-classic": Qt.PenStyle.DotLine}
+DASHES: dict[str, Dash] = {"pld": "solid", "rdp": "dashed", "rdp-classic": "dotted"}
+
+TALLEST = 200.0
+"""A line that rises to more than this many times the least ε is cut: the rest would be pressed to the floor."""
+
+SHADES, PALEST = 72, 0.08
+"""Pixels of the range of shades beside the title, and the share of the accent in its palest."""
 
 
-_TALLEST = math.log(200.0)
-"""A line that goes up further is cut: the rest would be pressed to the floor."""
-
-
-SCALE = 72
-"""Points that the scale of colours takes beside the title."""
-
-
-class _CalculatorChart(TitledChart):
+class _CalculatorChart(Chart):
     """A chart that is one of a row on a whole page."""
 
-    usual: ClassVar[QSize] = QSize(230, 160)
-    least: ClassVar[QSize] = QSize(140, 108)
-    margins: ClassVar[QMarginsF] = QMarginsF(36, 26, 10, 20)
+    margins = QMarginsF(36, 26, 10, 20)
+    usual, least, letters = QSize(230, 160), QSize(140, 108), 11
+
+    def __init__(self, session: Session, name: str, title: str) -> None:
+        super().__init__(session, name, title)
+        self._title = title
 
 
 class EpsilonChart(_CalculatorChart):
@@ -63,50 +66,33 @@ class EpsilonChart(_CalculatorChart):
         self.setToolTip("\n".join(words))
         self.update()
 
-    def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
-        """Draw grid, marker and lines."""
-        points = [(x, e) for c in self._curves.values() for x, e in zip(c.x, c.epsilons, strict=True) if e > 0]
-        painter.setPen(QPen(QColor(theme.line), 1))
-        painter.drawRect(box)
+    def drawing(self) -> Drawing:
+        """Return the lines, and a mark at the present value."""
+        lines = {n: [p for p in zip(c.x, c.epsilons, strict=True) if p[1] > 0] for n, c in self._curves.items()}
+        points = [point for line in lines.values() for point in line]
         if not points:
-            painter.setPen(QColor(theme.muted))
-            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, "…")
-            return
-        left, right = (math.log(f(x for x, _ in points)) for f in (min, max))
-        low, high = (math.log(f(e for _, e in points)) for f in (min, max))
-        high = min(high, low + _TALLEST)
-        right, high = max(right, left + 1e-9), max(high, low + 0.1)
-
-        def place(x: float, epsilon: float) -> QPointF:
-            across = (math.log(x) - left) / (right - left)
-            up = (min(math.log(max(epsilon, 1e-300)), high) - low) / (high - low)
-            return QPointF(box.left() + across * box.width(), box.bottom() - max(up, 0.0) * box.height())
-
-        painter.setPen(QColor(theme.muted))
-        side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRectF(0, box.top() - 8, 32, 16), side, _short(math.exp(high)))
-        painter.drawText(QRectF(0, box.bottom() - 8, 32, 16), side, _short(math.exp(low)))
-        painter.drawText(QRectF(0, box.center().y() - 8, 32, 16), side, "ε")
-        under = QRectF(box.left(), box.bottom() + 3, box.width(), 16)
-        painter.drawText(under, Qt.AlignmentFlag.AlignLeft, _short(math.exp(left)))
-        painter.drawText(under, Qt.AlignmentFlag.AlignRight, _short(math.exp(right)))
-        if self._at is not None and left <= math.log(self._at) <= right + 1e-6:
-            x = place(self._at, 1).x()
-            painter.setPen(QPen(QColor(theme.accent), 1, Qt.PenStyle.DashLine))
-            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-            painter.setPen(QColor(theme.accent))
-            wide = painter.fontMetrics().horizontalAdvance
-            ends = [wide(_short(math.exp(end))) for end in (left, right)]
-            half = wide(_short(self._at)) / 2
-            # Below the mark, but clear of the figures at the ends.
-            x = max(min(x, box.right() - ends[1] - 6 - half), box.left() + ends[0] + 6 + half)
-            painter.drawText(QPointF(x - half, under.top() + 12), _short(self._at))
-        for accountant, curve in self._curves.items():
-            colour = QColor(theme.series(STYLES[ACCOUNTANT_STYLES[accountant]]))
-            painter.setPen(QPen(colour, 2, DASHES[accountant]))
-            painter.drawPolyline(
-                QPolygonF([place(x, e) for x, e in zip(curve.x, curve.epsilons, strict=True) if math.isfinite(e)])
-            )
+            return Drawing(title=self._title, empty="…", frame="box")
+        left, right = min(x for x, _ in points), max(x for x, _ in points)
+        low = min(e for _, e in points)
+        high = min(max(e for _, e in points), low * TALLEST)
+        y, x = Scale(low, max(high, low * 1.1), log=True), Scale(left, max(right, left * (1 + 1e-9)), log=True)
+        marks: list[mark.Mark] = []
+        below = [Below(x.low, _short(x.low)), Below(x.high, _short(x.high))]
+        if self._at is not None and left <= self._at <= right * (1 + 1e-6):
+            marks.append(mark.upright(self._at))
+            below.append(Below(self._at, _short(self._at), "accent"))
+        for name, line in lines.items():
+            finite = [point for point in line if math.isfinite(point[1])]
+            marks.append(mark.line(finite, ACCOUNTANT_STYLES[name], dash=DASHES[name]))
+        return Drawing(
+            marks,
+            x=x,
+            y=y,
+            left=((y.high, _short(y.high)), (y.value(0.5), "ε"), (y.low, _short(y.low))),
+            below=below,
+            title=self._title,
+            frame="box",
+        )
 
 
 class HeatChart(_CalculatorChart):
@@ -131,57 +117,59 @@ class HeatChart(_CalculatorChart):
         self.setToolTip(f"{words}, by Rényi divergences")
         self.update()
 
-    def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
-        """Draw the cells, the least and the largest ε, and a ring around the present cell."""
-        if self._map is None:
-            return
+    def drawing(self) -> Drawing:
+        """Return the cells, a frame around the present one, and the least and the largest ε."""
         found = self._map
+        if found is None:
+            return Drawing(title=self._title, frame="none")
         logs = [[math.log(max(e, 1e-12)) for e in line] for line in found.epsilons]
         low, high = min(map(min, logs)), max(map(max, logs))
-        ground, ink = QColor(theme.surface), QColor(theme.accent)
-        wide, tall = box.width() / len(found.batches), box.height() / len(found.sigmas)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        for i, line in enumerate(logs):
-            for j, value in enumerate(line):
-                painter.setBrush(_mixed(ground, ink, 0.08 + 0.92 * (value - low) / max(high - low, 1e-9)))
-                painter.drawRect(QRectF(box.left() + j * wide, box.bottom() - (i + 1) * tall, wide + 1, tall + 1))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        i, j = _nearest(found.sigmas, self._at[0]), _nearest(found.batches, self._at[1])
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(QColor(theme.text), 2))
-        painter.drawRect(QRectF(box.left() + j * wide, box.bottom() - (i + 1) * tall, wide, tall))
-        painter.setPen(QColor(theme.muted))
-        side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRectF(0, box.top() - 8, 32, 16), side, f"{found.sigmas[-1]:.2g}")
-        painter.drawText(QRectF(0, box.bottom() - 8, 32, 16), side, f"{found.sigmas[0]:.2g}")
-        painter.drawText(QRectF(0, box.center().y() - 8, 32, 16), side, "σ")
-        under = QRectF(box.left(), box.bottom() + 3, box.width(), 16)
-        painter.drawText(under, Qt.AlignmentFlag.AlignLeft, _short(found.batches[0]))
-        painter.drawText(under, Qt.AlignmentFlag.AlignHCenter, "batch")
-        painter.drawText(under, Qt.AlignmentFlag.AlignRight, _short(found.batches[-1]))
-        least, most = _short(math.exp(low)), f"ε {_short(math.exp(high))}"
-        wide_most = painter.fontMetrics().horizontalAdvance(most)
-        bar = QRectF(box.right() - wide_most - 6 - SCALE, 5, SCALE, 10)
+        across, up = len(found.batches), len(found.sigmas)
+        present = _nearest(found.batches, self._at[1]), _nearest(found.sigmas, self._at[0])
+        shades = [[PALEST + (1 - PALEST) * (v - low) / max(high - low, 1e-9) for v in line] for line in logs]
+        return Drawing(
+            (mark.shades(shades), _present(*present), _shades_of(_short(math.exp(low)), f"ε {_short(math.exp(high))}")),
+            x=Scale(0, across),
+            y=Scale(0, up),
+            left=((up, f"{found.sigmas[-1]:.2g}"), (up / 2, "σ"), (0, f"{found.sigmas[0]:.2g}")),
+            below=(
+                Below(0, _short(found.batches[0])),
+                Below(across / 2, "batch"),
+                Below(across, _short(found.batches[-1])),
+            ),
+            title=self._title,
+            frame="none",
+        )
+
+
+def _present(column: int, row: int) -> mark.Mark:
+    """Return a frame around the present cell."""
+
+    def paint(on: mark.Canvas) -> None:
+        on.smooth("text")
+        on.painter.drawRect(QRectF(on.at(column, row + 1), on.at(column + 1, row)))
+
+    return paint
+
+
+def _shades_of(least: str, most: str) -> mark.Mark:
+    """Return the shades from the least to the largest value, beside the title."""
+
+    def paint(on: mark.Canvas) -> None:
+        wide = on.painter.fontMetrics().horizontalAdvance(most) + 2
+        bar = QRectF(on.box.right() - wide - 6 - SHADES, 5, SHADES, 10)
         shades = QLinearGradient(bar.topLeft(), bar.topRight())
-        shades.setColorAt(0, _mixed(ground, ink, 0.08))
-        shades.setColorAt(1, ink)
-        painter.fillRect(bar, shades)
-        painter.drawText(QRectF(bar.left() - 66, 0, 60, HEAD), side, least)
-        painter.drawText(QRectF(bar.right() + 6, 0, wide_most, HEAD), Qt.AlignmentFlag.AlignVCenter, most)
+        shades.setColorAt(0, QColor(mixed(on.theme.surface, on.theme.accent, PALEST)))
+        shades.setColorAt(1, on.ink("accent"))
+        on.painter.fillRect(bar, shades)
+        on.write(QRectF(bar.left() - 66, 0, 60, KEY), least, side="right")
+        on.write(QRectF(bar.right() + 6, 0, wide, KEY), most)
+
+    return paint
 
 
 def _nearest(values: Sequence[float], value: float) -> int:
     return min(range(len(values)), key=lambda k: abs(math.log(values[k] / value)))
-
-
-def _mixed(one: QColor, other: QColor, share: float) -> QColor:
-    def between(a: int, b: int) -> int:
-        return round(a + (b - a) * share)
-
-    return QColor(
-        between(one.red(), other.red()), between(one.green(), other.green()), between(one.blue(), other.blue())
-    )
 
 
 def _short(value: float) -> str:

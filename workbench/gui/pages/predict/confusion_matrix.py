@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.colours import mixed
-from workbench.gui.widgets.basic import named
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.formatting import count
-from workbench.render.fonts import font
-from workbench.render.palette import STYLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,18 +26,14 @@ LARGEST, LETTER, BROAD = 90.0, 8.0, 34.0
 """Pixels of a cell at most, of a letter about, and of a cell in which figures are written with commas."""
 
 
-class ConfusionMatrix(QWidget):
+class ConfusionMatrix(Chart):
     """A line for each class as it is, a column for each as it was predicted; the diagonal is right."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        named(self, "predict_confusion")
-        self._session = session
+        super().__init__(session, "predict_confusion")
         self._classes: tuple[str, ...] = ()
         self._counts: NDArray[np.int64] = np.empty((0, 0), np.int64)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(300, 240)
-        session.theme_changed.connect(self.update)
 
     def show_predictions(self, found: ImagePredictions | None) -> None:
         """Show other counts; nothing is shown where no class is known, or of too many."""
@@ -71,52 +63,35 @@ class ConfusionMatrix(QWidget):
         side = min(LARGEST, (self.width() - names) / k, (self.height() - HEAD) / k)
         return QRectF(names + j * side, HEAD + i * side, side - 1, side - 1)
 
-    def event(self, event: QEvent) -> bool:
-        """Say the cell under the pointer in words."""
-        if isinstance(event, QHelpEvent):
-            at, k = QPointF(event.pos()), range(len(self._classes))
-            place = next(((i, j) for i in k for j in k if self._cell(i, j).contains(at)), None)
-            QToolTip.showText(event.globalPos(), self._words(*place) if place else "", self)
-            return True
-        return super().event(event)
+    def words_under(self, point: QPointF) -> str:
+        """Return the cell under the pointer in words."""
+        classes = range(len(self._classes))
+        return next((self._words(i, j) for i in classes for j in classes if self._cell(i, j).contains(point)), "")
 
     def _words(self, i: int, j: int) -> str:
         own, taken = self._classes[i], self._classes[j]
         stated = count(int(self._counts[i, j]), "image")
         return f"{stated} of {own} taken for {taken}" if i != j else f"{stated} of {own} predicted right"
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the counts; right ones in one colour, wrong ones in another, each against its own line."""
-        theme = self._session.theme
-        middle = Qt.AlignmentFlag.AlignCenter
-        whole = self._counts.sum(axis=1)
-        with QPainter(self) as painter:
-            painter.setPen(QColor(theme.muted))
-            painter.setFont(font(11))
-            end = self._cell(0, len(self._classes) - 1).right() if self._classes else 0.0
-            painter.drawText(QRectF(self._names, 0, end - self._names, 18), middle, "predicted")
-            for i, name in enumerate(self._classes):
-                for box, side in (
-                    (QRectF(0, self._cell(i, 0).top(), self._names - 8, self._cell(i, 0).height()), _RIGHT),
-                    (QRectF(self._cell(0, i).left(), 18, self._cell(0, i).width(), HEAD - 20), middle),
-                ):
-                    painter.setPen(QColor(theme.text))
-                    painter.setFont(font(12))
-                    short = painter.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, int(box.width()))
-                    painter.drawText(box, side, short)
-                for j in range(len(self._classes)):
-                    box, found = self._cell(i, j), int(self._counts[i, j])
-                    colour = theme.series(STYLES["private" if i == j else "sanitized"])
-                    share = found / max(int(whole[i]), 1)
-                    # The root: one image in a hundred taken for another is worth seeing.
-                    painter.fillRect(box, QColor(mixed(theme.window, colour, STRONGEST * share**0.5)))
-                    painter.setFont(font(12 if box.width() >= BROAD else 9))
-                    painter.setPen(QColor(theme.text if found else theme.muted))
-                    stated = f"{found:,}" if box.width() >= BROAD else f"{found}"
-                    painter.drawText(box, middle, stated if found else "·")
-
-
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    def drawing(self) -> Drawing:
+        """Return the counts; right ones in one colour, wrong ones in another, each against its own line."""
+        whole, marks = self._counts.sum(axis=1), list[mark.Mark]()
+        end = self._cell(0, len(self._classes) - 1).right() if self._classes else 0.0
+        marks.append(mark.word(QRectF(self._names, 0, end - self._names, 18), "predicted", "muted", "centre", 11))
+        for i, name in enumerate(self._classes):
+            row, column = self._cell(i, 0), self._cell(0, i)
+            marks.append(mark.word(QRectF(0, row.top(), self._names - 8, row.height()), name, "text", "right", 12))
+            marks.append(mark.word(QRectF(column.left(), 18, column.width(), HEAD - 20), name, "text", "centre", 12))
+            for j in range(len(self._classes)):
+                box, found = self._cell(i, j), int(self._counts[i, j])
+                broad = box.width() >= BROAD
+                # The root: one image in a hundred taken for another is worth seeing.
+                strength = STRONGEST * (found / max(int(whole[i]), 1)) ** 0.5
+                stated = "·" if not found else f"{found:,}" if broad else f"{found}"
+                ink = "private" if i == j else "sanitized"
+                words = mark.word(box, stated, "text" if found else "muted", "centre", 12 if broad else 9)
+                marks.append(mark.cell(box, ink, strength, words))
+        return Drawing(marks, frame="none")
 
 
 def confused_words(found: ImagePredictions) -> str:

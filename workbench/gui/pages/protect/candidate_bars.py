@@ -1,20 +1,16 @@
-"""The expected error of each mechanism that fits an attribute, as bars.
-
-Painted here and no pyqtgraph plot, which takes 17 ms to be made and painted first; this takes 1 ms
-(``tests/benchmarks/results/painting.md``).
-"""
+"""The expected error of each mechanism that fits an attribute, as bars."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.session import Session
-from workbench.render.fonts import font
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import Chart, Drawing
+from workbench.gui.widgets.chart_marks import BarLine
 
 FEW, MANY = 4, 12
 """Candidates shown in a low card, and in a tall one."""
@@ -34,18 +30,16 @@ class _Line(NamedTuple):
     used: bool
 
 
-class CandidateBars(QWidget):
+class CandidateBars(Chart):
     """The expected error of each mechanism that fits, and of a constant answer: the shorter the bar, the better."""
 
+    margins = QMarginsF()
+
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("candidate_bars")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._session = session
+        super().__init__(session, "candidate_bars")
         self._lines: tuple[_Line, ...] = ()
         self._all: tuple[_Line, ...] = ()
         self._most = FEW
-        session.theme_changed.connect(self.update)
 
     def show_outlook(self, outlook: Outlook | None) -> None:
         """Show the candidates of one attribute, or none."""
@@ -93,25 +87,20 @@ class CandidateBars(QWidget):
         """Return the size of the picture."""
         return QSize(340, len(self._lines) * LINE)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw a line of text and a bar for each; the one in use is filled, the others are framed."""
+    def drawing(self) -> Drawing | None:
+        """Return a line of text and a bar for each; the one in use is filled, the others are framed."""
         if not self._lines:
-            return
-        theme, painter = self._session.theme, QPainter(self)
-        painter.setFont(font(13))
+            return None
         most = max(line.error for line in self._lines) or 1.0
-        line = min(self.height() / len(self._lines), LINE)  # a low card has them closer together
-        for at, (title, error, words, other, used) in enumerate(self._lines):
-            text = QRectF(0, at * line, self.width(), min(line - 7, 20))
-            painter.setPen(QColor(theme.text if used else theme.muted))
-            words = f"{other}   {words}" if other else words
-            room = int(text.width()) - painter.fontMetrics().horizontalAdvance(words) - 12
-            name = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(text, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
-            painter.drawText(text, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words)
-            bar = QRectF(0.5, text.bottom() + 0.5, max((self.width() - 1) * error / most, 2.0), 5 if line < LINE else 7)
-            if used:
-                painter.fillRect(bar, QColor(theme.accent))
-            else:
-                painter.setPen(QColor(theme.muted))
-                painter.drawRect(bar)
+        lines = [
+            BarLine(
+                line.title,
+                line.error / most,
+                f"{line.other}   {line.words}" if line.other else line.words,
+                "accent" if line.used else "muted",
+                strong=line.used,
+                framed=not line.used,
+            )
+            for line in self._lines
+        ]
+        return Drawing((mark.bar_lines(lines, 13, above=True),), frame="none")

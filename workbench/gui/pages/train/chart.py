@@ -1,21 +1,17 @@
-"""A figure of a run against its steps, drawn as it grows.
-
-Painted here and no pyqtgraph plot, which takes 22 ms to be made and painted first, and 2 ms for each new point; this
-takes 2 ms and 1 ms (``tests/benchmarks/results/painting.md``).
-"""
+"""A figure of a run against its steps, drawn as it grows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import Below, Chart, Drawing
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.formatting import at_least, at_most, plain
-from workbench.gui.widgets.titled_chart import TitledChart
-from workbench.render.palette import STYLES, Theme
 
 MOST = 2000
 """Points that are kept: more than pixels. When they are reached, every second one goes."""
@@ -33,8 +29,10 @@ PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
 """Figures whose half is a plain figure too."""
 
 
-class StepChart(TitledChart):
+class StepChart(Chart):
     """One line over the steps of a run, its newest value written out, and a target where there is one."""
+
+    least, letters = QSize(140, 88), 11
 
     def __init__(
         self,
@@ -57,6 +55,7 @@ class StepChart(TitledChart):
             rising: whether the values bound something that never falls: a lower one then bounds the former, too.
         """
         super().__init__(session, name, title)
+        self._title = title
         self._style, self._top, self._rising = style, top, rising
         self._points: list[tuple[int, float]] = []
         self._steps = 0
@@ -112,53 +111,46 @@ class StepChart(TitledChart):
         """Return a figure; of ε, which bounds what is spent, never less than it is."""
         return at_most(value) if self._rising else plain(value)
 
-    def figure(self) -> str:
-        """Return the newest value."""
-        return self._written(self._points[-1][1]) if self._points else "–"
-
-    def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
-        """Draw grid, target and line."""
+    def drawing(self) -> Drawing:
+        """Return grid, limits and line, and the line that is expected up to the target."""
         drawn = [value for _, value, near in self.limits if near]
         top = rounded_up(max([self._top / 1.08, *drawn, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
-
-        def place(step: float, value: float) -> QPointF:
-            return QPointF(box.left() + step / last * box.width(), box.bottom() - value / top * box.height())
-
-        for share in (0.0, 0.5, 1.0):
-            y = box.bottom() - share * box.height()
-            painter.setPen(QPen(QColor(theme.line), 1))
-            painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-            painter.setPen(QColor(theme.muted))
-            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            painter.drawText(QRectF(0, y - 8, 34, 16), right, plain(share * top))
-        under = QRectF(box.left(), box.bottom() + 4, box.width(), 16)
-        painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
-        if self._steps:
-            painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
-        for at, (words, limit, near) in enumerate(self.limits):
-            # The target is dashed and named at the left, the cap is a whole line and named at the right.
-            stroke = Qt.PenStyle.SolidLine if at else Qt.PenStyle.DashLine
-            painter.setPen(QPen(QColor(theme.danger), 1.5, stroke))
-            y = place(0, limit).y() if near else box.top()
-            if near:
-                painter.drawLine(place(0, limit), place(last, limit))
-            side = Qt.AlignmentFlag.AlignRight if at else Qt.AlignmentFlag.AlignLeft
-            named = f"{words} {at_least(limit) if at else at_most(limit)}" + ("" if near else " ↑")
-            # Where it is longer than the box it takes the margin of the axis, too.
-            begin, end = (0.0, box.right() - 4) if at else (box.left() + 4, float(self.width()))
-            # Above its line, which the values never cross; below it only where the line of the cap is in the way.
-            lines = [place(0, other).y() for _, other, drawn_too in self.limits[1:] if drawn_too]
-            below = at == 0 and any(y - NAME_HEIGHT < other < y for other in lines)
-            painter.drawText(QRectF(begin, y + (2 if below else -15), end - begin, 14), side, named)
+        marks = [_limits(self.limits)]
         if self._points and self._target is not None and self._steps > self._points[-1][0]:
             # Where it ends if nobody stops it; ε grows about as the root of the steps.
-            ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)
-            painter.setPen(ahead)
-            painter.drawPolyline(QPolygonF([place(*p) for p in self._projected(self._target)]))
-        if self._points:
-            painter.setPen(QPen(QColor(theme.series(STYLES[self._style])), 2))
-            painter.drawPolyline(QPolygonF([place(*p) for p in self._points]))
+            marks.append(mark.line(self._projected(self._target), self._style, 1.5, "dotted"))
+        return Drawing(
+            (*marks, mark.line(self._points, self._style)),
+            x=Scale(0, last),
+            y=Scale(0, top),
+            left=[(share * top, plain(share * top)) for share in (0.0, 0.5, 1.0)],
+            grid=True,
+            below=(Below(0, "step 0"), Below(last, f"{self._steps:,}" if self._steps else "")),
+            title=self._title,
+            figure=self._written(self._points[-1][1]) if self._points else "–",
+        )
+
+
+def _limits(limits: tuple[tuple[str, float, bool], ...]) -> mark.Mark:
+    """Return what bounds the values: the target dashed, named at the left, the cap whole, named at the right."""
+
+    def paint(on: mark.Canvas) -> None:
+        box = on.box
+        for at, (words, limit, near) in enumerate(limits):
+            y = on.up(limit) if near else box.top()
+            if near:
+                on.smooth("danger", 1.5, "solid" if at else "dashed")
+                on.line(QPointF(box.left(), y), QPointF(box.right(), y))
+            stated = f"{words} {at_least(limit) if at else at_most(limit)}" + ("" if near else " ↑")
+            # Where it is longer than the box it takes the margin of the axis, too.
+            begin, end = (0.0, box.right() - 4) if at else (box.left() + 4, box.right() + 8)
+            # Above its line, which the values never cross; below it only where the line of the cap is in the way.
+            below = at == 0 and any(y - NAME_HEIGHT < on.up(v) < y for _, v, drawn in limits[1:] if drawn)
+            place = QRectF(begin, y + (2 if below else -15), end - begin, 14)
+            on.write(place, stated, "danger", "right" if at else "left")
+
+    return paint
 
 
 def rounded_up(value: float) -> float:

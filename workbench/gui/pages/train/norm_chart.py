@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from PySide6.QtCore import QMarginsF, QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPen
+from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import named
-from workbench.gui.widgets.titled_chart import TitledChart
-from workbench.render.palette import STYLES, Theme
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
+from workbench.gui.widgets.chart_marks import Scale
 from workbench.signals.events import Spread
 
 TITLE = "gradients"
@@ -19,14 +16,14 @@ TIP = "How large the gradient of each row of a step is, in clipping norms. Right
 LABELS = ("", "1⁄16", "⅛", "¼", "½", "1", "2", "4", "8", "16", "")
 
 
-class NormChart(TitledChart):
+class NormChart(Chart):
     """A histogram: what lies right of the line at 1 is clipped, and hatched besides its colour."""
 
-    margins: ClassVar[QMarginsF] = QMarginsF(8, 30, 8, 24)
+    margins = QMarginsF(8, 30, 8, 24)
+    least, letters = QSize(140, 88), 11
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "train_norms", TITLE)
-        named(self, "train_norms", TOLD, TIP)
+        super().__init__(session, "train_norms", TOLD, TIP)
         self._spread: Spread | None = None
 
     @property
@@ -51,30 +48,18 @@ class NormChart(TitledChart):
             self.setAccessibleName(f"{TOLD}: {100 * self.clipped:.0f} % of the rows clipped at step {spread.step}")
         self.update()
 
-    def figure(self) -> str:
-        """Return the share that is clipped."""
-        return "–" if self.clipped is None else f"{100 * self.clipped:.0f} % clipped"
-
-    def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
-        """Draw bars, the line at the clipping norm and the edges."""
-        painter.setPen(QPen(QColor(theme.line), 1))
-        painter.drawLine(box.bottomLeft(), box.bottomRight())
-        bins = len(LABELS) - 1
-        width = box.width() / bins
-        counts = self._spread.counts if self._spread is not None else (0,) * bins
-        most = max(1, *counts)
-        below, above = (QColor(theme.series(STYLES[name])) for name in ("private", "sanitized"))
-        first = LABELS.index("1")
-        for at, count in enumerate(counts):
-            bar = QRectF(box.left() + at * width + 1, 0, width - 2, count / most * box.height())
-            bar.moveBottom(box.bottom())
-            painter.fillRect(bar, below if at < first else above)
-            if at >= first:
-                painter.fillRect(bar, QBrush(QColor(theme.surface), Qt.BrushStyle.BDiagPattern))
-        x = box.left() + first * width
-        painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
-        painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-        painter.setPen(QColor(theme.muted))
-        for at, text in enumerate(LABELS):
-            place = QRectF(box.left() + at * width - 20, box.bottom() + 4, 40, 16)
-            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+    def drawing(self) -> Drawing:
+        """Return bars, the line at the clipping norm and the edges."""
+        first, counts = LABELS.index("1"), self._spread.counts if self._spread is not None else ()
+        return Drawing(
+            (
+                mark.bars(dict(enumerate(counts[:first])), "private"),
+                mark.bars({at: n for at, n in enumerate(counts) if at >= first}, "sanitized", hatched=True),
+                mark.upright(first, "danger", width=1.5),
+            ),
+            x=Scale(0, len(LABELS) - 1),
+            y=Scale(0, max(1, *counts)) if counts else SHARES,
+            below=[Below(at, text) for at, text in enumerate(LABELS)],
+            title=TITLE,
+            figure="–" if self.clipped is None else f"{100 * self.clipped:.0f} % clipped",
+        )

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.train.messages import went_words
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import named
-from workbench.render.fonts import font
-from workbench.render.palette import STYLES
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets.chart import Below, Chart, Drawing
+from workbench.gui.widgets.chart_marks import BarLine
 
 Stages = tuple[tuple[str, float, int], ...]
 """(name, accuracy, rows it was measured on) of each training."""
 
-LINE, NAME = 20, 150
+LINE = 20
 
 
-class WhereChart(QWidget):
+class WhereChart(Chart):
     """One bar for each training, and a sentence on what clipping and noise cost; hidden while nothing is known."""
 
+    margins = QMarginsF(0, 0, 0, LINE)
+    letters, height_fixed = 13, True
+
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        named(self, "train_where_chart", "Where the accuracy went")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._session = session
+        super().__init__(session, "train_where_chart", "Where the accuracy went")
         self.stages: Stages = ()
-        session.theme_changed.connect(self.update)
         self.hide()
 
     def show_stages(self, stages: Stages) -> None:
@@ -36,6 +33,7 @@ class WhereChart(QWidget):
         self.setVisible(bool(stages))
         self.setAccessibleName(f"Where the accuracy went: {went_words(stages)}" if stages else "")
         self.setToolTip(went_words(stages) if stages else "")
+        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -44,26 +42,14 @@ class WhereChart(QWidget):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the least such size."""
-        return QSize(200, (len(self.stages) + 1) * LINE)
+        return QSize(200, self.sizeHint().height())
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw names, bars, figures and the sentence."""
-        theme = self._session.theme
-        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        with QPainter(self) as painter:
-            painter.setFont(font(13))
-            styles = ("no-privacy", "sanitized", "private")
-            for at, (name, accuracy, _) in enumerate(self.stages):
-                y = at * LINE
-                painter.setPen(QColor(theme.muted))
-                painter.drawText(QRectF(0, y, NAME, LINE), left, name)
-                room = self.width() - NAME - 60
-                bar = QRectF(NAME, y + 4, max(1.0, accuracy * room), LINE - 8)
-                painter.fillRect(bar, QColor(theme.series(STYLES[styles[at]])))
-                painter.setPen(QColor(theme.text))
-                painter.drawText(QRectF(bar.right() + 6, y, 54, LINE), left, f"{accuracy:.3f}")
-            painter.setPen(QColor(theme.text))
-            place = QRectF(0, len(self.stages) * LINE, self.width(), LINE)
-            stated = went_words(self.stages) if self.stages else ""
-            shown = painter.fontMetrics().elidedText(stated, Qt.TextElideMode.ElideRight, self.width())
-            painter.drawText(place, left, shown)
+    def drawing(self) -> Drawing | None:
+        """Return the bars and the sentence."""
+        if not self.stages:
+            return None
+        lines = [
+            BarLine(name, accuracy, f"{accuracy:.3f}", ink)
+            for (name, accuracy, _), ink in zip(self.stages, ("no-privacy", "sanitized", "private"), strict=False)
+        ]
+        return Drawing((mark.bar_lines(lines, 13),), below=(Below(0, went_words(self.stages), "text"),), frame="none")
