@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
-from workbench.learners.base import checked_schema, plain_part
-from workbench.learners.plain import columns_from_plain
+from workbench.learners.checks import checked_schema, plain_part
+from workbench.learners.setting import columns_from_plain
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:

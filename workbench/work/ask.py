@@ -12,7 +12,7 @@ one part, so that all of them cost what one does (parallel composition).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import MAX_PREC, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -204,6 +204,25 @@ class Ask:
         if sum(Fraction(times, of) for times, of in parts.values()) > 1:
             raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
         return Ask((share.part(times, of).event(name) for name, (times, of) in parts.items()), self._noise, self.coins)
+
+    def into(self, label: str, events: Iterable[PureDp]) -> Ask:
+        """Serve an event of ε in smaller ones, which may follow from earlier answers; return an Ask for these.
+
+        The caller finishes the Ask that is returned.
+
+        Raises:
+            UndeclaredError: the smaller events are more than the whole, or one of them is not above 0.
+        """
+        if not self.private:
+            return self
+        parts, share = tuple(events), self._share(label)
+        if share.gaussian or not all(part.epsilon > 0 for part in parts):
+            raise UndeclaredError(f"the parts of {label!r} are not all shares of epsilon above 0")
+        with localcontext() as context:
+            context.prec = MAX_PREC
+            if sum((part.epsilon for part in parts), Decimal(0)) > share.amount:
+                raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
+        return Ask(parts, self._noise, self.coins)
 
     def finish(self) -> None:
         """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked."""

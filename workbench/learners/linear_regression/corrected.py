@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE
-from workbench.learners.base import plain_part
+from workbench.learners.checks import plain_part
 from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part
 from workbench.learners.denoise import Doubles
 from workbench.learners.encoding import Encoding, grid_of

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
-from workbench.learners.base import checked_columns, plain_part
+from workbench.learners.checks import checked_columns, plain_part
 from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part, only_keys
 from workbench.learners.denoise import Doubles, positive_mean
 from workbench.learners.naive_bayes.likelihood import (
