@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from workbench.learners import PRINCIPAL_COMPONENTS
 from workbench.learners.encoding import Encoding
-from workbench.learners.pca.estimator import encoded_places
-from workbench.learners.pca.parameters import PcaParameters
-from workbench.privacy.central import NoNoise, StudyNoise
+from workbench.learners.pca import PcaParameters, encoded_places
 from workbench.studies.column_metrics import reduction_metrics
+from workbench.work.noise import Exact, Study
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "learners"))
@@ -48,7 +47,7 @@ def explained(components: NDArray[np.float64], rows: NDArray[np.float64]) -> flo
 
 def ours(data: Any, epsilon: float | None, repeat: int) -> float:
     train, test = data.split(repeat)
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     model = PRINCIPAL_COMPONENTS.private(data.attributes, data.target, PcaParameters(epsilon=epsilon), noise)
     return explained(model.fit(data.X[train], data.y[train]).model_.components_, places(data)[test])
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +28,7 @@ from workbench.learners.encoding import grid_of
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.tasks import CLUSTERING
 from workbench.params import ParameterError, Parameters, choice, integer
+from workbench.privacy.accounting.event import exact
 from workbench.work.ask import Ask
 
 NEAREST, APART = "nearest", "apart"
@@ -122,10 +124,10 @@ class Setting(FitSetting[DbscanParameters]):
         """How many cells there are."""
         return math.prod(self.sizes)
 
-    @property
-    def weights(self) -> dict[str, float]:
-        """The one query, which has all of ε."""
-        return {COUNTS: 1.0}
+    @cached_property
+    def shares(self) -> dict[str, Decimal]:
+        """The one query has all of ε."""
+        return {COUNTS: exact(self.epsilon)} if self.private else {}
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where the grid has more cells than can be counted."""

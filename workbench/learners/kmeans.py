@@ -5,7 +5,7 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
 * where the centres start. With little n·ε they start on a line along the diagonal of the declared bounds: asked are the
   sum of the rows' mean heights and how far these scatter, two single numbers. With the least they stay there; then of
   two groups, which part at the middle of the line, the scatter is not asked. With more it is the sum of the rows, how
-  far they scatter about the noisy mean, and which of the public figures of :mod:`workbench.learners.kmeans.places`,
+  far they scatter about the noisy mean, and which of the public figures of :mod:`workbench.learners.kmeans`,
   moved there, fits best, by report-noisy-max;
 * each round, the number of rows next to each centre and the sum of these rows, as one vector. A row lies next to one
   centre, so that its part is 1 (as K) and itself: L1 norm K plus the public limit to which larger rows are scaled.

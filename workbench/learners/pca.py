@@ -7,7 +7,7 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
 * the sums of products Σ z_i·z_j, i ≤ j, of the rows less the noisy mean. The limit to which a row's part is scaled
   follows from the noisy scatter; it is the L1 sensitivity.
 
-The components follow from these numbers (:mod:`workbench.learners.pca.solve`): the covariance is drawn by the size of
+The components follow from these numbers (:mod:`workbench.learners.pca`): the covariance is drawn by the size of
 its noise to one whose columns are all alike, and its eigenvectors are taken. Noise on the matrix, after Blum, Dwork,
 McSherry & Nissim (2005), is exact on whole numbers; the exponential mechanism over directions (Chaudhuri, Sarwate &
 Sinha 2013) is not, as its density can only be sampled approximately.

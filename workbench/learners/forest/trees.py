@@ -1,7 +1,7 @@
 """One tree: its splits chosen by report-noisy-max, and what its leaves say once the noise is weighed.
 
 *The choice.* For each node and each way of splitting it, the loss is the sum of its children's least losses
-(:mod:`workbench.learners.forest.goals`). One more row moves the losses of one node only, all of them upwards and by
+(:mod:`workbench.learners.forest.trees`). One more row moves the losses of one node only, all of them upwards and by
 one unit at most, so that noise of scale UNIT/ε on each and the least of each node cost ε for a whole level (Dwork &
 Roth 2014, claim 3.9; it needs no more than that all scores move in one direction). The noisy losses are thrown away.
 

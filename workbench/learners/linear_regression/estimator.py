@@ -3,7 +3,7 @@
 *Adaptive*, the default, asks two things (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers):
 
 * which columns to use, one round of report-noisy-max each (:mod:`workbench.learners.selection`), unless all are used;
-* the sums of products over these columns and the target (:mod:`workbench.learners.linear_regression.statistics`).
+* the sums of products over these columns and the target (:mod:`workbench.learners.linear_regression.estimator`).
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).

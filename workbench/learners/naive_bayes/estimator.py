@@ -2,7 +2,7 @@
 
 The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 
-* where ε and the rows do not allow all attributes, which ones are used (:mod:`workbench.learners.naive_bayes.setting`);
+* where ε and the rows do not allow all attributes, which ones are used (:mod:`workbench.learners.naive_bayes.estimator`);
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
   allows it, else of all rows) about a public centre, as one vector with the L1 sensitivity of the values alone
