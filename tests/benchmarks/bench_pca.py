@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from workbench.learners import PRINCIPAL_COMPONENTS
 from workbench.learners.encoding import Encoding
-from workbench.learners.pca import PcaParameters, encoded_places
+from workbench.learners.pca import PcaParameters
 from workbench.studies.column_metrics import reduction_metrics
 from workbench.work.noise import Exact, Study
 
@@ -53,7 +53,7 @@ def ours(data: Any, epsilon: float | None, repeat: int) -> float:
 
 
 def places(data: Any) -> NDArray[np.float64]:
-    return encoded_places(Encoding(data.attributes), data.X)
+    return Encoding(data.attributes).places(data.X)
 
 
 def peers(data: Any) -> list[list[list[Any]]]:

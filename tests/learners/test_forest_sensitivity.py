@@ -87,8 +87,7 @@ def test_the_loss_of_numbers_is_their_distance_and_limited() -> None:
     assert goal.losses.min() == 0
     assert goal.losses.max() == UNIT
     assert (goal.losses[0, 10:] == UNIT).all()
-    here, kinds, weights = goal.read(np.array([-3.0, 0.0, 5.0, 10.0, 99.0, np.nan]))
-    assert here.tolist() == [True] * 5 + [False]
+    kinds, weights = goal.read(np.array([-3.0, 0.0, 5.0, 10.0, 99.0]))
     assert kinds.tolist() == [0, 0, 15, 31, 31]
     assert (weights.sum(axis=1) == goal.weight).all()
     assert weights[:, 1].tolist() == [0, 0, goal.weight // 2, goal.weight, goal.weight]

@@ -24,7 +24,6 @@ from workbench.learners.pca import (
     PcaParameters,
     Setting,
     directions,
-    encoded_places,
     exact_answer,
     shrunk,
 )
@@ -76,7 +75,7 @@ def explained(data: Table, epsilon: float | None, repeat: int) -> float:
     train, test = data.split(repeat)
     noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     model = PCA(data.attributes, data.target, PcaParameters(epsilon=epsilon), noise).fit(data.X[train], data.y[train])
-    rows = encoded_places(Encoding(data.attributes), data.X[test])
+    rows = Encoding(data.attributes).places(data.X[test])
     return reduction_metrics(rows, model.rebuild(model.transform(data.X[test])))["variance_explained"]
 
 
@@ -105,7 +104,7 @@ def test_without_noise_it_is_the_ordinary_one(table) -> None:
     data = table()
     parameters = PcaParameters(components=3)
     model = PCA(data.attributes, data.target, parameters, Exact()).fit(data.X, data.y).model_
-    rows = encoded_places(Encoding(data.attributes), data.X)
+    rows = Encoding(data.attributes).places(data.X)
     reference = decomposition.PCA(3).fit(rows)
     signs = np.sign((model.components_ * reference.components_).sum(axis=1))
     np.testing.assert_allclose(model.components_, reference.components_ * signs[:, None], atol=2e-3)

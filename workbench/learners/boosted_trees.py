@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.forest.estimator import Forest, ForestModel, ForestParameters, Setting, Shape
 from workbench.learners.forest.trees import Doubles, Goal
-from workbench.learners.sums import scaled
+from workbench.learners.sums import scaled, unscaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import integer
 
@@ -129,10 +129,8 @@ class BoostedModel(ForestModel):
 
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the predicted number of each row (n,), within the declared bounds."""
-        lower, upper = self.setting.target.bounds()
         height = np.clip(sum(steps[leaves] for steps, leaves in zip(self.trees_, self.leaves(X), strict=True)), -1, 1)
-        high = (height + 1) / 2
-        return np.asarray(lower * (1 - high) + upper * high)
+        return unscaled(height, *self.setting.target.bounds())
 
 
 class BoostedTrees(Forest[BoostedModel]):

@@ -113,11 +113,13 @@ class CorrectedEstimator(ABC):
 
     Attributes:
         tables: the public table of each column of the rows, in order.
+        model_type: the class of what is learned.
         target: the one of what is predicted. It may have a cell for rows that have nothing to predict.
         model_: what :meth:`fit` learned.
     """
 
     task: ClassVar[str]
+    model_type: ClassVar[type[Any]]
     model_: CorrectedModel
 
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
@@ -136,10 +138,10 @@ class CorrectedEstimator(ABC):
         """Return the fitted model as JSON holds it."""
         return self.model_.to_plain()
 
-    @staticmethod
-    @abstractmethod
-    def from_plain(values: Mapping[str, Any]) -> CorrectedModel:
-        """Return the model that :meth:`to_plain` wrote."""
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Any:
+        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+        return cls.model_type.from_plain(values)
 
 
 def only_keys(values: Mapping[str, Any], known: Iterable[str], where: str = _WHERE) -> None:

@@ -114,6 +114,11 @@ class Encoding:
                 at += 1
         return encoded
 
+    def places(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return rows as places (n, D) on the finest grid, in half-ranges from the middle of the bounds."""
+        size = grid_of(1)
+        return self.encode(X, size) / size
+
     def span(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest Σ w_j·x_j of any row x in units of K (k,), (k,), for weights (D, k).
 

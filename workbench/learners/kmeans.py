@@ -5,8 +5,8 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
 * where the centres start. With little n·ε they start on a line along the diagonal of the declared bounds: asked are the
   sum of the rows' mean heights and how far these scatter, two single numbers. With the least they stay there; then of
   two groups, which part at the middle of the line, the scatter is not asked. With more it is the sum of the rows, how
-  far they scatter about the noisy mean, and which of the public figures of :mod:`workbench.learners.kmeans`,
-  moved there, fits best, by report-noisy-max;
+  far they scatter about the noisy mean, and which of the public figures of :func:`figures`, moved there, fits best, by
+  report-noisy-max;
 * each round, the number of rows next to each centre and the sum of these rows, as one vector. A row lies next to one
   centre, so that its part is 1 (as K) and itself: L1 norm K plus the public limit to which larger rows are scaled.
 
@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Model, PrivateEstimator
 from workbench.learners.encoding import grid_of
-from workbench.learners.setting import FitSetting, discrete_laplace_variance, privacy_budget
+from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.sums import l1_norms, within_limit
 from workbench.learners.tasks import CLUSTERING
 from workbench.params import ParameterError, Parameters, integer, real
@@ -215,11 +215,8 @@ class Setting(FitSetting[KMeansParameters]):
 
     def deviation(self, label: str) -> float:
         """Return the standard deviation of the noise of each number of a query, in units of a row."""
-        epsilon = self.budget(label)
-        if epsilon == math.inf:
-            return 0.0
         unit = UNIT / self.reach(label) if label in _SINGLE else self.size
-        return math.sqrt(discrete_laplace_variance(self.sensitivity(label), epsilon)) / unit
+        return self.noise_deviation(label, self.sensitivity(label)) / unit
 
 
 _HANDICAP = 1.5  # deviations by which another figure must be better than the diagonal
@@ -325,8 +322,7 @@ class KMeansModel(Model[Setting]):
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the group of each row (n,), 0 … k−1."""
-        size = grid_of(1)
-        place = self.setting.encoding.encode(X, size) / size
+        place = self.setting.encoding.places(X)
         return np.asarray(squared_distances(place, self.places_).argmin(axis=1), dtype=np.int64)
 
     @property

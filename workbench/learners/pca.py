@@ -7,10 +7,10 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
 * the sums of products Σ z_i·z_j, i ≤ j, of the rows less the noisy mean. The limit to which a row's part is scaled
   follows from the noisy scatter; it is the L1 sensitivity.
 
-The components follow from these numbers (:mod:`workbench.learners.pca`): the covariance is drawn by the size of
-its noise to one whose columns are all alike, and its eigenvectors are taken. Noise on the matrix, after Blum, Dwork,
-McSherry & Nissim (2005), is exact on whole numbers; the exponential mechanism over directions (Chaudhuri, Sarwate &
-Sinha 2013) is not, as its density can only be sampled approximately.
+The components follow from these numbers: the covariance is drawn by the size of its noise to one whose columns are all
+alike, and its eigenvectors are taken. Noise on the matrix, after Blum, Dwork, McSherry & Nissim (2005), is exact on
+whole numbers; the exponential mechanism over directions (Chaudhuri, Sarwate & Sinha 2013) is not, as its density can
+only be sampled approximately.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workbench.learners.checks import plain_part
 from workbench.learners.encoding import Encoding, grid_of, outward
 from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.second_moments import product_norms, product_sums, symmetric
-from workbench.learners.setting import FitSetting, discrete_laplace_variance, privacy_budget
+from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.sums import l1_norms, within_limit
 from workbench.learners.tasks import REDUCTION
 from workbench.params import ParameterError, Parameters, integer, real
@@ -133,11 +133,6 @@ class Setting(FitSetting[PcaParameters]):
         """Return how many whole numbers each query releases."""
         return {MEAN: self.width, SCATTER: 1, PRODUCTS: self.width * (self.width + 1) // 2}
 
-    def deviation(self, label: str, sensitivity: int) -> float:
-        """Return the standard deviation of the noise of each number of a query, in whole numbers."""
-        epsilon = self.budget(label)
-        return 0.0 if epsilon == math.inf else math.sqrt(discrete_laplace_variance(sensitivity, epsilon))
-
 
 Doubles = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -168,14 +163,14 @@ class Moments:
 def moments(setting: Setting, answer: Answer) -> Moments:
     """Return mean and covariance, asking one query after the other; each depends on those before."""
     n, width, size = setting.rows, setting.width, setting.size
-    noise = setting.deviation(MEAN, setting.mean_limit) / (n * size)
+    noise = setting.noise_deviation(MEAN, setting.mean_limit) / (n * size)
     seen = np.array(answer(MEAN, np.zeros(width, dtype=np.int64), setting.mean_limit), dtype=np.float64) / (n * size)
     centre = np.rint(_mean(np.clip(seen, -1, 1), noise) * size).astype(np.int64)
-    noise = setting.deviation(SCATTER, UNIT) / (n * UNIT)
+    noise = setting.noise_deviation(SCATTER, UNIT) / (n * UNIT)
     spread = float(np.clip(answer(SCATTER, centre, UNIT)[0] / (n * UNIT), LEAST_SCATTER, MOST_SCATTER))
     spread = _USUAL_SCATTER + (spread - _USUAL_SCATTER) * _SCATTERS / (_SCATTERS + noise**2)
     limit = setting.product_limit(spread)
-    noise = setting.deviation(PRODUCTS, limit) / size**2
+    noise = setting.noise_deviation(PRODUCTS, limit) / size**2
     sums = symmetric(np.array(answer(PRODUCTS, centre, limit), dtype=np.float64) / size**2, width)
     return Moments(centre / size, shrunk(sums, noise, n * spread**2) / n)
 
@@ -222,7 +217,6 @@ def directions(covariance: Doubles, count: int) -> Doubles:
     return np.asarray(found * signs[:, None])
 
 
-_PLACES = grid_of(1)
 _NEARLY_UNIT = 1e-6
 
 
@@ -275,7 +269,7 @@ class PCAModel(Model[Setting]):
 
     def transform(self, X: ArrayLike) -> Doubles:
         """Return the components of each row (n, k), in half-ranges from the mean."""
-        place = encoded_places(self.setting.encoding, X)
+        place = self.setting.encoding.places(X)
         out = np.zeros((len(place), len(self.components_)))
         # Column by column: a product of matrices may round a row by what stands beside it.
         for j, weights in enumerate(self.components_.T):
@@ -318,11 +312,6 @@ def _components(values: Mapping[str, Any], setting: Setting) -> Doubles:
     raise ParameterError(f"the key 'components' is not {shape[0]} unit vectors of {shape[1]} numbers", "the model")
 
 
-def encoded_places(encoding: Encoding, X: ArrayLike) -> Doubles:
-    """Return rows as places (n, D) on the finest grid, in half-ranges from the middle of the bounds."""
-    return encoding.encode(X, _PLACES) / _PLACES
-
-
 class PCA(PrivateEstimator[PCAModel]):
     """Principal components; y says only which rows are empty."""
 
@@ -359,7 +348,7 @@ class RandomDirections:
 
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the encoded rows (n, D)."""
-        return encoded_places(self._encoding, X)
+        return self._encoding.places(X)
 
     def rebuild(self, made: ArrayLike) -> Doubles:
         """Return rows (n, D) at the expected distance."""

@@ -81,6 +81,10 @@ class FitSetting(Generic[Chosen]):
         """Return ε of a query as a double that is not above it; infinite without noise."""
         return floor_double(self.shares[label]) if self.private else math.inf
 
+    def noise_deviation(self, label: str, sensitivity: int) -> float:
+        """Return the standard deviation of the noise of each number of a query; 0 without noise."""
+        return math.sqrt(discrete_laplace_variance(sensitivity, self.budget(label))) if self.private else 0.0
+
     def events(self) -> tuple[PureDp, ...]:
         """Return what a fit costs, one event a query; none without noise."""
         return tuple(PureDp(share, label) for label, share in self.shares.items())

@@ -216,7 +216,7 @@ class Ask:
         if not self.private:
             return self
         parts, share = tuple(events), self._share(label)
-        if share.gaussian or not all(part.epsilon > 0 for part in parts):
+        if share.gaussian or not all(part.epsilon.is_finite() and part.epsilon > 0 for part in parts):
             raise UndeclaredError(f"the parts of {label!r} are not all shares of epsilon above 0")
         with localcontext() as context:
             context.prec = MAX_PREC

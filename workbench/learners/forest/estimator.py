@@ -5,14 +5,13 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
 * for each level, how each of its nodes is split, by report-noisy-max over the borders of public cells of all columns;
   with little n·ε only which column is split into equal parts (:mod:`workbench.learners.forest.trees`);
 * the counts of the classes in the leaves, or the weights of low and high numbers, as one vector: L1 sensitivity of one
-  row (:mod:`workbench.learners.forest.trees`).
+  row.
 
 The nodes of a level share no row, so that a level costs what one node costs. All trees look at all rows and share ε:
 rows split among the trees would leave the same noise beside fewer rows. There is no bootstrap, which would use a row
-twice. How many trees, how deep, and how ε is split follows from n·ε alone (:mod:`workbench.learners.forest.estimator`);
-with a few hundred rows and ε = 1 a single tree beat every forest that was tried. The defaults were chosen on generated
-tables, wine, and the public ones that the tests measure (iris, breast cancer, diabetes, Boston, diabetes progression),
-so that figures on those flatter a little.
+twice. How many trees, how deep, and how ε is split follows from n·ε alone; with a few hundred rows and ε = 1 a single
+tree beat every forest that was tried. The defaults were chosen on generated tables, wine, and the public ones that the
+tests measure (iris, breast cancer, diabetes, Boston, diabetes progression), so that figures on those flatter a little.
 
 Against diffprivlib's forest (Fletcher & Islam 2017): there splits are drawn without a look at the rows, a leaf keeps a
 label, and the rows of a tree follow from their number, which is not public there.

@@ -1,17 +1,17 @@
 """One tree: its splits chosen by report-noisy-max, and what its leaves say once the noise is weighed.
 
-*The choice.* For each node and each way of splitting it, the loss is the sum of its children's least losses
-(:mod:`workbench.learners.forest.trees`). One more row moves the losses of one node only, all of them upwards and by
-one unit at most, so that noise of scale UNIT/ε on each and the least of each node cost ε for a whole level (Dwork &
-Roth 2014, claim 3.9; it needs no more than that all scores move in one direction). The noisy losses are thrown away.
+*The choice.* For each node and each way of splitting it, the loss is the sum of its children's least losses. One more
+row moves the losses of one node only, all of them upwards and by one unit at most, so that noise of scale UNIT/ε on
+each and the least of each node cost ε for a whole level (Dwork & Roth 2014, claim 3.9; it needs no more than that all
+scores move in one direction). The noisy losses are thrown away.
 
 *The leaves.* A row lies in one leaf and adds its weights there. A node's figures are the sums of its leaves'; each
 child is drawn towards its parent, and the root towards equal shares, the more the more noise there is in it.
 
 Rows as cells of public grids, and the splits that can be made between the cells.
 
-A column of a table becomes one or more columns of cells by declared facts alone (:mod:`workbench.learners.encoding`):
-a number lies in one of 16 equal parts of its bounds (an integer with fewer values in a part of its own), a category of
+A column of a table becomes one or more columns of cells by declared facts alone (:mod:`workbench.learners.encoding`): a
+number lies in one of 16 equal parts of its bounds (an integer with fewer values in a part of its own), a category of
 two values or one value of a larger domain in one of two cells. A missing number lies in the middle; where it is allowed
 to be missing, a column of its own says so, and a split can be made there.
 
@@ -25,12 +25,12 @@ Both are treated alike. A row's target is
 * one *kind* of a short public list, by which the splits are judged: its class, or the part of the bounds in which its
   number lies;
 * *weights*, whole numbers that a leaf adds up: 1 for its class, or K parted between "low" and "high" by where the
-  number lies between the bounds. A leaf's counts of classes, or the count and sum of its numbers (low + high, and
-  high − low), have the L1 sensitivity of one row's weights: 1 or K. Asked as a count and a sum about the centre, the
-  same two figures would cost twice that.
+  number lies between the bounds. A leaf's counts of classes, or the count and sum of its numbers (low + high, and high
+  − low), have the L1 sensitivity of one row's weights: 1 or K. Asked as a count and a sum about the centre, the same
+  two figures would cost twice that.
 
-*The loss* of a leaf is the least that one prediction for all its rows can lose: for classes the number of rows of
-other classes, for numbers the sum of the distances, each counted up to 0.3 of the range, over the largest. A row loses
+*The loss* of a leaf is the least that one prediction for all its rows can lose: for classes the number of rows of other
+classes, for numbers the sum of the distances, each counted up to 0.3 of the range, over the largest. A row loses
 between 0 and UNIT whatever is predicted. One more row therefore never makes the least loss smaller, nor larger by more
 than UNIT: exactly, because everything is a whole number. Squares would be less clear at the same noise: most of a
 square's range is kept for errors that hardly occur.

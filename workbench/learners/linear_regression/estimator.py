@@ -3,7 +3,7 @@
 *Adaptive*, the default, asks two things (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers):
 
 * which columns to use, one round of report-noisy-max each (:mod:`workbench.learners.selection`), unless all are used;
-* the sums of products over these columns and the target (:mod:`workbench.learners.linear_regression.estimator`).
+* the sums of products over these columns and the target.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).
@@ -11,9 +11,8 @@ the noisy whole numbers; its coefficients follow from them (:mod:`workbench.lear
 How many columns are used follows from ε and the public n alone: the noise of a sum grows with the square of their
 number.
 
-The sums that linear regression is made of, with L1 sensitivities that hold in whole numbers.
-
-A row is z = (1, x₁ … x_m, y), each part a whole number in [−K, K] with 1 as K. Two sets of sums can be asked for:
+The sums have L1 sensitivities that hold in whole numbers. A row is z = (1, x₁ … x_m, y), each part a whole number in
+[−K, K] with 1 as K. Two sets of sums can be asked for:
 
 *Adaptive* (after Wang 2018, AdaSSP, with pure ε and weights for rows): Σ z_i·z_j for i ≤ j, without Σ y². The L1 norm
 of a row's part is (‖z‖₁² + ‖z‖₂²)/2 − y². A row whose norm is above a public limit is multiplied by the number below 1
@@ -44,8 +43,8 @@ from workbench.learners.linear_regression.solve import adaptive_line, functional
 from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.selection import choose, line_losses
-from workbench.learners.setting import FitSetting, discrete_laplace_variance, privacy_budget
-from workbench.learners.sums import on_grid, within_limit
+from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.sums import on_grid, unscaled, within_limit
 from workbench.learners.tasks import REGRESSION
 from workbench.params import ParameterError, Parameters, choice, integer, real
 from workbench.work.ask import Ask
@@ -221,10 +220,7 @@ class Setting(FitSetting[LinearRegressionParameters]):
     @cached_property
     def deviation(self) -> float:
         """Standard deviation of the noise of each sum, in units of one."""
-        epsilon = self.budget(SUMS)
-        if epsilon == math.inf:
-            return 0.0
-        return math.sqrt(discrete_laplace_variance(self.sensitivity, epsilon)) / self.size**2
+        return self.noise_deviation(SUMS, self.sensitivity) / self.size**2
 
 
 class LinearRegressionModel(Model[Setting]):
@@ -263,11 +259,8 @@ class LinearRegressionModel(Model[Setting]):
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted number of each row (n,), within the declared bounds."""
-        size = grid_of(1)
-        encoded = self.setting.encoding.encode(X, size)[:, list(self.chosen)] / size
-        lower, upper = self.setting.target.bounds()
-        height = (self.line_.at(encoded) + 1) / 2
-        return np.asarray(np.clip(lower * (1 - height) + upper * height, lower, upper))
+        heights = self.line_.at(self.setting.encoding.places(X)[:, list(self.chosen)])
+        return unscaled(heights, *self.setting.target.bounds())
 
     def more(self) -> dict[str, Any]:
         """Return the columns, which the file names."""

@@ -2,13 +2,12 @@
 
 Where n·ε is small for the number of weights, *search*: report-noisy-max among public weights
 (:mod:`workbench.learners.logistic_regression.search`), in one round or in steps. Where it is large, *sums*: a choice of
-columns, then the noisy sums of the classes and of products, which give the linear discriminant
-(:mod:`workbench.learners.logistic_regression.sums`), and with still more, rounds along the noisy gradient towards
-the logistic regression (:mod:`workbench.learners.logistic_regression.sums`). Without noise it is this last path with
-all columns and many rounds: the ordinary model.
+columns, then the noisy sums of the classes and of products, which give the linear discriminant, and with still more,
+rounds along the noisy gradient towards the logistic regression (:mod:`workbench.learners.logistic_regression.sums`).
+Without noise it is this last path with all columns and many rounds: the ordinary model.
 
-Pure ε, zero-out neighbours, discrete Laplace noise on whole numbers. Released are the indices found and the noisy
-sums; the weights follow from them and from public facts, and so does the question of each round.
+Pure ε, zero-out neighbours, discrete Laplace noise on whole numbers. Released are the indices found and the noisy sums;
+the weights follow from them and from public facts, and so does the question of each round.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from workbench.learners.logistic_regression.sums import (
 )
 from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.selection import choose
-from workbench.learners.setting import FitSetting, discrete_laplace_variance, privacy_budget
+from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, real
 from workbench.work.ask import Ask
@@ -228,11 +227,8 @@ class Setting(FitSetting[LogisticRegressionParameters]):
 
     def deviation(self, label: str) -> float:
         """Return the standard deviation of the noise of each sum, in units of a row."""
-        epsilon = self.budget(label)
-        if epsilon == math.inf:
-            return 0.0
         unit = self.size(label) ** 2 if label == SUMS_LABEL else self.size(label)
-        return math.sqrt(discrete_laplace_variance(self.sensitivity(label), epsilon)) / unit
+        return self.noise_deviation(label, self.sensitivity(label)) / unit
 
 
 Doubles = NDArray[np.float64]
@@ -361,8 +357,7 @@ class LogisticRegressionModel(Classifier[Setting]):
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, k)."""
-        size = grid_of(1)
-        return probabilities(heights(self.setting.encoding.encode(X, size) / size, self.weights_))
+        return probabilities(heights(self.setting.encoding.places(X), self.weights_))
 
     @property
     def attributes_used(self) -> tuple[str, ...]:

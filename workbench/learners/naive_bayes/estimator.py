@@ -2,7 +2,7 @@
 
 The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 
-* where ε and the rows do not allow all attributes, which ones are used (:mod:`workbench.learners.naive_bayes.estimator`);
+* where ε and the rows do not allow all attributes, which ones are used;
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
   allows it, else of all rows) about a public centre, as one vector with the L1 sensitivity of the values alone
@@ -10,24 +10,22 @@ The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 * for each categorical attribute its histogram in each class, sensitivity 1; a missing value is one more cell. If a
   numeric attribute may be missing, also a histogram of present and missing.
 
-A row belongs to one class, so that classes compose in parallel, and n is public. The model is these integers and
-public facts, nothing else; everything else is post-processing (:mod:`workbench.learners.denoise`).
+A row belongs to one class, so that classes compose in parallel, and n is public. The model is these integers and public
+facts, nothing else; everything else is post-processing (:mod:`workbench.learners.denoise`).
 
-Against Vaidya et al. (2013), who query n, mean and variance of each class and attribute: no sensitivity here depends
-on a private n, the sum of squares is free, and estimates are shrunk to public priors according to their noise.
+Against Vaidya et al. (2013), who query n, mean and variance of each class and attribute: no sensitivity here depends on
+a private n, the sum of squares is free, and estimates are shrunk to public priors according to their noise.
 
-What follows from the public facts of a naive Bayes fit: how many attributes are used, and what is asked of each.
-
-Ten noisy attributes say less than two clear ones. Where ε and the rows do not allow all of them, the ones that are used
-are chosen from the rows and paid for, whatever order the columns have: by what each could tell alone, one after another
-with report-noisy-max (:mod:`workbench.learners.selection`).
+*The choice.* Ten noisy attributes say less than two clear ones. Where ε and the rows do not allow all of them, the ones
+that are used are chosen from the rows and paid for, whatever order the columns have: by what each could tell alone, one
+after another with report-noisy-max (:mod:`workbench.learners.selection`).
 
 *The loss of an attribute.* Its values fall into public cells: eight equal parts of the bounds, or the values of its
 domain. A row's class is a corner of a simplex; in each cell the best prediction is the shares of the classes there, and
 the loss is the sum of squared distances to it, n − Σ_c n_c²/n for a cell with n rows, n_c of them of class c. One more
 row cannot make the least sum smaller, and makes it larger by at most its own distance to the former best prediction: 2.
-The loss is half of it, in whole numbers rounded down for each cell, of which one row changes one: between 0 and
-UNIT + 1, exactly.
+The loss is half of it, in whole numbers rounded down for each cell, of which one row changes one: between 0 and UNIT +
+1, exactly.
 """
 
 from __future__ import annotations
