@@ -112,6 +112,7 @@ class TestLogisticRegression(LearnerConformance):
             {"epsilon": 2.0, "weights_from": "search"},
             4_000,
             6.0,
+            slow=True,
             attributes=SIDES,
             target=TWO,
         ),
@@ -216,7 +217,7 @@ class TestKMeans(LearnerConformance):
         Tables(2, [*itertools.product((-3, 1.1, 5), (NAN, 1), (0,))]),
         Tables(4, [(5, 1, 0), (-3, NAN, 1)]),
     )
-    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0, "rounds": 1}, 4_000, 6.0, attributes=SIDES),)
+    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0, "rounds": 1}, 4_000, 6.0, slow=True, attributes=SIDES),)
 
 
 class TestDbscan(LearnerConformance):
@@ -235,6 +236,7 @@ class TestDbscan(LearnerConformance):
             {"epsilon": 1.0, "parts": 2},
             4_000,
             6.0,
+            slow=True,
             attributes=SIDES,
         ),
     )

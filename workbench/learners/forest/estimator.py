@@ -266,10 +266,6 @@ class ClassModel(ForestModel, Classifier[Setting]):
         """Return P(class | row) (n, k)."""
         return self.shares(X)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the most probable class code of each row (n,)."""
-        return Classifier.predict(self, X)
-
 
 class NumberModel(ForestModel):
     """A forest whose leaves hold the weights of low and high numbers."""
