@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ from audits import Audit, Fault, Told, drawn_at, of_json
 from workbench.data.table import Table
 from workbench.learners import learner
 from workbench.learners.tasks import REGRESSION
+from workbench.privacy.accounting.event import Charge, Cost
+from workbench.privacy.central import CentralNoise
+from workbench.privacy.entropy import OsEntropy
 from workbench.release.model import release_learner
 from workbench.sanitize.plan import Plan
+from workbench.work.ask import Ask, declared
 
 Rows = Sequence[tuple[str | None, ...]]
 SIDES = [{"name": name, "kind": "real", "lower": -1, "upper": 1, "missing": "refuse"} for name in "xz"]
@@ -25,6 +30,20 @@ NUMBER = {"name": "y", "kind": "real", "lower": -1, "upper": 1}
 CORNER = [("1", "1", "a"), *[("-1", "-1", "b")] * 4]
 SLOPE = [("1", "-1", "1"), *[("0", "0", "0")] * 4]
 MEDIAN = [("0", "0", "0.25"), ("0", "0", "-1"), ("0", "0", "1")]
+
+
+@dataclass(frozen=True)
+class Behind:
+    """Noise of a release under audit, behind the Ask that serves what was charged."""
+
+    drawn: CentralNoise
+    charge: Charge
+    name = "released"
+    releasable = True
+
+    def ask(self, cost: Cost) -> Ask:
+        self.charge(cost)
+        return Ask(declared(cost.event), self.drawn, OsEntropy())
 
 
 def table_of(rows: Rows) -> Table:
@@ -58,7 +77,7 @@ def model(
         table = table_of([(None, None, None), *rows[1:]] if gone else rows)
         noise = fault.noise(np.random.default_rng([9, gone]))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(release_learner, "ReleasedNoise", lambda: noise)
+            patch.setattr(release_learner, "Charged", lambda charge: Behind(noise, charge))
             patch.setattr(release_learner, "release_model", trained)
             return [
                 answers_of(release_learner.release_fit(chosen, parameters, plan, "y", table, Path("m"), None))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from sklearn.datasets import make_friedman1
 from taxi_tables import BEFORE_THE_RIDE, DURATION, taxis
 
 from workbench.learners import learner
-from workbench.privacy.central import StudyNoise
+from workbench.work.noise import Study
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "learners"))
@@ -62,7 +62,7 @@ TRIED = """
 def r2(model: str, data: Any, epsilon: float, repeat: int) -> float:
     chosen = learner(model)
     train, test = data.split(repeat)
-    noise = StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Study(np.random.default_rng([20240601, repeat]))
     parameters = chosen.parameters.from_plain({"epsilon": epsilon})
     fitted = chosen.private(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
     return float(1 - ((data.y[test] - fitted.predict(data.X[test])) ** 2).mean() / data.y[test].var())

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 from workbench.learners import learner
-from workbench.privacy.central import NoNoise, StudyNoise
+from workbench.work.noise import Exact, Study
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "learners"))
@@ -126,7 +126,7 @@ def peer_says(comparison: Comparison, data: Any) -> list[list[Answer]]:
 def ours(comparison: Comparison, data: Any, epsilon: float | None, repeat: int) -> Answer:
     chosen = learner(comparison.model)
     train, test = data.split(repeat)
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     parameters = chosen.parameters.from_plain({} if epsilon is None else {"epsilon": epsilon})
     model = chosen.private(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
     return Answer(model.predict(data.X[test]), getattr(model, "cluster_centers_", None))

@@ -21,8 +21,8 @@ import pytest
 from taxi_tables import BEFORE_THE_RIDE, DURATION, FARE, taxis
 
 from workbench.learners import learner
-from workbench.privacy.central import NoNoise, StudyNoise
 from workbench.privacy.central.private_median import AGGREGATES, EXPONENTIAL
+from workbench.work.noise import Exact, Study
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "learners"))
@@ -72,7 +72,7 @@ def score(subject: Subject, data: Any, model: str, repeat: int, **parameters: An
         assert chosen.ordinary is not None
         fitted = chosen.ordinary(data.attributes, data.target)
     else:
-        noise = StudyNoise(np.random.default_rng([20240601, repeat])) if "epsilon" in parameters else NoNoise()
+        noise = Study(np.random.default_rng([20240601, repeat])) if "epsilon" in parameters else Exact()
         given = chosen.parameters.from_plain(parameters)
         fitted = chosen.private(data.attributes, data.target, given, noise)
     said = fitted.fit(data.X[train], data.y[train]).predict(data.X[test])

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from workbench.learners import PRINCIPAL_COMPONENTS
 from workbench.learners.encoding import Encoding
-from workbench.learners.pca.estimator import encoded_places
-from workbench.learners.pca.parameters import PcaParameters
-from workbench.privacy.central import NoNoise, StudyNoise
+from workbench.learners.pca import PcaParameters
 from workbench.studies.column_metrics import reduction_metrics
+from workbench.work.noise import Exact, Study
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "learners"))
@@ -48,13 +47,13 @@ def explained(components: NDArray[np.float64], rows: NDArray[np.float64]) -> flo
 
 def ours(data: Any, epsilon: float | None, repeat: int) -> float:
     train, test = data.split(repeat)
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     model = PRINCIPAL_COMPONENTS.private(data.attributes, data.target, PcaParameters(epsilon=epsilon), noise)
     return explained(model.fit(data.X[train], data.y[train]).model_.components_, places(data)[test])
 
 
 def places(data: Any) -> NDArray[np.float64]:
-    return encoded_places(Encoding(data.attributes), data.X)
+    return Encoding(data.attributes).places(data.X)
 
 
 def peers(data: Any) -> list[list[list[Any]]]:

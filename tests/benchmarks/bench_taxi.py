@@ -16,7 +16,7 @@ import pytest
 from taxi_tables import BEFORE_THE_RIDE, FARE, PAYMENT, TIP, Taxis, taxis
 
 from workbench.learners import learner
-from workbench.privacy.central import NoNoise, StudyNoise
+from workbench.work.noise import Exact, Study
 
 pytestmark = pytest.mark.benchmark
 
@@ -30,7 +30,7 @@ COLUMNS = {"with the tip": (*BEFORE_THE_RIDE, FARE, TIP), "without the tip": (*B
 def accuracy(model: str, data: Taxis, epsilon: float | None, repeat: int) -> float:
     chosen = learner(model)
     train, test = data.split(repeat)
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     parameters = chosen.parameters.from_plain({} if epsilon is None else {"epsilon": epsilon})
     fitted = chosen.private(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
     return float((fitted.predict(data.X[test]) == data.y[test]).mean())

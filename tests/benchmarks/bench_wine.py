@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_wine
 
 from workbench.learners import learner
-from workbench.privacy.central import StudyNoise
+from workbench.work.noise import Study
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "learners"))
@@ -53,7 +53,7 @@ def wines() -> dict[str, tables.Table]:
 def ours(data: tables.Table, epsilon: float, repeat: int) -> float:
     forest = learner("random-forest")
     train, test = data.split(repeat)
-    noise = StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Study(np.random.default_rng([20240601, repeat]))
     parameters = forest.parameters.from_plain({"epsilon": epsilon})
     model = forest.private(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
     return float((model.predict(data.X[test]) == data.y[test]).mean())

@@ -4,114 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
 
-import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from bin_means import TOY
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from workbench import learners
 from workbench.cli import main
-from workbench.data.schema import Attribute
 from workbench.deep.networks import NETWORKS
-from workbench.learners.base import (
-    Learner,
-    PrivateEstimator,
-    checked_columns,
-    noise_kind,
-    split_epsilon,
-    table_shape,
-)
-from workbench.learners.tasks import REGRESSION
-from workbench.params import ParameterError, Parameters, integer, real
-from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact, floor_double
-from workbench.privacy.central import NoNoise
+from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import read_card, verify_model
 from workbench.studies.curve import CurvePlan
-
-STEPS = 1000
-"""A number is rounded to so many parts of its declared range before it is summed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BinParameters(Parameters):
-    epsilon: float = real(above=0, upto=1e6, symbol="ε", title="privacy budget", help="what the toy may tell")
-    bins: int = integer(default=5, at_least=1, upto=50, title="parts", help="parts of the third column's range")
-
-
-class BinMeans(PrivateEstimator):
-    """The mean of the target in each part of the third column's declared range."""
-
-    parameters: BinParameters
-
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
-        if noise_kind(self.noise) == "none":
-            return ()
-        shares = split_epsilon(exact(self.parameters.epsilon), (1, 1))
-        return tuple(PureDp(share, label) for share, label in zip(shares, ("sizes", "sums"), strict=True))
-
-    def cost(self, rows: int) -> Cost | None:
-        events = self.events(rows)
-        if not events:
-            return None
-        return Cost(sum((e.epsilon for e in events), Decimal(0)), Decimal(0), Composed(events, TOY.name))
-
-    def _bins(self, X: ArrayLike) -> NDArray[np.int64]:
-        lower, upper = self.attributes[2].bounds()
-        share = (np.clip(checked_columns(X, self.attributes)[:, 2], lower, upper) - lower) / (upper - lower)
-        return np.minimum((share * self.parameters.bins).astype(np.int64), self.parameters.bins - 1)
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        table_shape(X, y, self.attributes)
-        self._pay(self.cost(len(np.asarray(y))))
-        lower, upper = self.target.bounds()
-        steps = np.rint((np.asarray(y) - lower) / (upper - lower) * STEPS)
-        filled, bins = ~np.isnan(steps), self._bins(X)
-        exact_sizes = np.bincount(bins[filled], minlength=self.parameters.bins)
-        exact_sums = np.bincount(bins[filled], steps[filled], minlength=self.parameters.bins)
-        budgets = [floor_double(event.epsilon) for event in self.events()] or [np.inf, np.inf]
-        sizes = self.noise.integers([int(v) for v in exact_sizes], 1, budgets[0])
-        sums = self.noise.integers([int(v) for v in exact_sums], STEPS, budgets[1])
-        shares = [min(max(s / STEPS / max(n, 1), 0.0), 1.0) for s, n in zip(sums, sizes, strict=True)]
-        self.means_ = [lower + share * (upper - lower) for share in shares]
-        return self
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        return np.array(self.means_)[self._bins(X)]
-
-    def to_plain(self) -> dict[str, Any]:
-        facts = {"attributes": [a.to_plain() for a in self.attributes], "target": self.target.to_plain()}
-        return {"learner": TOY.name, "noise": noise_kind(self.noise), "means": self.means_, **facts}
-
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> BinMeans:
-        attributes = [Attribute.from_plain(a, "toy") for a in values["attributes"]]
-        parameters = BinParameters(epsilon=1.0, bins=len(values["means"]))
-        again = BinMeans(attributes, Attribute.from_plain(values["target"], "toy"), parameters, NoNoise())
-        again.means_ = values["means"]
-        return again
-
-
-def ordinary(attributes: Sequence[Attribute], target: Attribute) -> BinMeans:
-    return BinMeans(attributes, target, BinParameters(epsilon=1.0), NoNoise())
-
-
-TOY = Learner(
-    name="bin-means",
-    title="Means of parts",
-    about="It says the mean of the part that a row falls into.",
-    task=REGRESSION,
-    parameters=BinParameters,
-    estimator=BinMeans,
-    ordinary=ordinary,
-)
 
 
 @pytest.fixture(autouse=True)
@@ -182,7 +89,7 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
     assert (card["model"], card["parameters"]) == ("bin-means", {"epsilon": 1.0, "bins": 4})
     assert [query["label"] for query in card["training"]["queries"]] == ["sizes", "sums"]
     assert verify_model(folder) == []
-    assert len(json.loads((folder / "model.json").read_text())["means"]) == 4
+    assert len(json.loads((folder / "model.json").read_text())["answers"]["sums"]) == 4
     assert "Charged ε = 1" in iris.findChild(QLabel, "train_outcome").text()
     assert [run.title for run in iris.session.runs] == [TOY.title]
     with Ledger.open() as book:

@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 from workbench.data.schema import Attribute
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.privacy.central import NoNoise, StudyNoise
+from workbench.work.noise import Exact, Study
 
 DIABETES = {
     "Pregnancies": (0, 20),
@@ -67,7 +67,7 @@ class Table:
     def accuracy(self, epsilon: float | None, repeat: int, **parameters: float) -> float:
         """Accuracy on one stratified 80/20 split; ``epsilon`` None is the regime without privacy."""
         train, test = self.split(repeat)
-        noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+        noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
         chosen = NaiveBayesParameters(epsilon=epsilon, **parameters)
         learner = NaiveBayes(self.attributes, self.target, chosen, noise)
         return learner.fit(self.X[train], self.y[train]).score(self.X[test], self.y[test])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 
 import numpy as np
@@ -13,75 +12,18 @@ from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from workbench.data.schema import Attribute
-from workbench.learners.dbscan.estimator import Dbscan, DbscanModel
-from workbench.learners.dbscan.parameters import DbscanParameters
-from workbench.learners.dbscan.setting import COUNTS, Setting
-from workbench.learners.plain import Facts
+from workbench.learners.dbscan import COUNTS, Dbscan, DbscanModel, DbscanParameters, Setting
 from workbench.learners.tasks import EMPTY
-from workbench.params import BudgetRefusedError, ParameterError
-from workbench.privacy.accounting.event import Cost
+from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
+from workbench.work.noise import Exact, Study
 
-KINDS = (
-    Attribute(name="x", kind="real", lower=-3, upper=5),
-    Attribute(name="gap", kind="real", lower=0, upper=1, missing="own-value"),
-    Attribute(name="colour", kind="category", domain=("red", "green", "blue")),
-)
 TARGET = Attribute(name="group", kind="category", domain=("a", "b"))
 PLANE = (Attribute(name="u", kind="real", lower=-2, upper=3), Attribute(name="v", kind="real", lower=-2, upper=2))
 
 
-def study(seed: int = 0) -> StudyNoise:
-    return StudyNoise(np.random.default_rng(seed))
-
-
-class Exact:
-    releasable = False
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[list[int], int, float]] = []
-
-    def integers(self, values, sensitivity: int, epsilon: float) -> list[int]:
-        self.asked.append((list(values), sensitivity, epsilon))
-        return list(values)
-
-
-RECORDS = [*itertools.product((-9.0, 0.7, 5.0), (np.nan, 0.0, 1.0), (0.0, 2.0))]
-
-
-@pytest.mark.parametrize(("rows", "records"), [(1, RECORDS), (2, RECORDS), (5, [RECORDS[0], RECORDS[-1]])])
-def test_emptying_a_row_moves_one_count_by_one(rows: int, records) -> None:
-    def asked(table, empty: int | None):
-        noise = Exact()
-        y = [EMPTY if i == empty else 0 for i in range(rows)]
-        Dbscan(KINDS, TARGET, DbscanParameters(epsilon=1.0), noise).fit(table, y)
-        ((values, sensitivity, epsilon),) = noise.asked
-        assert (sensitivity, epsilon) == (1, 1.0)
-        return values
-
-    for table in itertools.product(records, repeat=rows):
-        whole = asked(table, None)
-        assert sum(whole) == rows
-        for empty in range(rows):
-            assert sum(abs(a - b) for a, b in zip(whole, asked(table, empty), strict=True)) == 1
-            for other in records[:3]:
-                instead = asked((*table[:empty], other, *table[empty + 1 :]), None)
-                assert sum(abs(a - b) for a, b in zip(whole, instead, strict=True)) in (0, 2)
-
-
-def test_the_charge_comes_before_the_rows_are_read() -> None:
-    class Unreadable:
-        shape, ndim = (50, 3), 2
-
-        def __array__(self, *_args: object, **_more: object) -> np.ndarray:
-            raise AssertionError("the rows were read")
-
-    def refuse(_cost: Cost) -> None:
-        raise BudgetRefusedError("too dear")
-
-    with pytest.raises(BudgetRefusedError):
-        Dbscan(KINDS, TARGET, DbscanParameters(epsilon=1.0), ReleasedNoise(), refuse).fit(Unreadable(), [0] * 50)
+def study(seed: int = 0) -> Study:
+    return Study(np.random.default_rng(seed))
 
 
 def moons(rows: int = 3_000) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +43,7 @@ def test_groups_of_any_shape_are_found(epsilon: float) -> None:
 
 def test_without_noise_it_agrees_with_the_ordinary_one_about_clear_groups() -> None:
     X, _ = moons()
-    ours = Dbscan(PLANE, TARGET, DbscanParameters(parts=32, min_rows=3), NoNoise()).fit(X, [0] * len(X))
+    ours = Dbscan(PLANE, TARGET, DbscanParameters(parts=32, min_rows=3), Exact()).fit(X, [0] * len(X))
     assert adjusted_rand_score(cluster.DBSCAN(eps=0.2).fit_predict(X), ours.predict(X)) > 0.98
 
 
@@ -136,7 +78,7 @@ def test_rows_in_no_dense_cell_join_the_nearest_group_or_stand_apart() -> None:
     X = np.array([[-1.9, -1.9]] * 50 + [[2.9, 1.9]] * 40 + [[0.4, 0.0]])
     y = [0] * len(X)
     near, apart = (
-        Dbscan(PLANE, TARGET, DbscanParameters(parts=9, min_rows=5, outliers=o), NoNoise()).fit(X, y).predict(X)
+        Dbscan(PLANE, TARGET, DbscanParameters(parts=9, min_rows=5, outliers=o), Exact()).fit(X, y).predict(X)
         for o in ("nearest", "apart")
     )
     assert list(np.unique(near)) == [0, 1]
@@ -161,8 +103,7 @@ def test_more_cells_than_can_be_counted_are_refused_before_the_charge() -> None:
 def test_the_grid_follows_from_public_facts_alone() -> None:
     sizes = {}
     for rows, epsilon in ((100, 0.1), (100, 10.0), (100_000, 1.0)):
-        facts = Facts(PLANE, TARGET, DbscanParameters(epsilon=epsilon), rows, True)
-        sizes[rows, epsilon] = Setting(facts).sizes
+        sizes[rows, epsilon] = Setting(PLANE, TARGET, DbscanParameters(epsilon=epsilon), rows, True).sizes
     assert sizes[100, 0.1] <= sizes[100, 10.0] <= sizes[100_000, 1.0]
 
 
@@ -175,23 +116,6 @@ def test_the_file_holds_counts_and_is_checked() -> None:
     for answers in ({}, {COUNTS: plain["answers"][COUNTS][1:]}, {COUNTS: [0.5] * len(plain["answers"][COUNTS])}):
         with pytest.raises(ParameterError):
             DbscanModel.from_plain({**plain, "answers": answers})
-
-
-def test_a_lone_row_is_never_seen_above_epsilon() -> None:
-    """The only row of its cell, present or empty; each verdict is wrong with a probability of at most 1e-7."""
-    epsilon = 1.0
-
-    def counts(noise, empty: bool) -> list[int]:
-        y = [EMPTY if empty else 0, 0, 0]
-        X = [(2.9, 1.9), (-1.0, -1.0), (-1.0, -1.0)]
-        found = Dbscan(PLANE, TARGET, DbscanParameters(epsilon=epsilon, parts=2), noise).fit(X, y).model_.counts
-        return list(found)
-
-    sides = [
-        np.array([counts(study_noise, empty) for _ in range(4_000)], dtype=float)
-        for study_noise, empty in ((study(1), False), (study(2), True))
-    ]
-    assert not epsilon_lower(*sides, alpha=1e-7).refutes(epsilon)
 
 
 def test_noise_on_distances_protects_nobody() -> None:

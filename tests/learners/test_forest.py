@@ -16,18 +16,21 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 
 from workbench.data.schema import Attribute
 from workbench.learners import learner as called
-from workbench.learners.forest.estimator import ForestRegression, RandomForest
-from workbench.learners.forest.model import ClassModel, NumberModel
-from workbench.learners.forest.parameters import ForestParameters
+from workbench.learners.forest.estimator import (
+    ClassModel,
+    ForestParameters,
+    ForestRegression,
+    NumberModel,
+    RandomForest,
+)
 from workbench.learners.forest.trees import leaf_shares
 from workbench.learners.tasks import EMPTY
-from workbench.params import InputError, ParameterError
-from workbench.privacy.accounting.event import Cost
-from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
+from workbench.params import ParameterError
+from workbench.work.noise import Exact, Study
 
 
 def fitted(data: Any, epsilon: float | None, repeat: int = 0, **more: float) -> RandomForest | ForestRegression:
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     parameters = ForestParameters.from_plain({"epsilon": epsilon, **more})
     train, _ = data.split(repeat)
     kind = ForestRegression if data.target.numeric else RandomForest
@@ -109,13 +112,13 @@ def test_without_noise_a_tree_finds_the_border_and_counts_the_rows() -> None:
     )
     target = Attribute(name="y", kind="boolean")
     parameters = ForestParameters(trees=1, depth=1)
-    model = RandomForest(attributes, target, parameters, NoNoise()).fit(X, y).model_
+    model = RandomForest(attributes, target, parameters, Exact()).fit(X, y).model_
     low, high = int((y == 0).sum()), int((y == 1).sum())
     # The eleventh border of the first column; every row of a class lies on one side of it.
     assert model.answers == {"tree 1: split 1": [10], "tree 1: leaves": [low, 0, 0, high]}
     np.testing.assert_allclose(model.predict_proba([[10.9, 0], [11.1, 0]]), [[1, 0], [0, 1]], atol=0.1)
     line = ForestRegression(
-        attributes, Attribute(name="z", kind="real", lower=0, upper=100), ForestParameters(trees=1, depth=1), NoNoise()
+        attributes, Attribute(name="z", kind="real", lower=0, upper=100), ForestParameters(trees=1, depth=1), Exact()
     ).fit(X, 20.0 + 60.0 * y)
     np.testing.assert_allclose(line.predict([[10.9, 0], [11.1, 0]]), [20, 80], atol=3)
 
@@ -180,11 +183,11 @@ def test_categories_and_missing_values_are_used(numeric: bool) -> None:
     X, parameters = np.column_stack([colour, gap]), ForestParameters(epsilon=20.0, trees=1, depth=2)
     if numeric:
         target = Attribute(name="y", kind="integer", lower=0, upper=100)
-        model = ForestRegression(attributes, target, parameters, StudyNoise(generator)).fit(X, truth * 80 + 10)
+        model = ForestRegression(attributes, target, parameters, Study(generator)).fit(X, truth * 80 + 10)
         assert np.abs(model.predict(X) - (truth * 80 + 10)).mean() < 12
     else:
         target = Attribute(name="y", kind="boolean")
-        found = RandomForest(attributes, target, parameters, StudyNoise(generator)).fit(X, truth.astype(np.int64))
+        found = RandomForest(attributes, target, parameters, Study(generator)).fit(X, truth.astype(np.int64))
         assert found.score(X, truth.astype(np.int64)) > 0.97
 
 
@@ -196,7 +199,7 @@ def test_empty_rows_contribute_nothing(numeric: bool) -> None:
     y = np.where(gone, np.nan if numeric else EMPTY, data.y)
     answers = []
     for filler in (data.X, np.where(gone[:, None], [a.bounds()[1] for a in data.attributes], data.X)):
-        forest = kind(data.attributes, data.target, ForestParameters(trees=3, depth=3), NoNoise()).fit(filler, y)
+        forest = kind(data.attributes, data.target, ForestParameters(trees=3, depth=3), Exact()).fit(filler, y)
         answers.append(forest.model_.answers)
     assert answers[0] == answers[1]
     weight = forest.model_.setting.goal.weight
@@ -246,26 +249,3 @@ def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: st
     for label, answer in (("tree 1: split 1", [5]), ("tree 1: split 1", [-1]), ("tree 1: leaves", [1.5] * 24)):
         with pytest.raises(ParameterError, match=label):
             ClassModel.from_plain({**plain, "answers": {**plain["answers"], label: answer}})
-
-
-def test_it_is_charged_before_a_row_is_read() -> None:
-    data = classes.iris()
-    unreadable = np.where(np.arange(data.X.size).reshape(data.X.shape) == 5, np.inf, data.X)
-    charged: list[float] = []
-
-    def refuse(cost: Cost) -> None:
-        raise InputError("no budget is left")
-
-    def charge(cost: Cost) -> None:
-        charged.append(float(cost.epsilon))
-
-    forest = RandomForest(data.attributes, data.target, ForestParameters(epsilon=2.0), ReleasedNoise(), refuse)
-    with pytest.raises(InputError, match="no budget"):
-        forest.fit(unreadable, data.y)
-    forest.set_params(charge=charge)
-    with pytest.raises(InputError, match="row 2, column sepal width"):
-        forest.fit(unreadable, data.y)
-    assert charged == [2.0]
-    assert forest.fit(data.X, data.y).model_.releasable
-    with pytest.raises(ParameterError, match="epsilon is not given"):
-        RandomForest(data.attributes, data.target, ForestParameters(), ReleasedNoise(), charge).fit(data.X, data.y)

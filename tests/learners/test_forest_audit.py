@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from fake_noise import TooLittle
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.forest.estimator import ForestRegression, RandomForest
-from workbench.learners.forest.parameters import ForestParameters
+from workbench.learners.forest.estimator import ForestParameters, ForestRegression, RandomForest
 from workbench.learners.tasks import EMPTY
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central import StudyNoise
@@ -25,25 +24,13 @@ ATTRIBUTES = (
 ROWS = [(0.0, 0.0), (0.0, 1.0), (8.0, 0.0), (8.0, 1.0), (8.0, 1.0)]
 
 
-class TooLittleNoise:
-    """The planted fault: noise for a quarter of the sensitivity that is claimed."""
-
-    releasable = False
-
-    def __init__(self, noise: StudyNoise) -> None:
-        self._noise = noise
-
-    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
-        return self._noise.integers(values, sensitivity, 4 * epsilon)
-
-
 def told(numeric: bool, present: bool, faulty: bool) -> NDArray[np.int64]:
     """What releases say of the last row: how much of its class, or of high numbers, its leaf holds, in rows.
 
     How the root is split stands in the hundreds. Few values in all: the auditor has to learn which of them tell most.
     """
     noise: Any = StudyNoise(np.random.default_rng([present, numeric, faulty]))
-    noise = TooLittleNoise(noise) if faulty else noise
+    noise = TooLittle(noise, 4 if faulty else 1)
     parameters = ForestParameters(epsilon=EPSILON, choice_share=0.15)
     if numeric:
         target, y = Attribute(name="y", kind="real", lower=0, upper=1), [0, 0, 0, 0, 1.0 if present else np.nan]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import workbench.learners
 from workbench.learners import LEARNERS, NAIVE_BAYES, Learner, learner
-from workbench.learners.base import split_epsilon
+from workbench.learners.setting import split_epsilon
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact, floor_double
 

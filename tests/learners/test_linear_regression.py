@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +10,21 @@ from regression_tables import Table, boston, diabetes_progression
 from sklearn.linear_model import LinearRegression as Reference
 
 from workbench.data.schema import Attribute
-from workbench.learners.linear_regression.estimator import LinearRegression, LinearRegressionModel
-from workbench.learners.linear_regression.parameters import FUNCTIONAL, LinearRegressionParameters
+from workbench.learners.linear_regression.estimator import (
+    FUNCTIONAL,
+    LinearRegression,
+    LinearRegressionModel,
+    LinearRegressionParameters,
+    coefficients,
+    gram,
+)
 from workbench.learners.linear_regression.solve import functional_line
-from workbench.learners.linear_regression.statistics import coefficients, gram
-from workbench.params import InputError, ParameterError
-from workbench.privacy.accounting.event import Cost
-from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
+from workbench.params import ParameterError
+from workbench.work.noise import Exact, Study
 
 
 def fitted(data: Table, epsilon: float | None, repeat: int = 0, **more: object) -> LinearRegression:
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     parameters = LinearRegressionParameters.from_plain({"epsilon": epsilon, **more})
     train, _ = data.split(repeat)
     return LinearRegression(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
@@ -113,16 +116,6 @@ def test_a_noisy_loss_without_a_minimum_is_trimmed() -> None:
     assert line.height == pytest.approx(line.slopes[0])  # only the direction (1, 1) is left
 
 
-def test_a_model_is_written_and_read_again() -> None:
-    data = diabetes_progression()
-    for method in ("adaptive", FUNCTIONAL):
-        model = fitted(data, 2.0, method=method)
-        plain = json.loads(json.dumps(model.to_plain()))
-        again = LinearRegressionModel.from_plain(plain)
-        np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
-        assert sum(event.epsilon for event in model.events()) == 2
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -141,41 +134,16 @@ def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: st
         LinearRegressionModel.from_plain(plain)
 
 
-def test_it_is_charged_before_a_row_is_read() -> None:
-    data = diabetes_progression()
-    unreadable = np.where(np.arange(data.X.size).reshape(data.X.shape) == 7, np.inf, data.X)
-    charged: list[float] = []
-
-    def refuse(cost: Cost) -> None:
-        raise InputError("no budget is left")
-
-    def charge(cost: Cost) -> None:
-        charged.append(float(cost.epsilon))
-
-    learner = LinearRegression(
-        data.attributes, data.target, LinearRegressionParameters(epsilon=1.5), ReleasedNoise(), refuse
-    )
-    with pytest.raises(InputError, match="no budget"):
-        learner.fit(unreadable, data.y)
-    learner.set_params(charge=charge)
-    with pytest.raises(InputError, match="row 1, column s4"):
-        learner.fit(unreadable, data.y)
-    assert charged == [1.5]
-    assert learner.fit(data.X, data.y).model_.noise == "released"
-    with pytest.raises(ParameterError, match="has to be charged"):
-        learner.set_params(charge=None).fit(data.X, data.y)
-
-
 def test_rows_without_a_number_contribute_nothing() -> None:
     data = diabetes_progression()
     holes = data.y.copy()
     holes[::2] = np.nan
-    ours = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), NoNoise()).fit(data.X, holes)
-    half = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), NoNoise()).fit(
+    ours = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), Exact()).fit(data.X, holes)
+    half = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), Exact()).fit(
         data.X[1::2], data.y[1::2]
     )
     np.testing.assert_allclose(ours.predict(data.X), half.predict(data.X), rtol=1e-6)
-    nothing = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), NoNoise())
+    nothing = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), Exact())
     nothing.fit(data.X, np.full(len(holes), np.nan))
     assert np.isfinite(nothing.predict(data.X)).all()
 
@@ -186,7 +154,7 @@ def test_names_are_columns_too() -> None:
     y = np.array([2.0, 5.0, 8.0])[group] + generator.normal(0, 0.5, 4000)
     attributes = [Attribute(name="group", kind="category", domain=("a", "b", "c"))]
     target = Attribute(name="y", kind="real", lower=0, upper=10)
-    noise = StudyNoise(np.random.default_rng(1))
+    noise = Study(np.random.default_rng(1))
     learner = LinearRegression(attributes, target, LinearRegressionParameters(epsilon=10.0), noise)
     learner.fit(group[:, None], y)
     assert learner.predict([[0], [1], [2]]) == pytest.approx([2, 5, 8], abs=0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,12 +14,16 @@ from sklearn.metrics import roc_auc_score
 from workbench.data.schema import Attribute
 from workbench.deep.networks import NETWORKS
 from workbench.learners import LEARNERS
-from workbench.learners.logistic_regression.estimator import LogisticRegression, LogisticRegressionModel
-from workbench.learners.logistic_regression.parameters import SEARCH, SUMS, LogisticRegressionParameters
+from workbench.learners.logistic_regression.estimator import (
+    SEARCH,
+    SUMS,
+    LogisticRegression,
+    LogisticRegressionModel,
+    LogisticRegressionParameters,
+)
 from workbench.learners.tasks import EMPTY
-from workbench.params import InputError, ParameterError
-from workbench.privacy.accounting.event import Cost
-from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
+from workbench.params import ParameterError
+from workbench.work.noise import Exact, Study
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,7 @@ def tables(shared_data: Path) -> Callable[[str], Table]:
 
 
 def fitted(data: Table, epsilon: float | None, repeat: int = 0, **more: object) -> LogisticRegression:
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     parameters = LogisticRegressionParameters.from_plain({"epsilon": epsilon, **more})
     train, _ = data.split(repeat)
     return LogisticRegression(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
@@ -58,7 +61,7 @@ def made(rows: int, columns: int, classes: int, seed: int) -> Table:
 @pytest.mark.parametrize("ridge", [1.0, 0.1])
 def test_without_noise_it_is_the_ordinary_one(tables: Callable[[str], Table], name: str, ridge: float) -> None:
     data = tables(name)
-    ours = LogisticRegression(data.attributes, data.target, LogisticRegressionParameters(ridge=ridge), NoNoise())
+    ours = LogisticRegression(data.attributes, data.target, LogisticRegressionParameters(ridge=ridge), Exact())
     ours.fit(data.X, data.y)
     lower, upper = (np.array(side) for side in data.bounds())
     scaled = np.clip((data.X - lower) / (upper - lower) * 2 - 1, -1, 1)
@@ -137,7 +140,7 @@ def test_names_are_columns_too_and_values_may_be_missing() -> None:
     target = Attribute(name="y", kind="boolean", domain=("no", "yes"))
     X = np.column_stack([group, size])
     for epsilon in (0.1, 10.0):
-        noise = StudyNoise(np.random.default_rng(1))
+        noise = Study(np.random.default_rng(1))
         learner = LogisticRegression(attributes, target, LogisticRegressionParameters(epsilon=epsilon), noise)
         assert learner.fit(X, y).score(X, y) > 0.95
         assert "group = b" in learner.model_.columns_used
@@ -168,31 +171,6 @@ EACH_WAY = (
     {"epsilon": 5.0, "weights_from": SEARCH},
     {"epsilon": 5.0, "weights_from": SUMS, "columns": 2},
 )
-
-
-@pytest.mark.parametrize("chosen", [*EACH_WAY, {"epsilon": 1e5}, {"epsilon": None}])
-def test_a_model_is_written_and_read_again(tables: Callable[[str], Table], chosen: dict[str, object]) -> None:
-    data = tables("iris")
-    learner = fitted(data, **chosen)
-    plain = json.loads(json.dumps(learner.to_plain()))
-    again = LogisticRegressionModel.from_plain(plain)
-    np.testing.assert_array_equal(again.predict_proba(data.X), learner.predict_proba(data.X))
-    assert again.to_plain() == plain
-    assert sum(event.epsilon for event in learner.events()) == (chosen["epsilon"] or 0)
-    # Neither scores nor weights: indices and noisy sums, from which they follow.
-    assert set(plain) == {
-        "learner",
-        "format",
-        "noise",
-        "rows",
-        "parameters",
-        "attributes",
-        "target",
-        "columns",
-        "answers",
-    }
-    for label, values in plain["answers"].items():
-        assert len(values) == 1 or label == "sums" or label.startswith("round")
 
 
 @pytest.mark.parametrize(
@@ -232,30 +210,6 @@ def test_columns_that_a_model_cannot_have_are_refused(columns: tuple[int, int]) 
         LogisticRegressionModel.from_plain(plain)
 
 
-def test_it_is_charged_before_a_row_is_read() -> None:
-    data = iris()
-    unreadable = np.where(np.arange(data.X.size).reshape(data.X.shape) == 7, np.inf, data.X)
-    charged: list[float] = []
-
-    def refuse(cost: Cost) -> None:
-        raise InputError("no budget is left")
-
-    def charge(cost: Cost) -> None:
-        charged.append(float(cost.epsilon))
-
-    parameters = LogisticRegressionParameters(epsilon=1.5)
-    learner = LogisticRegression(data.attributes, data.target, parameters, ReleasedNoise(), refuse)
-    with pytest.raises(InputError, match="no budget"):
-        learner.fit(unreadable, data.y)
-    learner.set_params(charge=charge)
-    with pytest.raises(InputError, match="row 2, column petal width"):
-        learner.fit(unreadable, data.y)
-    assert charged == [1.5]
-    assert learner.fit(data.X, data.y).model_.noise == "released"
-    with pytest.raises(ParameterError, match="has to be charged"):
-        learner.set_params(charge=None).fit(data.X, data.y)
-
-
 @pytest.mark.parametrize("chosen", [*EACH_WAY, {"epsilon": 1e5}, {"epsilon": None}])
 def test_empty_rows_contribute_nothing(chosen: dict[str, object]) -> None:
     data = iris()
@@ -263,7 +217,7 @@ def test_empty_rows_contribute_nothing(chosen: dict[str, object]) -> None:
     holes[::2] = EMPTY
 
     def learner(seed: int = 5) -> LogisticRegression:
-        noise = NoNoise() if chosen["epsilon"] is None else StudyNoise(np.random.default_rng(seed))
+        noise = Exact() if chosen["epsilon"] is None else Study(np.random.default_rng(seed))
         return LogisticRegression(data.attributes, data.target, LogisticRegressionParameters.from_plain(chosen), noise)
 
     one = learner().fit(data.X, holes)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from neighbours import most_spent, replaced
 
 from workbench.data.schema import Attribute
-from workbench.learners.logistic_regression import setting as settings
-from workbench.learners.logistic_regression.estimator import LogisticRegression
-from workbench.learners.logistic_regression.parameters import SEARCH, SUMS, LogisticRegressionParameters
-from workbench.learners.logistic_regression.rounds import gradient_sum, gradients, heights, probabilities
+from workbench.learners.logistic_regression import estimator as settings
+from workbench.learners.logistic_regression.estimator import (
+    LogisticRegressionParameters,
+)
 from workbench.learners.logistic_regression.search import (
     UNIT,
     Pattern,
@@ -25,9 +21,15 @@ from workbench.learners.logistic_regression.search import (
     next_directions,
     wrong_rows,
 )
-from workbench.learners.logistic_regression.statistics import class_sums, norms, weighted
-from workbench.learners.plain import Facts
-from workbench.learners.selection import SENSITIVITY
+from workbench.learners.logistic_regression.sums import (
+    class_sums,
+    gradient_sum,
+    gradients,
+    heights,
+    norms,
+    probabilities,
+    weighted,
+)
 from workbench.learners.tasks import EMPTY
 
 ATTRIBUTES = (
@@ -38,85 +40,6 @@ TWO = Attribute(name="y", kind="category", domain=("a", "b"))
 THREE = Attribute(name="y", kind="category", domain=("a", "b", "c"))
 Record = tuple[float, float, int]
 EMPTY_ROW: Record = (0.0, 0.0, EMPTY)
-
-
-class ScriptedNoise:
-    """Answers every table alike, and remembers what it was asked.
-
-    Neighbours then see the same released numbers, as the proof compares them: the later queries are the same.
-    """
-
-    releasable = False
-
-    def __init__(self, script: Sequence[Sequence[int]] | None = None) -> None:
-        self.asked: list[tuple[tuple[int, ...], int, float]] = []
-        self._script = script
-
-    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
-        self.asked.append((tuple(values), sensitivity, epsilon))
-        return list(values) if self._script is None else list(self._script[len(self.asked) - 1])
-
-
-def fit(rows: Sequence[Record], target: Attribute, noise: ScriptedNoise, **parameters: object) -> ScriptedNoise:
-    chosen = LogisticRegressionParameters.from_plain(parameters)
-    LogisticRegression(ATTRIBUTES, target, chosen, noise).fit([r[:2] for r in rows], [r[2] for r in rows])
-    return noise
-
-
-# At 20 a search of one round, at 1,000 of four; sums of one chosen column, of all, and with rounds along the gradient.
-@pytest.mark.parametrize(
-    ("parameters", "target", "queries"),
-    [
-        ({"weights_from": SEARCH, "epsilon": 20.0}, TWO, 1),
-        ({"weights_from": SEARCH, "epsilon": 1000.0}, TWO, 4),
-        ({"weights_from": SEARCH, "epsilon": 1000.0}, THREE, 4),
-        ({"weights_from": SUMS, "epsilon": 20.0, "columns": 1}, THREE, 2),
-        ({"weights_from": SUMS, "epsilon": 20.0, "columns": 3}, THREE, 1),
-        ({"weights_from": SUMS, "epsilon": 50_000.0, "columns": 3}, TWO, 11),
-        ({"weights_from": SUMS, "epsilon": 50_000.0, "columns": 2}, THREE, 13),
-    ],
-)
-@pytest.mark.parametrize(
-    ("rows", "records"),
-    [
-        (1, [*itertools.product((-9.0, -3.0, 0.9, 1.0, 5.0), (np.nan, 0.0, 1.0), (0, 1))]),
-        (2, [*itertools.product((-3.0, 1.1, 5.0), (np.nan, 1.0), (0,))]),
-        (4, [(5.0, 1.0, 0), (-3.0, np.nan, 1)]),
-    ],
-)
-def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
-    rows: int, records: list[Record], parameters: dict[str, object], target: Attribute, queries: int
-) -> None:
-    whole = [*records, EMPTY_ROW]
-    # What every table is told: the answers of one of them.
-    told = fit([records[0]] * rows, target, ScriptedNoise(), **parameters).asked
-    assert len(told) == queries
-    script = [values for values, *_ in told]
-    tables = {
-        chosen: fit([whole[i] for i in chosen], target, ScriptedNoise(script), **parameters).asked
-        for chosen in itertools.product(range(len(whole)), repeat=rows)
-    }
-    largest = 0.0
-    for chosen, one in tables.items():
-        for i, row in enumerate(chosen):
-            if row == len(records):
-                continue
-            other = tables[(*chosen[:i], len(records), *chosen[i + 1 :])]
-            spent = 0.0
-            for (values, sensitivity, share), (without, *rest) in zip(one, other, strict=True):
-                assert rest == [sensitivity, share], "a query's noise depends on the rows"
-                differences = [a - b for a, b in zip(values, without, strict=True)]
-                if sensitivity in (UNIT, SENSITIVITY):  # scores: all move in one direction, by a unit at most
-                    assert all(0 <= d <= UNIT for d in differences)
-                    spent += share * max(differences) / sensitivity
-                else:
-                    distance = sum(map(abs, differences))
-                    assert distance <= sensitivity
-                    spent += share * distance / sensitivity
-            largest = max(largest, spent)
-    assert 0.3 * float(str(parameters["epsilon"])) < largest <= float(str(parameters["epsilon"]))
-    by_replacing = most_spent(replaced(tables, len(records)), lambda _values, s: s in (UNIT, SENSITIVITY))
-    assert 0.3 * float(str(parameters["epsilon"])) < by_replacing <= 2 * float(str(parameters["epsilon"]))
 
 
 @given(
@@ -207,7 +130,7 @@ def test_the_sum_over_many_rows_is_made_in_blocks(monkeypatch: pytest.MonkeyPatc
     places, classes = generator.uniform(-1, 1, (100, 2)), generator.integers(0, 2, 100)
     weights = generator.normal(0, 1, (3, 2))
     at_once = gradient_sum(places, classes, weights, 1024, 6 * 1024)
-    monkeypatch.setattr("workbench.learners.logistic_regression.rounds._BLOCK", 42)
+    monkeypatch.setattr("workbench.learners.logistic_regression.sums._BLOCK", 42)
     assert gradient_sum(places, classes, weights, 1024, 6 * 1024) == at_once
 
 
@@ -216,7 +139,7 @@ def test_too_many_candidates_lead_to_sums() -> None:
         attributes = tuple(Attribute(name=f"x{j}", kind="real", lower=0, upper=1) for j in range(columns))
         target = Attribute(name="y", kind="category", domain=tuple(f"c{c}" for c in range(classes)))
         parameters = LogisticRegressionParameters(epsilon=epsilon)
-        return settings.Setting(Facts(attributes, target, parameters, 100, True))
+        return settings.Setting(attributes, target, parameters, 100, True)
 
     assert setting(30, 2, 1.0).searches
     assert setting(30, 2, 1.0).pairs

@@ -15,7 +15,7 @@ from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.median_forest.estimator import MEDIAN_FOREST, MEDIAN_XGBOOST
 from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.central import StudyNoise
+from workbench.work.noise import Study
 
 ALPHA = 1e-7
 EPSILON = 1.0
@@ -31,7 +31,7 @@ def answers(chosen: Learner, aggregate: str, epsilon: float, emptied: bool) -> N
     if emptied:
         y[1] = np.nan  # its block knows nothing and answers the middle
     parameters: Any = chosen.parameters(epsilon=epsilon, blocks=3, aggregate=aggregate, trees=1)
-    noise = StudyNoise(np.random.default_rng(2 if emptied else 1))
+    noise = Study(np.random.default_rng(2 if emptied else 1))
     model: Any = chosen.estimator(SIDE, NUMBER, parameters, noise).fit(X, y)
     return np.asarray(model.predict(np.zeros((DRAWS, 1)))).reshape(-1, 1)
 

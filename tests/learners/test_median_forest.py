@@ -18,15 +18,15 @@ from sklearn.base import clone
 
 from workbench.data.schema import Attribute
 from workbench.learners import MEDIAN_FOREST, MEDIAN_XGBOOST, Learner
-from workbench.learners.base import checked_numbers
+from workbench.learners.checks import checked_numbers
 from workbench.learners.median_forest.asked_rows import MOST_ASKED, AskedRows
 from workbench.learners.median_forest.blocks import INSTALL, deal
-from workbench.learners.median_forest.estimator import SampleAndAggregate
+from workbench.learners.median_forest.estimator import AnsweredRows, Blocks, SampleAndAggregate
 from workbench.learners.median_forest.expected_median import expected_medians
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
-from workbench.privacy.central import CentralNoise, NoNoise, ReleasedNoise, StudyNoise
 from workbench.privacy.central.private_median import AGGREGATES
+from workbench.work.noise import Charged, Exact, Noise, Study, uncharged
 
 ATTRIBUTES = (
     Attribute(name="x", kind="real", lower=-3, upper=5),
@@ -43,15 +43,15 @@ BOTH = [MEDIAN_FOREST, pytest.param(MEDIAN_XGBOOST, marks=needs_xgboost)]
 SMALL = {MEDIAN_FOREST.name: {"trees": 1}, MEDIAN_XGBOOST.name: {"trees": 1, "depth": 1}}
 
 
-def made(chosen: Learner, noise: CentralNoise, **parameters: Any) -> SampleAndAggregate:
+def made(chosen: Learner, noise: Noise, **parameters: Any) -> SampleAndAggregate:
     given = chosen.parameters.from_plain(parameters)
     estimator = chosen.private(ATTRIBUTES, NUMBERS, given, noise)
     assert isinstance(estimator, SampleAndAggregate)
     return estimator
 
 
-def study(seed: int = 1) -> StudyNoise:
-    return StudyNoise(np.random.default_rng(seed))
+def study(seed: int = 1) -> Study:
+    return Study(np.random.default_rng(seed))
 
 
 def rows_of(count: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -83,12 +83,12 @@ def test_each_row_is_in_one_block_by_its_place_alone() -> None:
 
 def told_by_blocks(chosen: Learner, rows: Sequence[tuple[float, ...]], blocks: int) -> list[tuple[float, ...]]:
     """What the model of each block says of three rows."""
-    model = made(chosen, NoNoise(), blocks=blocks, **SMALL[chosen.name])
+    model = made(chosen, Exact(), blocks=blocks, **SMALL[chosen.name])
     model.fit([r[:3] for r in rows], np.array([r[3] for r in rows]))
-    assert model.blocks_ is not None
-    assert len(model.blocks_) == min(blocks, len(rows))
-    about = model.setting_.encoding.encode([(-3.0, 0.0, 0.0), (1.0, 3.0, 2.0), (5.0, np.nan, 1.0)], 1 << 15)
-    return [tuple(float(v) for v in block.predict(about.astype(np.float32))) for block in model.blocks_]
+    assert isinstance(model.model_, Blocks)
+    assert len(model.model_.blocks) == min(blocks, len(rows))
+    about = model.model_.setting.encoding.encode([(-3.0, 0.0, 0.0), (1.0, 3.0, 2.0), (5.0, np.nan, 1.0)], 1 << 15)
+    return [tuple(float(v) for v in block.predict(about.astype(np.float32))) for block in model.model_.blocks]
 
 
 @pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
@@ -117,30 +117,30 @@ def test_an_empty_row_contributes_nothing(chosen: Learner) -> None:
     y[::3] = np.nan
     hostile = X.copy()
     hostile[::3] = (5.0, np.nan, 2.0)
-    one, other = (made(chosen, NoNoise(), blocks=4).fit(table, y) for table in (X, hostile))
+    one, other = (made(chosen, Exact(), blocks=4).fit(table, y) for table in (X, hostile))
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
-    nothing = made(chosen, NoNoise(), blocks=4, cells=101).fit(X, np.full(40, np.nan))
+    nothing = made(chosen, Exact(), blocks=4, cells=101).fit(X, np.full(40, np.nan))
     assert (nothing.predict(X) == 5.0).all()
 
 
 @pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
 def test_the_answer_to_a_row_depends_on_no_row_beside_it(chosen: Learner) -> None:
     X, y = rows_of(60)
-    model = made(chosen, NoNoise(), blocks=5).fit(X, y)
-    assert model.blocks_ is not None
-    rows = model.setting_.encoding.encode(X, 1 << 15).astype(np.float32)
-    for block in model.blocks_:
+    model = made(chosen, Exact(), blocks=5).fit(X, y)
+    assert isinstance(model.model_, Blocks)
+    rows = model.model_.setting.encoding.encode(X, 1 << 15).astype(np.float32)
+    for block in model.model_.blocks:
         together = np.asarray(block.predict(rows))
         alone = np.concatenate([np.asarray(block.predict(rows[i : i + 1])) for i in range(0, 60, 7)])
         np.testing.assert_array_equal(together[::7], alone)  # to the last bit
-    again = made(chosen, NoNoise(), blocks=5).fit(X, y)
+    again = made(chosen, Exact(), blocks=5).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
 
 
 @pytest.mark.parametrize("blocks", [1, 7, 40, 1000])
 def test_there_are_never_more_blocks_than_rows(blocks: int) -> None:
     X, y = rows_of(12)
-    assert made(MEDIAN_FOREST, study(), epsilon=1, blocks=blocks).fit(X, y).setting_.blocks == min(blocks, 12)
+    assert made(MEDIAN_FOREST, study(), epsilon=1, blocks=blocks).fit(X, y).model_.setting.blocks == min(blocks, 12)
 
 
 def test_by_default_there_are_fewer_blocks_with_more_epsilon_and_as_many_rows_as_a_block_needs() -> None:
@@ -167,7 +167,7 @@ class Refused:
 
 def test_every_asked_row_is_charged_before_a_row_is_read(asked: str) -> None:
     charge = Refused()
-    model = made(MEDIAN_FOREST, ReleasedNoise(), epsilon=0.1, ask=asked).set_params(charge=charge)
+    model = made(MEDIAN_FOREST, Charged(charge), epsilon=0.1, ask=asked)
     with pytest.raises(BudgetRefusedError):
         model.fit([(np.inf, 9.0, 7.0)] * 4, np.full(4, np.inf))  # nothing of this can be read
     (cost,) = charge.asked
@@ -176,9 +176,9 @@ def test_every_asked_row_is_charged_before_a_row_is_read(asked: str) -> None:
 
 
 def test_what_may_be_released_names_its_rows() -> None:
-    model = made(MEDIAN_FOREST, ReleasedNoise(), epsilon=1)
+    model = made(MEDIAN_FOREST, Charged(lambda cost: None), epsilon=1)
     with pytest.raises(ParameterError, match="each prediction costs epsilon; give ask"):
-        model.set_params(charge=lambda cost: None).fit(*rows_of(8))
+        model.fit(*rows_of(8))
     with pytest.raises(ParameterError, match="epsilon is not given"):
         made(MEDIAN_FOREST, study()).fit(*rows_of(8))
 
@@ -200,10 +200,10 @@ def test_a_study_keeps_its_blocks_in_memory_and_draws_each_prediction() -> None:
 def test_a_release_answers_its_rows_and_no_others(chosen: Learner, aggregate: str, asked: str) -> None:
     X, y = rows_of(60)
     paid: list[Cost] = []
-    model = made(chosen, ReleasedNoise(), epsilon=50, ask=asked, aggregate=aggregate, blocks=6)
-    model.set_params(charge=paid.append).fit(X, y)
+    model = made(chosen, Charged(paid.append), epsilon=50, ask=asked, aggregate=aggregate, blocks=6)
+    model.fit(X, y)
     assert [cost.epsilon for cost in paid] == [150]
-    assert model.blocks_ is None
+    assert isinstance(model.model_, AnsweredRows)
     assert model.releasable
     rows = np.array([(1.5, 2, 0), (-3, np.nan, 2), (5, 0, 1)])
     told = json.loads(json.dumps(model.to_plain(), allow_nan=False))
@@ -269,7 +269,7 @@ def test_a_file_of_asked_rows_that_cannot_be_used_is_told_of_with_its_place(
     path = tmp_path / "rows.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"rows\.csv") as error:
-        made(MEDIAN_FOREST, ReleasedNoise(), epsilon=1, ask=str(path)).cost(10)
+        made(MEDIAN_FOREST, uncharged(), epsilon=1, ask=str(path)).cost(10)
     assert said in str(error.value)
 
 
@@ -297,10 +297,10 @@ def test_with_much_epsilon_an_answer_is_its_cell_and_with_little_the_middle(aggr
 
 def test_without_noise_the_answer_is_the_median_on_the_grid() -> None:
     X, y = rows_of(50)
-    model = made(MEDIAN_FOREST, NoNoise(), blocks=5, cells=101).fit(X, y)
-    assert model.blocks_ is not None
-    rows = model.setting_.encoding.encode(X, 1 << 15).astype(np.float32)
-    wanted = np.median([np.asarray(block.predict(rows)) for block in model.blocks_], axis=0) * 10
+    model = made(MEDIAN_FOREST, Exact(), blocks=5, cells=101).fit(X, y)
+    assert isinstance(model.model_, Blocks)
+    rows = model.model_.setting.encoding.encode(X, 1 << 15).astype(np.float32)
+    wanted = np.median([np.asarray(block.predict(rows)) for block in model.model_.blocks], axis=0) * 10
     np.testing.assert_allclose(model.predict(X), wanted, atol=0.05 + 1e-9)
     assert model.cost(50) is None
     assert model.events() == ()
@@ -339,7 +339,7 @@ def test_without_xgboost_there_is_one_sentence_with_the_command(monkeypatch: pyt
         importlib.util, "find_spec", lambda name, *more: None if name == "xgboost" else found(name, *more)
     )
     for act in (
-        lambda: made(MEDIAN_XGBOOST, ReleasedNoise(), epsilon=1, ask=asked).cost(10),
+        lambda: made(MEDIAN_XGBOOST, uncharged(), epsilon=1, ask=asked).cost(10),
         lambda: made(MEDIAN_XGBOOST, study(), epsilon=1).fit(*rows_of(8)),
         lambda: MEDIAN_XGBOOST.ordinary and MEDIAN_XGBOOST.ordinary(ATTRIBUTES, NUMBERS),
     ):

@@ -20,7 +20,7 @@ from classification_tables import (
 
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.privacy.central import NoNoise, StudyNoise
+from workbench.work.noise import Exact, Study
 
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
@@ -54,7 +54,7 @@ def test_tends_to_the_plain_model_as_epsilon_grows(tables: Callable[[str], Table
     train, test = data.split(0)
 
     def probabilities(epsilon: float | None) -> np.ndarray:
-        noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng(1))
+        noise = Exact() if epsilon is None else Study(np.random.default_rng(1))
         learner = NaiveBayes(data.attributes, data.target, NaiveBayesParameters(epsilon=epsilon), noise)
         return learner.fit(data.X[train], data.y[train]).predict_proba(data.X[test])
 

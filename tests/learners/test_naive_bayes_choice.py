@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_noise import Scripted
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.data.schema import Attribute
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel
+from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel, Setting
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.learners.naive_bayes.setting import Setting
 from workbench.learners.selection import SENSITIVITY, UNIT
 from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
-from workbench.privacy.central import NoNoise, StudyNoise
+from workbench.work.noise import Exact, Study
 
 TARGET = Attribute(name="y", kind="category", domain=("a", "b", "c"))
 KINDS = (
@@ -34,7 +34,8 @@ EMPTY_ROW: Record = (0.0, 0.0, 0.0, EMPTY)
 
 def losses(rows: Sequence[Record]) -> list[int]:
     setting = Setting(KINDS, TARGET, NaiveBayesParameters(epsilon=1.0), len(rows), True)
-    return setting.losses(np.array([row[:3] for row in rows]), np.array([row[3] for row in rows]))
+    filled = np.array([row for row in rows if row != EMPTY_ROW], dtype=np.float64).reshape(-1, 4)
+    return setting.losses(filled[:, :3], filled[:, 3].astype(np.int64))
 
 
 RECORDS: list[Record] = [*itertools.product((-9.0, 5.0), (np.nan, 0.4), (0, 2), (0, 1, 2))]
@@ -65,7 +66,7 @@ def test_the_same_holds_in_larger_tables(rows: list[Record], at: int) -> None:
 
 
 def test_losses_of_a_billion_rows_are_whole_numbers() -> None:
-    from workbench.learners.naive_bayes.setting import _loss
+    from workbench.learners.naive_bayes.estimator import _loss
 
     assert _loss([10**9, 10**9]) == UNIT * 10**9 // 2
     assert _loss([10**9, 0]) == 0
@@ -86,7 +87,7 @@ def test_the_telling_attribute_is_found_wherever_it_stands(telling: int) -> None
     X, y, attributes = many(20, telling)
     accuracies = []
     for seed in range(5):
-        noise = StudyNoise(np.random.default_rng(seed))
+        noise = Study(np.random.default_rng(seed))
         model = NaiveBayes(attributes, TARGET, NaiveBayesParameters(epsilon=1.0), noise).fit(X, y)
         assert model.attributes_used[0] == f"c{telling}"
         assert len(model.attributes_used) < 20
@@ -95,18 +96,12 @@ def test_the_telling_attribute_is_found_wherever_it_stands(telling: int) -> None
 
 
 def test_without_noise_in_the_choice_the_order_of_columns_is_no_matter() -> None:
-    class Exact:
-        releasable = False
-
-        def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
-            return list(values)
-
     X, y, attributes = many(12, 4)
     said = set()
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(12)
         own = [attributes[j] for j in order]
-        model = NaiveBayes(own, TARGET, NaiveBayesParameters(epsilon=0.5), Exact()).fit(X[:, order], y)
+        model = NaiveBayes(own, TARGET, NaiveBayesParameters(epsilon=0.5), Scripted()).fit(X[:, order], y)
         said.add((model.attributes_used, tuple(model.predict(X[:, order]))))
     assert len(said) == 1
 
@@ -129,7 +124,7 @@ def test_the_shares_sum_to_epsilon_whatever_is_chosen(
     parameters = NaiveBayesParameters(epsilon=epsilon, count_share=count, choice_share=choice)
     setting = Setting(attributes, TARGET, parameters, rows, True)
     whole = Decimal(epsilon) if Decimal(repr(epsilon)) != Decimal(epsilon) else Decimal(repr(epsilon))
-    planned = sum((e.epsilon for e in setting.planned()), Decimal(0))
+    planned = sum((e.epsilon for e in setting.events()), Decimal(0))
     chosen = data.draw(st.permutations(range(columns)))[: setting.used]
     spent = [e.epsilon for e in setting.choices()] + [q.share for q in setting.queries(chosen) if q.share is not None]
     assert sum(spent, Decimal(0)) == planned
@@ -139,7 +134,7 @@ def test_the_shares_sum_to_epsilon_whatever_is_chosen(
 
 def test_the_file_names_what_was_chosen_and_is_checked() -> None:
     X, y, attributes = many(20, 7)
-    noise = StudyNoise(np.random.default_rng(0))
+    noise = Study(np.random.default_rng(0))
     model = NaiveBayes(attributes, TARGET, NaiveBayesParameters(epsilon=1.0), noise).fit(X, y)
     plain = json.loads(json.dumps(model.to_plain()))
     assert plain["used"] == list(model.attributes_used)
@@ -151,7 +146,7 @@ def test_the_file_names_what_was_chosen_and_is_checked() -> None:
 
 def test_without_noise_all_attributes_are_used() -> None:
     X, y, attributes = many(20, 7)
-    model = NaiveBayes(attributes, TARGET, NaiveBayesParameters(), NoNoise()).fit(X, y)
+    model = NaiveBayes(attributes, TARGET, NaiveBayesParameters(), Exact()).fit(X, y)
     assert model.attributes_used == tuple(a.name for a in attributes)
 
 

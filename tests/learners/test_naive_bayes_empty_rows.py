@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from test_naive_bayes_sensitivity import RecordingNoise
+from fake_noise import Scripted
 
 from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
@@ -41,7 +41,7 @@ def asked(rows: tuple[Record, ...], epsilon: float) -> list[tuple[tuple[int, ...
     names = [c.name for c in PLAN.columns]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
     table = PLAN.rows_of(Table(frame, "made"))
-    noise = RecordingNoise()
+    noise = Scripted()
     facts = [c.facts() for c in FEATURES]
     fitted = NaiveBayes(facts, TARGET.facts(), NaiveBayesParameters(epsilon=epsilon, noise_limit=1e6), noise)
     fitted.fit(matrix(table, FEATURES), classes_of(table, TARGET))

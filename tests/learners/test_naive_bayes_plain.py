@@ -17,7 +17,7 @@ from workbench.data.schema import Attribute
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.likelihood import CellDensity, GaussianDensity
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.privacy.central import NoNoise
+from workbench.work.noise import Exact
 
 PLAIN = NaiveBayesParameters()
 
@@ -40,7 +40,7 @@ def test_diabetes_reference_accuracy_and_f1(shared_data: Path) -> None:
 
     reference = GaussianNB().fit(X_train, y_train)
     named = table(X, y, DIABETES)
-    ours = NaiveBayes(named.attributes, named.target, PLAIN, NoNoise()).fit(X_train, y_train)
+    ours = NaiveBayes(named.attributes, named.target, PLAIN, Exact()).fit(X_train, y_train)
 
     for classifier in (reference, ours):
         predicted = classifier.predict(X_test)
@@ -53,7 +53,7 @@ def test_diabetes_reference_accuracy_and_f1(shared_data: Path) -> None:
 def test_probabilities_equal_gaussian_naive_bayes(make) -> None:
     data = make()
     reference = GaussianNB(var_smoothing=0).fit(data.X, data.y)
-    ours = NaiveBayes(data.attributes, data.target, PLAIN, NoNoise()).fit(data.X, data.y)
+    ours = NaiveBayes(data.attributes, data.target, PLAIN, Exact()).fit(data.X, data.y)
     for j, density in ours.model_.densities_.items():
         lower, upper = data.attributes[j].bounds()
         half = (upper - lower) / 2
@@ -71,7 +71,7 @@ def test_probabilities_equal_categorical_naive_bayes() -> None:
     X = np.column_stack([(y + generator.integers(0, 2, 200)) % 4, generator.integers(0, 3, 200)]).astype(float)
     attributes = [category("a", *"wxyz"), category("b", *"uvw")]
     reference = CategoricalNB(min_categories=[4, 3]).fit(X.astype(int), y)
-    ours = NaiveBayes(attributes, category("y", *"rst"), PLAIN, NoNoise()).fit(X, y)
+    ours = NaiveBayes(attributes, category("y", *"rst"), PLAIN, Exact()).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), reference.predict_proba(X.astype(int)), rtol=1e-12)
 
 
@@ -81,7 +81,7 @@ def test_mixed_attributes_multiply_their_densities() -> None:
     numbers, codes = generator.normal(y, 1.0), (y + (generator.random(300) < 0.3)) % 2
     number = Attribute(name="number", kind="real", lower=-10, upper=10)
     flag = Attribute(name="flag", kind="boolean")
-    both = NaiveBayes([number, flag], category("y", "n", "p"), PLAIN, NoNoise())
+    both = NaiveBayes([number, flag], category("y", "n", "p"), PLAIN, Exact())
     joint = both.fit(np.column_stack([numbers, codes]), y).model_.joint_log_likelihood(
         np.column_stack([numbers, codes])
     )
@@ -101,7 +101,7 @@ def test_golden_missed_payment(shared_data: Path) -> None:
     y = np.array([("No", "Yes").index(row[3]) for row in cells])
     attributes = [category(name, *domain) for name, domain in domains.items()]
     exact = NaiveBayesParameters(smoothing=0)
-    model = NaiveBayes(attributes, category("Missed", "No", "Yes"), exact, NoNoise()).fit(X, y).model_
+    model = NaiveBayes(attributes, category("Missed", "No", "Yes"), exact, Exact()).fit(X, y).model_
 
     person = np.array([[0, 1, 1]], dtype=float)  # Young, Medium, Female
     joint = np.exp(model.joint_log_likelihood(person)[0])
@@ -119,7 +119,7 @@ def test_golden_sex_classification_with_sample_variances(shared_data: Path) -> N
     y = np.array([("masc", "fem").index(row[0]) for row in rows])
     bounds = {"height": (100, 220), "weight": (20, 180), "foot": (10, 40)}
     named = table(X, y, bounds)
-    model = NaiveBayes(named.attributes, named.target, PLAIN, NoNoise()).fit(X, y).model_
+    model = NaiveBayes(named.attributes, named.target, PLAIN, Exact()).fit(X, y).model_
 
     person = np.array([183.0, 59.0, 20.0])
     joint = np.array([0.5, 0.5])
@@ -140,7 +140,7 @@ def test_golden_sex_classification_with_sample_variances(shared_data: Path) -> N
 
 def test_an_unseen_category_without_smoothing_falls_back_to_the_class_sizes() -> None:
     attributes = [category("a", "x", "y", "z")]
-    model = NaiveBayes(attributes, category("y", "n", "p"), NaiveBayesParameters(smoothing=0), NoNoise()).fit(
+    model = NaiveBayes(attributes, category("y", "n", "p"), NaiveBayesParameters(smoothing=0), Exact()).fit(
         [[0], [1], [0], [1]], [0, 1, 0, 0]
     )
     assert isinstance(model.model_.densities_[0], CellDensity)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,20 +11,27 @@ from classification_tables import Table, breast_cancer, iris
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import decomposition
-from test_kmeans import ScriptedNoise
 
 from workbench.data.schema import Attribute
 from workbench.learners.encoding import Encoding
-from workbench.learners.pca.estimator import PCA, PCAModel, encoded_places, exact_answer
-from workbench.learners.pca.parameters import PcaParameters
-from workbench.learners.pca.setting import MEAN, PRODUCTS, SCATTER, UNIT, Setting
-from workbench.learners.pca.solve import directions, shrunk
-from workbench.learners.plain import Facts
+from workbench.learners.pca import (
+    MEAN,
+    PCA,
+    PRODUCTS,
+    SCATTER,
+    UNIT,
+    PCAModel,
+    PcaParameters,
+    Setting,
+    directions,
+    exact_answer,
+    shrunk,
+)
 from workbench.learners.tasks import EMPTY
-from workbench.params import InputError, ParameterError
-from workbench.privacy.accounting.event import Cost, exact
-from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
+from workbench.params import ParameterError
+from workbench.privacy.accounting.event import exact
 from workbench.studies.column_metrics import reduction_metrics
+from workbench.work.noise import Charged, Exact, Study
 
 MIXED = (
     Attribute(name="x", kind="real", lower=-3, upper=5),
@@ -35,40 +41,6 @@ MIXED = (
 )
 CLASS = Attribute(name="group", kind="category", domain=("a", "b"))
 NUMBER = Attribute(name="y", kind="real", lower=0, upper=10)
-Record = tuple[float, float, float, float, int]
-EMPTY_ROW: Record = (0.0, 0.0, 0.0, 0.0, EMPTY)
-RECORDS: list[Record] = [*itertools.product((-9.0, 0.9, 5.0), (np.nan, 0.0, 1.0), (0.0, 2.0), (0.0, 2.0), (0,))]
-
-
-def asked(rows: Sequence[Record], noise: ScriptedNoise, epsilon: float) -> list[tuple[tuple[int, ...], int, float]]:
-    PCA(MIXED, CLASS, PcaParameters(epsilon=epsilon), noise).fit([r[:4] for r in rows], [r[4] for r in rows])
-    return noise.asked
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 500.0])
-@pytest.mark.parametrize(("rows", "records"), [(1, RECORDS), (2, RECORDS[::5]), (5, [RECORDS[0], RECORDS[-1]])])
-def test_every_pair_of_tiny_tables_stays_within_epsilon(rows: int, records: list[Record], epsilon: float) -> None:
-    whole = [*records, EMPTY_ROW]
-    # What every table is told, in proof as here: the answers of one of them.
-    script = [values for values, *_ in asked([records[0]] * rows, ScriptedNoise(), epsilon)]
-    tables = {
-        chosen: asked([whole[i] for i in chosen], ScriptedNoise(script), epsilon)
-        for chosen in itertools.product(range(len(whole)), repeat=rows)
-    }
-    zero_out = replace_one = 0.0
-    for chosen, one in tables.items():
-        for i, other in itertools.product(range(rows), range(len(whole))):
-            spent = 0.0
-            for (values, sensitivity, share), (without, *rest) in zip(
-                one, tables[(*chosen[:i], other, *chosen[i + 1 :])], strict=True
-            ):
-                assert rest == [sensitivity, share], "a query's noise depends on the rows"
-                spent += share * sum(abs(a - b) for a, b in zip(values, without, strict=True)) / sensitivity
-            if other == len(records):
-                zero_out = max(zero_out, spent)
-            replace_one = max(replace_one, spent)
-    assert 0.3 * epsilon < zero_out <= epsilon
-    assert replace_one <= 2 * epsilon
 
 
 def test_every_row_of_a_coarse_grid_moves_each_query_by_its_limit_at_most() -> None:
@@ -92,18 +64,18 @@ def test_every_row_of_a_coarse_grid_moves_each_query_by_its_limit_at_most() -> N
 @given(st.integers(1, 2**40), st.floats(1e-9, 1e6), st.integers(1, 60))
 def test_sums_and_their_noise_fit_doubles_and_64_bits(rows: int, epsilon: float, width: int) -> None:
     columns = tuple(Attribute(name=f"x{j}", kind="real", lower=0, upper=1) for j in range(width))
-    setting = Setting(Facts(columns, NUMBER, PcaParameters(epsilon=epsilon), rows, True))
+    setting = Setting(columns, NUMBER, PcaParameters(epsilon=epsilon), rows, True)
     assert rows * (2 * setting.size) ** 2 <= 2**53 or setting.size == 2
-    assert sum(share for _, share in setting.shares) == exact(epsilon)
+    assert sum(setting.shares.values()) == exact(epsilon)
     largest = setting.product_limit(0.6)
     assert setting.size == 2 or largest / setting.budget(PRODUCTS) <= 2**56
 
 
 def explained(data: Table, epsilon: float | None, repeat: int) -> float:
     train, test = data.split(repeat)
-    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     model = PCA(data.attributes, data.target, PcaParameters(epsilon=epsilon), noise).fit(data.X[train], data.y[train])
-    rows = encoded_places(Encoding(data.attributes), data.X[test])
+    rows = Encoding(data.attributes).places(data.X[test])
     return reduction_metrics(rows, model.rebuild(model.transform(data.X[test])))["variance_explained"]
 
 
@@ -131,8 +103,8 @@ def test_two_components_explain_most_of_what_they_can(table, epsilon: float, lea
 def test_without_noise_it_is_the_ordinary_one(table) -> None:
     data = table()
     parameters = PcaParameters(components=3)
-    model = PCA(data.attributes, data.target, parameters, NoNoise()).fit(data.X, data.y).model_
-    rows = encoded_places(Encoding(data.attributes), data.X)
+    model = PCA(data.attributes, data.target, parameters, Exact()).fit(data.X, data.y).model_
+    rows = Encoding(data.attributes).places(data.X)
     reference = decomposition.PCA(3).fit(rows)
     signs = np.sign((model.components_ * reference.components_).sum(axis=1))
     np.testing.assert_allclose(model.components_, reference.components_ * signs[:, None], atol=2e-3)
@@ -145,7 +117,7 @@ def test_a_row_is_transformed_alike_whatever_stands_beside_it(seed: int) -> None
     generator = np.random.default_rng(seed)
     columns = tuple(Attribute(name=f"x{j}", kind="real", lower=-1, upper=1) for j in range(13))
     X = generator.uniform(-1.2, 1.2, (257, 13))
-    model = PCA(columns, NUMBER, PcaParameters(epsilon=3.0, components=5), StudyNoise(generator)).fit(X, X[:, 0])
+    model = PCA(columns, NUMBER, PcaParameters(epsilon=3.0, components=5), Study(generator)).fit(X, X[:, 0])
     together = model.transform(X)
     for i in range(len(X)):
         np.testing.assert_array_equal(model.transform(X[i : i + 1])[0], together[i])
@@ -154,7 +126,7 @@ def test_a_row_is_transformed_alike_whatever_stands_beside_it(seed: int) -> None
 
 @pytest.mark.parametrize("epsilon", [0.01, 50.0])
 def test_the_bounds_of_the_components_hold_for_every_row_and_are_not_wide(epsilon: float) -> None:
-    noise = StudyNoise(np.random.default_rng(2))
+    noise = Study(np.random.default_rng(2))
     corners = [*itertools.product((-3.0, 5.0), (np.nan, 0.0, 1.0), (0.0, 1.0, 2.0), (0.0, 1.0, 2.0))]
     model = PCA(MIXED, CLASS, PcaParameters(epsilon=epsilon, components=3), noise).fit(corners, [0] * len(corners))
     made = model.transform([*corners, (-99.0, 7.0, 0.0, 1.0)])
@@ -168,7 +140,7 @@ def test_the_bounds_of_the_components_hold_for_every_row_and_are_not_wide(epsilo
 
 def test_a_model_is_written_and_read_again() -> None:
     data = iris()
-    noise = StudyNoise(np.random.default_rng(4))
+    noise = Study(np.random.default_rng(4))
     learner = PCA(data.attributes, data.target, PcaParameters(epsilon=1.0), noise).fit(data.X, data.y)
     assert sum(float(e.epsilon) for e in learner.events()) == pytest.approx(1.0)
     plain = json.loads(json.dumps(learner.to_plain()))
@@ -196,33 +168,15 @@ def test_a_model_is_written_and_read_again() -> None:
 )
 def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: str) -> None:
     data = iris()
-    noise = StudyNoise(np.random.default_rng(4))
+    noise = Study(np.random.default_rng(4))
     learner = PCA(data.attributes, data.target, PcaParameters(epsilon=20.0), noise).fit(data.X, data.y)
     with pytest.raises(ParameterError, match=said):
         PCAModel.from_plain({**learner.to_plain(), **change})
 
 
-def test_it_is_charged_before_a_row_is_read() -> None:
-    data = iris()
-    unreadable = np.where(np.arange(data.X.size).reshape(data.X.shape) == 5, np.inf, data.X)
-    charged: list[float] = []
-
-    def refuse(cost: Cost) -> None:
-        raise InputError("no budget is left")
-
-    learner = PCA(data.attributes, data.target, PcaParameters(epsilon=2.0), ReleasedNoise(), refuse)
-    with pytest.raises(InputError, match="no budget"):
-        learner.fit(unreadable, data.y)
-    learner.set_params(charge=lambda cost: charged.append(float(cost.epsilon)))
-    with pytest.raises(InputError, match="row 2, column sepal width"):
-        learner.fit(unreadable, data.y)
-    assert charged == [2.0]
-    assert learner.fit(data.X, data.y).model_.noise == "released"
-
-
 def test_too_many_columns_are_refused_before_the_charge() -> None:
     many = (Attribute(name="place", kind="category", domain=tuple(f"p{i}" for i in range(1001))),)
-    learner = PCA(many, CLASS, PcaParameters(epsilon=1.0), ReleasedNoise(), lambda cost: pytest.fail("charged"))
+    learner = PCA(many, CLASS, PcaParameters(epsilon=1.0), Charged(lambda cost: pytest.fail("charged")))
     with pytest.raises(ParameterError, match="1000 columns at most, and these attributes make 1001"):
         learner.fit([[0.0]], [0])
 
@@ -230,15 +184,15 @@ def test_too_many_columns_are_refused_before_the_charge() -> None:
 def test_a_target_of_any_kind_only_says_which_rows_are_empty() -> None:
     data = iris()
     cut = np.arange(len(data.X)) % 3 > 0
-    by_class = PCA(data.attributes, CLASS, PcaParameters(), NoNoise()).fit(data.X, np.where(cut, 1, EMPTY))
-    by_number = PCA(data.attributes, NUMBER, PcaParameters(), NoNoise()).fit(data.X, np.where(cut, 3.0, np.nan))
+    by_class = PCA(data.attributes, CLASS, PcaParameters(), Exact()).fit(data.X, np.where(cut, 1, EMPTY))
+    by_number = PCA(data.attributes, NUMBER, PcaParameters(), Exact()).fit(data.X, np.where(cut, 3.0, np.nan))
     assert by_class.model_.answers == by_number.model_.answers
-    whole = PCA(data.attributes, CLASS, PcaParameters(), NoNoise()).fit(data.X, np.zeros(len(data.X), dtype=int))
+    whole = PCA(data.attributes, CLASS, PcaParameters(), Exact()).fit(data.X, np.zeros(len(data.X), dtype=int))
     assert whole.model_.answers != by_class.model_.answers
 
 
 def test_no_more_components_than_columns_are_made() -> None:
-    model = PCA(MIXED[:1], CLASS, PcaParameters(epsilon=1.0, components=5), StudyNoise(np.random.default_rng(0)))
+    model = PCA(MIXED[:1], CLASS, PcaParameters(epsilon=1.0, components=5), Study(np.random.default_rng(0)))
     made = model.fit([[0.0], [1.0], [2.0]], [0, 0, 1]).transform([[0.0], [1.0]])
     assert made.shape == (2, 1)
     assert model.model_.components_.tolist() == [[1.0]]

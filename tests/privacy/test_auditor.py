@@ -18,6 +18,7 @@ from workbench.data.schema import Attribute
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.params import ParameterError
+from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.gaussian import analytic_sigma
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.audit_mechanism import audit_mechanism, audit_table, worst_pair
@@ -27,6 +28,7 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Mechanism, Randomiser, mechanism
 from workbench.privacy.local.mechanisms.staircase import gamma_absolute
+from workbench.work.ask import Ask, declared
 
 ALPHA = 1e-7
 DRAWS = 120_000
@@ -161,11 +163,15 @@ def test_gaussian_noise_of_the_wrong_variance_is_flagged() -> None:
 class Repeated:
     """A noise that draws every answer many times, and keeps the draws; the first one is what the learner gets."""
 
-    releasable = False
+    name, releasable = "study", False
 
     def __init__(self, inner: CentralNoise, count: int, too_much: float = 1.0) -> None:
         self.inner, self.count, self.too_much = inner, count, too_much
         self.drawn: list[NDArray[np.int64]] = []
+
+    def ask(self, cost: Cost | None) -> Ask:
+        assert cost is not None
+        return Ask(declared(cost.event), self, SeededEntropy(0))
 
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
         many = self.inner.integers(list(values) * self.count, sensitivity, self.too_much * epsilon)

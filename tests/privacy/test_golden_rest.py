@@ -22,7 +22,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from workbench.learners.base import discrete_laplace_variance
+from workbench.learners.setting import discrete_laplace_variance
 from workbench.privacy import audit
 from workbench.privacy.accounting.compose import basic
 from workbench.privacy.accounting.event import Cost, PureDp

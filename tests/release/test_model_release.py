@@ -15,7 +15,6 @@ from workbench.data.schema import Attribute
 from workbench.learners import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.accounting.event import Charge
-from workbench.privacy.central import ReleasedNoise
 from workbench.release import parts
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
@@ -25,6 +24,7 @@ from workbench.release.model.model import FinishedModel, ModelRelease, Trained, 
 from workbench.release.recover import recover
 from workbench.release.statements import model_statement
 from workbench.release.verify import verify_in_ledger
+from workbench.work.noise import uncharged
 
 INPUTS = (
     Attribute(name="age", kind="integer", lower=0, upper=120),
@@ -36,7 +36,7 @@ def trained(charge: Charge, **facts: Any) -> Trained:
     """A model that was never fitted, with the facts of one."""
     charge(loss_of("1.5", facts.pop("delta", "0")))
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
-    estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, ReleasedNoise())
+    estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, uncharged())
     return Trained(
         model=STANDARDIZE.name,
         parameters=parameters.to_plain(),

@@ -189,7 +189,7 @@ def test_every_regime_has_an_auc_that_rises_with_epsilon(data: StudyData) -> Non
 
 
 def test_a_model_without_scores_leaves_auc_out_and_says_so(data: StudyData, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(NaiveBayes, "predict_proba")
+    monkeypatch.setattr(NaiveBayes, "predict_proba", None, raising=False)
     result = run_curve(PLAN, data)
     assert {row.metric for row in result.rows} == {"accuracy", "balanced_accuracy", "f1"}
     assert result.left_out == {"auc": measured(CLASSIFICATION).metric("auc").absent}

@@ -24,10 +24,10 @@ from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError
-from workbench.privacy.central import StudyNoise
 from workbench.release.model.open_model import Predictor, open_model
 from workbench.release.model.release_learner import columns_of, release_fit
 from workbench.sanitize.plan import Column, Plan
+from workbench.work.noise import Study
 
 
 class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -92,7 +92,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self.model_ = open_model(pays.output).model
             return self
         note("model", table, X, y, study_ledger=self.study_ledger)
-        noise = StudyNoise(np.random.default_rng(self.random_state))
+        noise = Study(np.random.default_rng(self.random_state))
         with unreadable_rows():
             X_, y_ = matrix(table, features), task(self.learner.task).read(table, declared)
         self.model_ = self.learner.private(self._attributes, declared.facts(), parameters, noise).fit(X_, y_)

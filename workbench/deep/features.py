@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.columns.matrix import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.learners.base import checked_classes, checked_columns, checked_schema, table_shape
+from workbench.learners.checks import checked_classes, checked_columns, checked_schema, table_shape
 from workbench.learners.tasks import classes_of
 
 _DOUBLE = 8

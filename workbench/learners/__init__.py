@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from workbench.learners.base import Learner
-from workbench.learners.boosted_trees.estimator import BOOSTED_TREES
+from workbench.learners.boosted_trees import BOOSTED_TREES
 from workbench.learners.corrected_model import CorrectedEstimator
-from workbench.learners.dbscan.estimator import DBSCAN
+from workbench.learners.dbscan import DBSCAN
 from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
-from workbench.learners.kmeans.estimator import KMEANS
+from workbench.learners.kmeans import KMEANS
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
 from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
 from workbench.learners.median_forest.estimator import MEDIAN_FOREST, MEDIAN_XGBOOST
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
-from workbench.learners.pca.estimator import PRINCIPAL_COMPONENTS
-from workbench.learners.standardize.estimator import STANDARDIZE
+from workbench.learners.pca import PRINCIPAL_COMPONENTS
+from workbench.learners.standardize import STANDARDIZE
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 

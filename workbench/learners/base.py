@@ -1,28 +1,43 @@
-"""What all private learners share: shares of ε, the size of the noise, checks of the input, the descriptor."""
+"""What a learner is made of: its descriptor, the model that a fit releases, and the estimator that asks for it.
+
+A learner is a file with its parameters, a :class:`FitSetting` (what is asked, from public facts alone), a
+:class:`Model` (what follows from the answers) and an estimator whose ``_learn`` reads the rows and asks. All else is
+here: the charge before a row is read, checks of the input, the model's file, and scikit-learn's protocol. An estimator
+never says an ε: what is asked is drawn at the share that was declared, and so charged (:mod:`workbench.work.ask`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, Decimal, localcontext
-from typing import Any, Self
+from decimal import Decimal
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import KINDS, Attribute
-from workbench.learners.tasks import CLASSIFICATION, EMPTY, task
+from workbench.learners.checks import (
+    checked_classes,
+    checked_columns,
+    checked_schema,
+    checked_target,
+    plain_part,
+    table_shape,
+)
+from workbench.learners.queries import checked_whole_numbers
+from workbench.learners.setting import FitSetting
+from workbench.learners.tasks import EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
-from workbench.params.remedies import declare
-from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp
-from workbench.privacy.central import CentralNoise, NoNoise
+from workbench.privacy.accounting.event import Composed, Cost, PureDp
+from workbench.work.ask import Ask
+from workbench.work.noise import Exact, Noise
 
-NOISES = ("released", "study", "none")
-"""The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
+Answers = dict[str, list[int]]
+"""The released whole numbers of each query, by its label."""
 
-_SHARE_DIGITS = 12
-_EXACT_DIGITS = 100
+Facts = TypeVar("Facts", bound=FitSetting[Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +71,7 @@ class Learner:
     about: str
     task: str
     parameters: type[Parameters]
-    estimator: type[PrivateEstimator]
+    estimator: type[PrivateEstimator[Any]]
     ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
     corrected: type[Any] | None = None
     blind: Callable[[Sequence[Attribute], Attribute], Any] | None = None
@@ -91,8 +106,8 @@ class Learner:
             self.check(attributes)
 
     def private(
-        self, attributes: Sequence[Attribute], target: Attribute, parameters: Parameters, noise: CentralNoise
-    ) -> PrivateEstimator:
+        self, attributes: Sequence[Attribute], target: Attribute, parameters: Parameters, noise: Noise
+    ) -> PrivateEstimator[Any]:
         """Return the private model, still to be fitted.
 
         Raises:
@@ -102,42 +117,171 @@ class Learner:
         return self.estimator(attributes, target, parameters, noise)
 
 
-class PrivateEstimator(ABC):
-    """The part of the scikit-learn protocol that is the same for all learners.
+class Model(ABC, Generic[Facts]):
+    """What a fit released, and what follows from it: it predicts, and cannot be fitted again.
 
-    A subclass calls :meth:`_pay` in ``fit`` before it looks at a row.
+    Attributes:
+        name: of the learner.
+        task: of the learner.
+        parameters_type: the declared parameters.
+        setting_type: what follows from the public facts.
+        version: of the file's format.
+        setting: the public facts.
+        noise: one of ``released``, ``study`` and ``none``.
+        answers: released whole numbers by query.
+    """
+
+    name: ClassVar[str]
+    task: ClassVar[str]
+    parameters_type: ClassVar[type[Parameters]]
+    setting_type: ClassVar[type[FitSetting[Any]]]
+    version: ClassVar[int] = 1
+
+    def __init__(self, setting: Facts, noise: str, answers: Mapping[str, list[int]]) -> None:
+        self.setting = setting
+        self.noise = noise
+        self.answers = dict(answers)
+
+    @property
+    def releasable(self) -> bool:
+        """Whether the noise was the cryptographic one."""
+        return self.noise == "released"
+
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the model looks at: all of them, unless it chooses."""
+        return tuple(a.name for a in self.setting.attributes)
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return what the model makes of each row: its prediction (n,), its group (n,) or its new columns (n, k)."""
+
+    def events(self) -> tuple[PureDp, ...]:
+        """Return what the fit cost, one event a query; none without noise."""
+        return self.setting.events()
+
+    def more(self) -> dict[str, Any]:
+        """Return what the file holds besides public facts and answers."""
+        return {}
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return public facts and noisy whole numbers as JSON holds them; the rest follows from these."""
+        return {**self.setting.to_plain(self.name, self.version, self.noise), **self.more(), "answers": self.answers}
+
+    @classmethod
+    def setting_from_plain(cls, values: Mapping[str, Any]) -> Facts:
+        """Return the public facts of a file, checked."""
+        setting: Any = cls.setting_type.from_plain(values, cls.name, cls.version, cls.parameters_type, cls.task)
+        setting.check()
+        return setting  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Self:
+        """Return the model that :meth:`to_plain` wrote.
+
+        Raises:
+            ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
+        """
+        setting = cls.setting_from_plain(values)
+        answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
+        return cls(setting, values["noise"], answers)
+
+
+class Classifier(Model[Facts]):
+    """A model of classes: it has a chance for each.
+
+    Attributes:
+        classes_: class codes (k,).
+        class_names: the declared classes.
+    """
+
+    def __init__(self, setting: Facts, noise: str, answers: Mapping[str, list[int]]) -> None:
+        super().__init__(setting, noise, answers)
+        self.class_names = setting.target.values()
+        self.classes_ = np.arange(len(self.class_names))
+
+    @abstractmethod
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return P(class | row) (n, k)."""
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the most probable class code of each row (n,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the accuracy on the rows that have a class; it is computed exactly, so it is private itself."""
+        classes = checked_classes(y, self.setting.target)
+        here = classes != EMPTY
+        if not here.any():
+            raise ParameterError("no row has a class to be compared with")
+        return float((self.predict(X)[here] == classes[here]).mean())
+
+
+def composed(events: tuple[PureDp, ...], learner: str) -> Cost | None:
+    """Return what queries of one fit of a learner cost together; ``None`` without noise."""
+    if not events:
+        return None
+    return Cost(sum((e.epsilon for e in events), Decimal(0)), Decimal(0), Composed(events, learner))
+
+
+Released = TypeVar("Released", bound=Model[Any])
+
+
+class PrivateEstimator(ABC, Generic[Released]):
+    """A learner with the scikit-learn API; it is private if its noise is. Private and ordinary are one code path.
+
+    X (n, d): numbers (NaN: missing, where the column may be), categories as codes 0 … k−1 (k: missing). y (n,): codes
+    of the target's declared classes, −1 in an empty row; or numbers, NaN in an empty row. An empty row contributes
+    nothing; where nothing is predicted, y says only which rows are empty. What the fitted model has (``predict_proba``,
+    ``transform`` …), the estimator has by the same name.
 
     Attributes:
         attributes: the public facts about the columns of X, in order.
         target: the public facts about y.
         parameters: the learner's declared parameters.
-        noise: where the noise of the released numbers comes from.
-        charge: called with the cost before the data are read; a fit with releasable noise must have one.
+        noise: where the noise of the released numbers comes from; it charges first, where there is a charge.
+        model_: what :meth:`fit` released.
+        model_type: its class, which names the learner, its task and its parameters.
+        empty_rows: whether :meth:`_learn` is given the empty rows too.
         randomness: where the randomness of a released model comes from, for its card.
     """
 
-    parameters: Parameters
+    model_type: ClassVar[type[Model[Any]]]
+    empty_rows: ClassVar[bool] = False
     randomness = (
         "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
     )
+    model_: Released
 
-    def __init__(
-        self,
-        attributes: Sequence[Attribute],
-        target: Attribute,
-        parameters: Parameters,
-        noise: CentralNoise,
-        charge: Charge | None = None,
-    ) -> None:
+    def __init__(self, attributes: Sequence[Attribute], target: Attribute, parameters: Any, noise: Noise) -> None:
         self.attributes = attributes
         self.target = target
         self.parameters = parameters
         self.noise = noise
-        self.charge = charge
+
+    @classmethod
+    def ordinary(cls, attributes: Sequence[Attribute], target: Attribute) -> Any:
+        """Return the ordinary model of the same family: usual parameters, and no noise."""
+        return cls(attributes, target, cls.model_type.parameters_type(), Exact())
+
+    @classmethod
+    def described(cls, title: str, about: str, **more: Any) -> Learner:
+        """Return the descriptor; ``more`` are further attributes of :class:`Learner`."""
+        made = cls.model_type
+        given = {"ordinary": cls.ordinary, **more}
+        return Learner(
+            name=made.name,
+            title=title,
+            about=about,
+            task=made.task,
+            parameters=made.parameters_type,
+            estimator=cls,
+            **given,
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments, as scikit-learn asks for them."""
-        return {name: getattr(self, name) for name in ("attributes", "target", "parameters", "noise", "charge")}
+        return {name: getattr(self, name) for name in ("attributes", "target", "parameters", "noise")}
 
     def set_params(self, **values: Any) -> Self:
         """Replace constructor arguments; raise :class:`ParameterError` on an unknown name."""
@@ -147,39 +291,86 @@ class PrivateEstimator(ABC):
             setattr(self, name, value)
         return self
 
-    @abstractmethod
+    def _setting(self, rows: int) -> Any:
+        """Return what follows from the public facts of a fit on ``rows`` rows, checked."""
+        made = self.model_type
+        checked_schema(self.attributes, self.target, made.task)
+        private = self.noise.name != "none"
+        setting = made.setting_type(tuple(self.attributes), self.target, self.stated(), rows, private)
+        setting.check()
+        return setting
+
     def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
+        if rows is None:
+            return self.model_.events()
+        found: tuple[PureDp, ...] = self._setting(rows).events()
+        return found
 
-    @abstractmethod
     def cost(self, rows: int) -> Cost | None:
-        """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
+        """Return what a fit on ``rows`` rows costs; ``None`` without noise."""
+        return composed(self.events(rows), self.model_type.name)
 
-    @abstractmethod
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Charge, then read the rows, then keep what may be released of them."""
+        """Charge, then read the rows, then ask what was declared, and keep what may be released.
+
+        Raises:
+            BudgetRefusedError: from the charge; nothing was read.
+            InputError: a value that the column's declaration does not allow, naming row and column.
+            ParameterError: the learner cannot use these columns.
+            UndeclaredError: it asked for something else than it declared, or not for all of it: a bug of the learner.
+        """
+        return self.fit_rows(table_shape(X, y, self.attributes), lambda: (X, y))
+
+    def fit_rows(self, rows: int, read: Callable[[], tuple[ArrayLike, ArrayLike]]) -> Self:
+        """Fit on so many rows, X and y of which are read once they are charged for: see :meth:`fit`."""
+        setting = self._setting(rows)
+        ask = self.noise.ask(self.cost(rows))
+        X, y = read()
+        if table_shape(X, y, self.attributes) != rows:
+            raise InputError(f"there are not the {rows} rows that were charged for")
+        goal, filled = checked_target(y, setting.target)
+        columns = checked_columns(X, setting.attributes)
+        if not self.empty_rows:
+            goal, columns = goal[filled], columns[filled]
+        model = self._learn(ask, setting, columns, goal)
+        self._finish(ask)
+        self.model_ = model
+        return self
+
+    def _finish(self, ask: Ask) -> None:
+        if ask.private:
+            ask.finish()
 
     @abstractmethod
+    def _learn(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Released:
+        """Ask each declared query of the checked rows X (m, d) and y (m,), and return what follows.
+
+        Exact answers are given to ``ask`` alone; the model is made of what it returns and of public facts.
+        """
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the prediction for each row, shape (n,)."""
+        """Return what the fitted model makes of each row."""
+        return self.model_.predict(X)
 
-    @abstractmethod
     def to_plain(self) -> dict[str, Any]:
         """Return the fitted model as JSON holds it."""
+        return self.model_.to_plain()
 
-    @staticmethod
-    @abstractmethod
-    def from_plain(values: Mapping[str, Any]) -> Any:
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Any:
         """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+        return cls.model_type.from_plain(values)
+
+    def __getattr__(self, name: str) -> Any:
+        # What is not the estimator's is its fitted model's; model_ itself is absent before a fit.
+        if name.startswith("_") or name == "model_":
+            raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
+        return getattr(self.model_, name)
 
     def numbers(self, rows: int) -> int:
-        """Return how many whole numbers a fit on ``rows`` rows releases, where they may be many; 0 where few."""
-        return 0
-
-    @property
-    def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the fitted model looks at: all of them, unless it chooses."""
-        return tuple(a.name for a in self.attributes)
+        """Return how many numbers the file of a fit on ``rows`` rows holds, where they may be many."""
+        return sum(self._setting(rows).lengths().values())
 
     @property
     def files_read(self) -> Mapping[str, bytes]:
@@ -188,196 +379,14 @@ class PrivateEstimator(ABC):
 
     def published_parameters(self) -> dict[str, Any]:
         """Return the parameters as a card holds them."""
-        return self.parameters.to_plain()
+        plain: dict[str, Any] = self.stated().to_plain()
+        return plain
+
+    def stated(self) -> Any:
+        """Return the parameters as the model and its card state them."""
+        return self.parameters
 
     @property
     def releasable(self) -> bool:
         """Whether the result of ``fit`` may be released: only with cryptographic noise."""
         return self.noise.releasable
-
-    def _composed(self, name: str, rows: int) -> Cost | None:
-        """Return the cost of all events of a fit of the learner called ``name``; ``None`` without noise."""
-        parts = self.events(rows)
-        if not parts:
-            return None
-        return Cost(sum((e.epsilon for e in parts), Decimal(0)), Decimal(0), Composed(parts, name))
-
-    def _pay(self, cost: Cost | None) -> None:
-        """Charge ``cost`` (``None`` where there is no noise), or refuse a fit that could not be charged."""
-        if cost is None:
-            if self.charge is not None:
-                raise ParameterError(
-                    "a fit without noise has no privacy cost that a budget could carry", hint="give it no charge"
-                )
-        elif self.charge is not None:
-            self.charge(cost)
-        elif self.noise.releasable:
-            raise ParameterError("a fit that may be released has to be charged", hint="give it a ledger's charge")
-
-
-def noise_kind(noise: CentralNoise) -> str:
-    """Return which of :data:`NOISES` this is."""
-    if noise.releasable:
-        return "released"
-    return "none" if isinstance(noise, NoNoise) else "study"
-
-
-def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ...]:
-    """Split ε by weight into decimals that sum to ``total`` exactly.
-
-    Each share is rounded down to 12 digits; the largest takes the remainder, so that no share gets close to 0.
-
-    Raises:
-        ParameterError: there is no weight, or one is not above 0.
-    """
-    if not weights or not all(0 < w < float("inf") for w in weights):
-        raise ParameterError("the weights of a split of epsilon are not all numbers above 0")
-    whole = sum(weights)
-    with localcontext() as context:
-        context.prec, context.rounding = _SHARE_DIGITS, ROUND_DOWN
-        shares = [total * Decimal(repr(float(w / whole))) for w in weights]
-        context.prec = _EXACT_DIGITS
-        largest = shares.index(max(shares))
-        shares[largest] += total - sum(shares, Decimal(0))
-    return tuple(shares)
-
-
-def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
-    """Return 2b/(1−b)², b = e^(−ε/Δ): the variance of discrete Laplace noise, 0 at ε = ∞."""
-    rate = epsilon / sensitivity
-    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
-
-
-def table_shape(X: ArrayLike, y: ArrayLike, attributes: Sequence[Attribute]) -> int:
-    """Return the number of rows (public under zero-out), from the shapes alone.
-
-    Raises:
-        InputError: X is not (n, d) with one column for each attribute, y is not (n,), or there is no row.
-    """
-    shape, length = np.shape(X), np.shape(y)
-    if len(shape) != 2 or shape[1] != len(attributes):
-        raise InputError(f"X has the shape {shape}, not (rows, {len(attributes)})", hint="give one column an attribute")
-    if length != (shape[0],):
-        raise InputError(f"y has the shape {length}, not ({shape[0]},)", hint="give one target value for each row")
-    if shape[0] < 1:
-        raise InputError("the table has no rows", hint="give at least one row")
-    return int(shape[0])
-
-
-def checked_columns(X: ArrayLike, attributes: Sequence[Attribute]) -> NDArray[np.float64]:
-    """Return X (n, d) as doubles after checking each cell against what is declared about its column.
-
-    Numeric cells are numbers, NaN where the value is missing; the others are codes 0 … k−1, k where it is missing.
-
-    Raises:
-        InputError: a value is infinite, no code of its domain, or missing in a column that refuses it; the message
-            names row (from 1) and column.
-    """
-    try:
-        columns = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("X is not a table of numbers", hint="give numbers and codes") from None
-    if columns.ndim != 2 or columns.shape[1] != len(attributes):
-        raise InputError(
-            f"X has the shape {columns.shape}, not (rows, {len(attributes)})", hint="give one column an attribute"
-        )
-    for attribute, column in zip(attributes, columns.T, strict=True):
-        if attribute.numeric:
-            attribute.bounds()
-            missing = np.isnan(column)
-            wrong = np.isinf(column)
-        else:
-            size = len(attribute.values())
-            missing = column == size
-            wrong = ~missing & ~((column >= 0) & (column < size) & (column == np.floor(column)))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(
-                f"the value {column[row]:g} is no value of the column",
-                f"row {row + 1}, column {attribute.name}",
-                "give a finite number" if attribute.numeric else "give a code of the declared domain",
-            )
-        if attribute.missing == "refuse" and missing.any():
-            raise InputError(
-                "the value is missing",
-                f"row {int(np.argmax(missing)) + 1}, column {attribute.name}",
-                ("fill it in", declare("missing", "own-value")),
-            )
-    return columns
-
-
-def checked_classes(y: ArrayLike, target: Attribute) -> NDArray[np.int64]:
-    """Return y (n,) as codes 0 … k−1 of the declared classes, or :data:`EMPTY`.
-
-    Raises:
-        InputError: a code is not one of them; the message names the row (from 1).
-    """
-    given = np.asarray(y)
-    if given.ndim != 1 or given.dtype.kind not in "iufb":
-        raise InputError("y is not a list of class codes", f"column {target.name}", "give whole numbers")
-    size = len(target.values())
-    wrong = ~((given >= EMPTY) & (given < size) & (given == np.floor(given)))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InputError(
-            f"{given[row]:g} is no code of the {size} declared classes",
-            f"row {row + 1}, column {target.name}",
-            f"give 0 to {size - 1}, or {EMPTY} for an empty row",
-        )
-    return given.astype(np.int64)
-
-
-def checked_numbers(y: ArrayLike, target: Attribute) -> NDArray[np.float64]:
-    """Return y (n,) as doubles; NaN marks an empty row.
-
-    Raises:
-        InputError: y is not a list of numbers, or one is infinite; the message names the row (from 1).
-    """
-    given = np.asarray(y)
-    if given.ndim != 1 or given.dtype.kind not in "iufb":
-        raise InputError("y is not a list of numbers", f"column {target.name}", "give numbers")
-    numbers = given.astype(np.float64)
-    if np.isinf(numbers).any():
-        row = int(np.argmax(np.isinf(numbers)))
-        raise InputError(
-            f"the value {numbers[row]:g} is no value of the column",
-            f"row {row + 1}, column {target.name}",
-            "give a finite number, or NaN for an empty row",
-        )
-    return numbers
-
-
-def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predict: str = CLASSIFICATION) -> None:
-    """Check that a model can be learned from these columns.
-
-    Args:
-        attributes: the public facts about the columns of X.
-        target: the same of y.
-        to_predict: the name of the task.
-
-    Raises:
-        ParameterError: no attribute, a name given twice, a bound or domain that nobody declared, or a target that does
-            not fit the task.
-    """
-    if not attributes:
-        raise ParameterError("there is no attribute to learn from", hint="give at least one")
-    names = [a.name for a in (*attributes, target)]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError("two columns have one name", f"column {name}", "rename one of them")
-    for attribute in attributes:
-        if attribute.numeric:
-            attribute.bounds()
-        else:
-            attribute.values()
-    task(to_predict).check(target)
-
-
-def plain_part(values: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
-    """Return ``values[key]`` after checking its type; raise :class:`ParameterError` naming the key."""
-    if key not in values:
-        raise ParameterError(f"the key {key!r} is missing", "the model", "give a model that this program wrote")
-    value = values[key]
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ParameterError(f"the key {key!r} has a value of the wrong type", "the model", "give it as it was written")
-    return value

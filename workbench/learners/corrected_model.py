@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
-from workbench.learners.base import checked_schema, plain_part
-from workbench.learners.plain import columns_from_plain
+from workbench.learners.checks import checked_schema, plain_part
+from workbench.learners.setting import columns_from_plain
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
@@ -113,11 +113,13 @@ class CorrectedEstimator(ABC):
 
     Attributes:
         tables: the public table of each column of the rows, in order.
+        model_type: the class of what is learned.
         target: the one of what is predicted. It may have a cell for rows that have nothing to predict.
         model_: what :meth:`fit` learned.
     """
 
     task: ClassVar[str]
+    model_type: ClassVar[type[Any]]
     model_: CorrectedModel
 
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
@@ -136,10 +138,10 @@ class CorrectedEstimator(ABC):
         """Return the fitted model as JSON holds it."""
         return self.model_.to_plain()
 
-    @staticmethod
-    @abstractmethod
-    def from_plain(values: Mapping[str, Any]) -> CorrectedModel:
-        """Return the model that :meth:`to_plain` wrote."""
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Any:
+        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+        return cls.model_type.from_plain(values)
 
 
 def only_keys(values: Mapping[str, Any], known: Iterable[str], where: str = _WHERE) -> None:

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
-from workbench.learners.base import checked_columns
+from workbench.learners.checks import checked_columns
 from workbench.learners.sums import on_grid
 
 _MOST_BITS = 15
 _EXACT_BITS = 52
 _NOISE_BITS = 54
+_STEPS = 1024
 
 
 def grid_of(rows: int, sensitivity: float = 1.0, epsilon: float = math.inf) -> int:
@@ -113,6 +114,11 @@ class Encoding:
                 at += 1
         return encoded
 
+    def places(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return rows as places (n, D) on the finest grid, in half-ranges from the middle of the bounds."""
+        size = grid_of(1)
+        return self.encode(X, size) / size
+
     def span(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest Σ w_j·x_j of any row x in units of K (k,), (k,), for weights (D, k).
 
@@ -145,6 +151,11 @@ class Encoding:
                 out[:, j] = places[:, at : at + len(attribute.values())].argmax(axis=1)
             at += self._width(attribute)
         return out
+
+
+def outward(lower: float, upper: float) -> tuple[float, float]:
+    """Return bounds that hold ``lower`` and ``upper`` with room for the last bit of a sum, in steps of 1/1024."""
+    return math.floor(lower * _STEPS - 0.5) / _STEPS, math.ceil(upper * _STEPS + 0.5) / _STEPS
 
 
 def _two_sided(attribute: Attribute) -> bool:

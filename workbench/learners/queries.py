@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import discrete_laplace_variance
+from workbench.learners.setting import discrete_laplace_variance
 from workbench.learners.sums import histogram, moment_sums, on_grid
-from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import PureDp, floor_double
 
@@ -63,19 +62,18 @@ class Query:
         """Return the exact integers.
 
         Args:
-            columns: checked rows (n, d).
-            classes: checked class codes (n,); a row of class :data:`EMPTY` contributes nothing.
+            columns: checked rows (n, d), none of them empty.
+            classes: their class codes (n,).
             attributes: public facts about the columns.
             count: number of declared classes.
         """
-        here = classes != EMPTY
         if self.form == "sizes":
-            return histogram(np.zeros(int(here.sum()), dtype=np.int64), classes[here], count, 1)
+            return histogram(np.zeros(len(classes), dtype=np.int64), classes, count, 1)
         attribute, column = attributes[self.column], columns[:, self.column]
         if self.form == "histogram":
             codes = np.isnan(column) if attribute.numeric else column
-            return histogram(codes[here].astype(np.int64), classes[here], count, self.length // count)
-        here &= ~np.isnan(column)
+            return histogram(codes.astype(np.int64), classes, count, self.length // count)
+        here = ~np.isnan(column)
         cells = on_grid(column[here], *attribute.bounds(), self.sensitivity)
         return moment_sums(cells, classes[here], count, self.sensitivity, self.per_class)
 
@@ -83,16 +81,6 @@ class Query:
 def events(queries: Sequence[Query]) -> tuple[PureDp, ...]:
     """Return one cost event a query; none without noise."""
     return tuple(PureDp(q.share, q.label) for q in queries if q.share is not None)
-
-
-def checked_answers(answers: Mapping[str, Any], queries: Sequence[Query]) -> list[list[int]]:
-    """Return the answers of a file in the order of ``queries``.
-
-    Raises:
-        ParameterError: they are not those of these queries, or not whole numbers of 64 bits.
-    """
-    found = checked_whole_numbers(answers, {q.label: q.length for q in queries})
-    return [found[q.label] for q in queries]
 
 
 def checked_whole_numbers(answers: Mapping[str, Any], lengths: Mapping[str, int]) -> dict[str, list[int]]:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.central import CentralNoise
+from workbench.work.ask import Ask
 
 UNIT = 1 << 10
 """Whole numbers of a loss of one row."""
@@ -64,17 +64,17 @@ def line_losses(columns: NDArray[np.int64], target: NDArray[np.int64], size: int
     return [int(v) for v in np.floor(np.maximum(best, 0.0) / 4 * UNIT)]
 
 
-def choose(losses: Sequence[int], shares: Sequence[float], noise: CentralNoise) -> list[int]:
-    """Return the columns with the least noisy losses, one for each share of ε, in the order in which they were found.
+def choose(losses: Sequence[int], labels: Sequence[str], ask: Ask) -> list[int]:
+    """Return the columns with the least noisy losses, one for each query, in the order in which they were found.
 
     Args:
         losses: of the columns, moved by one row in one direction and by at most :data:`SENSITIVITY`.
-        shares: ε of each round; infinite where there is no noise.
-        noise: where the noise comes from. The noisy losses themselves are thrown away.
+        labels: of the query of each round.
+        ask: serves them.
     """
     left = list(range(len(losses)))
     chosen: list[int] = []
-    for epsilon in shares:
-        noisy = noise.integers([losses[j] for j in left], SENSITIVITY, epsilon)
-        chosen.append(left.pop(int(np.argmin(noisy))))
+    for label in labels:
+        (best,) = ask.least(label, [[losses[j] for j in left]], SENSITIVITY)
+        chosen.append(left.pop(best))
     return chosen

@@ -58,6 +58,12 @@ def scaled(values: NDArray[np.float64], lower: float, upper: float) -> NDArray[n
     return np.clip((np.clip(values, lower, upper) - centre) / half, -1.0, 1.0)
 
 
+def unscaled(heights: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.float64]:
+    """Return the numbers at heights in [−1, 1] between the public bounds, never outside them."""
+    share = (heights + 1) / 2
+    return np.asarray(np.clip(lower * (1 - share) + upper * share, lower, upper))
+
+
 def square_complement(cells: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Return round((K² − i²)/2K) in integer arithmetic (halves upwards)."""
     return (size * size - cells * cells + size) // (2 * size)

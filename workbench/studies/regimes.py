@@ -17,7 +17,6 @@ from workbench.learners.public_tables import PublicTable
 from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.field import did_you_mean
-from workbench.privacy.central import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
@@ -27,6 +26,7 @@ from workbench.studies.settings import JOINED
 from workbench.studies.splits import seed_of
 from workbench.studies.synthetic_rows import require_possible, synthetic_cells
 from workbench.synth import MARGINALS, synthesiser
+from workbench.work.noise import Study
 
 Kind = Literal["none", "sanitized", "corrected", "synthetic", "private"]
 ON_A_TABLE = ("sanitized", "corrected")
@@ -288,7 +288,7 @@ def predictions(
     estimator: Any
     if fit.regime.kind == "private":
         assert parameters is not None
-        noise = StudyNoise(np.random.Generator(np.random.PCG64(drawn)))
+        noise = Study(np.random.Generator(np.random.PCG64(drawn)))
         estimator = model.private(data.columns, data.target, parameters, noise)
     elif fit.regime.kind == "corrected":
         assert fit.epsilon is not None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import MAX_PREC, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -215,6 +215,25 @@ class Ask:
     def left(self) -> list[str]:
         """What was declared and not asked, parts of a divided event among it."""
         return [*self._open, *(label for inner in self._inner for label in inner.left)]
+
+    def into(self, label: str, events: Iterable[PureDp]) -> Ask:
+        """Serve an event of ε in smaller ones, which may follow from earlier answers; return an Ask for these.
+
+        The caller finishes the Ask that is returned.
+
+        Raises:
+            UndeclaredError: the smaller events are more than the whole, or one of them is not above 0.
+        """
+        if not self.private:
+            return self
+        parts, share = tuple(events), self._share(label)
+        if share.gaussian or not all(part.epsilon.is_finite() and part.epsilon > 0 for part in parts):
+            raise UndeclaredError(f"the parts of {label!r} are not all shares of epsilon above 0")
+        with localcontext() as context:
+            context.prec = MAX_PREC
+            if sum((part.epsilon for part in parts), Decimal(0)) > share.amount:
+                raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
+        return Ask(parts, self._noise, self.coins)
 
     def finish(self) -> None:
         """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked."""

@@ -58,6 +58,15 @@ class Charged:
         return Ask(declared(cost.event), ReleasedNoise(), OsEntropy())
 
 
+def uncharged() -> Charged:
+    """Return noise of a release that nothing was reserved for: it can be asked what it costs, and serves nothing."""
+
+    def refuse(cost: Cost) -> None:
+        raise AssertionError("nothing was reserved for this release")
+
+    return Charged(refuse)
+
+
 class Study:
     """The same distributions from a seeded generator, for studies and previews: nothing drawn can be released."""
 

@@ -5,14 +5,13 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
 * for each level, how each of its nodes is split, by report-noisy-max over the borders of public cells of all columns;
   with little n·ε only which column is split into equal parts (:mod:`workbench.learners.forest.trees`);
 * the counts of the classes in the leaves, or the weights of low and high numbers, as one vector: L1 sensitivity of one
-  row (:mod:`workbench.learners.forest.goals`).
+  row.
 
 The nodes of a level share no row, so that a level costs what one node costs. All trees look at all rows and share ε:
 rows split among the trees would leave the same noise beside fewer rows. There is no bootstrap, which would use a row
-twice. How many trees, how deep, and how ε is split follows from n·ε alone (:mod:`workbench.learners.forest.setting`);
-with a few hundred rows and ε = 1 a single tree beat every forest that was tried. The defaults were chosen on generated
-tables, wine, and the public ones that the tests measure (iris, breast cancer, diabetes, Boston, diabetes progression),
-so that figures on those flatter a little.
+twice. How many trees, how deep, and how ε is split follows from n·ε alone; with a few hundred rows and ε = 1 a single
+tree beat every forest that was tried. The defaults were chosen on generated tables, wine, and the public ones that the
+tests measure (iris, breast cancer, diabetes, Boston, diabetes progression), so that figures on those flatter a little.
 
 Against diffprivlib's forest (Fletcher & Islam 2017): there splits are drawn without a look at the rows, a leaf keeps a
 label, and the rows of a tree follow from their number, which is not public there.
@@ -20,171 +19,310 @@ label, and the rows of a tree follow from their number, which is not public ther
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Self, TypeVar
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.schema import Attribute
-from workbench.learners.base import Learner, PrivateEstimator, checked_schema, noise_kind, table_shape
-from workbench.learners.forest.model import ClassModel, ForestModel, NumberModel
-from workbench.learners.forest.parameters import ForestParameters
-from workbench.learners.forest.setting import Setting
-from workbench.learners.forest.trees import choose_splits, leaf_sums, split_losses
-from workbench.learners.plain import Facts
+from workbench.learners.base import Answers, Classifier, Model, PrivateEstimator
+from workbench.learners.forest.trees import (
+    UNIT,
+    Columns,
+    Doubles,
+    Goal,
+    Split,
+    choose_splits,
+    leaf_shares,
+    leaf_sums,
+    split_losses,
+)
+from workbench.learners.setting import FitSetting, discrete_laplace_variance, privacy_budget
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
-from workbench.privacy.accounting.event import Charge, Cost, PureDp
-from workbench.privacy.central import CentralNoise, NoNoise
+from workbench.params import ParameterError, Parameters, integer, real
+from workbench.work.ask import Ask
 
-Model = TypeVar("Model", bound=ForestModel)
+MOST_DEPTH = 10
 
 
-class Forest(PrivateEstimator, Generic[Model]):
-    """What all models of trees share.
+@dataclass(frozen=True, kw_only=True)
+class ForestParameters(Parameters):
+    """Budget and size. The defaults were chosen on generated tables and on the public ones of the tests."""
+
+    epsilon: float | None = privacy_budget()
+    trees: int | None = integer(
+        default=None,
+        at_least=1,
+        upto=100,
+        title="trees",
+        help="how many trees share the budget; by default one, and more where ε and the number of rows allow it",
+        advanced=True,
+    )
+    depth: int | None = integer(
+        default=None,
+        at_least=1,
+        upto=MOST_DEPTH,
+        title="depth",
+        help="how often a tree splits its rows in two; by default deeper where ε and the number of rows allow it",
+        advanced=True,
+    )
+    choice_share: float | None = real(
+        default=None,
+        above=0,
+        below=1,
+        title="share of the splits",
+        unit="of ε",
+        help="the part of ε for choosing the splits; the rest is for the leaves. By default between 0.3 and 0.7",
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A size of a forest.
 
     Attributes:
-        model_: what :meth:`fit` released.
-        model_type: the kind of it.
+        until: up to which n·ε it is used.
+        trees: how many.
+        splits: into how many children each level of a tree splits its nodes; 2 is a cut at the best border.
+        choice: the part of ε for choosing the splits.
     """
 
-    model_: Model
-    model_type: type[Model]
+    until: float
+    trees: int
+    splits: tuple[int, ...]
+    choice: float
 
-    def __init__(
-        self,
-        attributes: Sequence[Attribute],
-        target: Attribute,
-        parameters: ForestParameters,
-        noise: CentralNoise,
-        charge: Charge | None = None,
-    ) -> None:
-        super().__init__(attributes, target, parameters, noise, charge)
-        self.parameters: ForestParameters = parameters
 
-    def _setting(self, rows: int) -> Setting:
-        checked_schema(self.attributes, self.target, self.model_type.task)
-        private = noise_kind(self.noise) != "none"
-        facts = Facts(tuple(self.attributes), self.target, self.parameters, rows, private)
-        return self.model_type.setting_type(facts)
+_SHAPES = (
+    # With few rows one column in eight equal parts: no borders are to be chosen, and only as many ways as columns.
+    Shape(300.0, 1, (8,), 0.3),
+    Shape(600.0, 1, (8, 2), 0.5),
+    Shape(1_000.0, 1, (4, 4), 0.5),
+    Shape(4_000.0, 1, (4, 2, 2), 0.7),
+    Shape(10_000.0, 3, (2,) * 4, 0.7),
+    Shape(50_000.0, 4, (2,) * 6, 0.7),
+    Shape(500_000.0, 8, (2,) * 6, 0.6),
+    Shape(math.inf, 16, (2,) * 7, 0.6),
+)
+_FEW_NUMBERS = Shape(25.0, 1, (4,), 0.3)  # of numbers only: eight leaves would be lost in noise
+_WITHOUT_NOISE = Shape(math.inf, 20, (2,) * 8, 0.5)
+_NUMBERS_NEED = 2.5  # how many times as much n·ε numbers need as classes: their splits are less clear
+_COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one column in two (without noise in three)
 
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
-        """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
-        setting = self.model_.setting if rows is None else self._setting(rows)
-        return tuple(PureDp(share, label) for label, share in setting.shares())
 
-    def cost(self, rows: int) -> Cost | None:
-        """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
-        return self._composed(self.model_type.learner, rows)
+class Setting(FitSetting[ForestParameters]):
+    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Charge, then read the rows, then release splits and noisy leaves of each tree.
+    one_after_the_other: ClassVar[bool] = False
+    """Whether a tree is fitted to what the trees before it leave."""
 
-        Raises:
-            BudgetRefusedError: from the charge; nothing was read.
-            InputError: a value that the column's declaration does not allow, naming row and column.
+    @cached_property
+    def goal(self) -> Goal:
+        """How the target is read."""
+        return Goal(self.target)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """How the columns are read."""
+        return Columns(self.attributes)
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The size of the forest: by n·ε, unless it is given."""
+        chosen = _WITHOUT_NOISE
+        if self.private:
+            numeric, known = self.target.numeric, self.rows * self.epsilon
+            shapes = (_FEW_NUMBERS, *_SHAPES) if numeric else _SHAPES
+            chosen = next(shape for shape in shapes if known / (_NUMBERS_NEED if numeric else 1.0) < shape.until)
+        given = self.parameters
+        return Shape(
+            chosen.until,
+            given.trees or chosen.trees,
+            (2,) * given.depth if given.depth else chosen.splits,
+            given.choice_share or chosen.choice,
+        )
+
+    def splits(self) -> tuple[Split, ...]:
+        """Return how each level of a tree can be split."""
+        sizes = self.columns.sizes
+        return tuple(Split(sizes, parts) for parts in self.shape.splits)
+
+    def nodes(self, level: int) -> int:
+        """Return how many nodes a level has; after the last split, how many leaves."""
+        return math.prod(self.shape.splits[:level])
+
+    def labels(self, tree: int) -> tuple[str, ...]:
+        """Return the queries of a tree in order: its splits from the top, then its leaves."""
+        levels = range(1, len(self.shape.splits) + 1)
+        return (*(f"tree {tree + 1}: split {level}" for level in levels), f"tree {tree + 1}: leaves")
+
+    def lengths(self) -> dict[str, int]:
+        """Return how many whole numbers each query releases."""
+        found: dict[str, int] = {}
+        levels = len(self.shape.splits)
+        for tree in range(self.shape.trees):
+            *splits, leaves = self.labels(tree)
+            found |= {label: self.nodes(level) for level, label in enumerate(splits)}
+            found[leaves] = self.nodes(levels) * self.goal.parts
+        return found
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Each query with its weight in the split of ε."""
+        shape, found = self.shape, dict[str, float]()
+        for tree in range(shape.trees):
+            *splits, leaves = self.labels(tree)
+            found |= {**dict.fromkeys(splits, shape.choice / len(shape.splits)), leaves: 1 - shape.choice}
+        return found
+
+    @property
+    def choice_sensitivity(self) -> int:
+        """How far one row moves the losses of its node, all in one direction; it moves no other node's."""
+        return UNIT
+
+    def leaf_variance(self, epsilon: float) -> float:
+        """Return the variance of the noise of each whole number of a leaf, in rows."""
+        if epsilon == math.inf:
+            return 0.0
+        weight = self.goal.weight
+        return discrete_laplace_variance(weight, epsilon) / weight**2
+
+    def leaf_values(self, tree: int, answers: Mapping[str, list[int]]) -> Doubles:
+        """Return the estimated share of each part in each leaf of a tree (leaves, parts)."""
+        goal, label = self.goal, self.labels(tree)[-1]
+        sums = np.array(answers[label], dtype=np.float64).reshape(-1, goal.parts) / goal.weight
+        return leaf_shares(sums, self.rows, self.leaf_variance(self.budget(label)), goal.spread, goal.sampling)
+
+    def targets(self, tree: int, y: NDArray[Any], said: Doubles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the kinds (m,) and weights (m, parts) that a tree is fitted to.
+
+        Args:
+            tree: its number, from 0.
+            y: the checked targets of the rows (m,).
+            said: the sum of what the trees before it say of each row, (m,) or (m, parts).
         """
-        setting = self._setting(table_shape(X, y, self.attributes))
-        self._pay(self.cost(setting.rows))
-        goal, budgets, splits = setting.goal, setting.budgets(), setting.splits()
-        here, kinds, weights = goal.read(y)
-        cells = setting.columns.cells(X)[here]
-        answers: dict[str, list[int]] = {}
+        return self.goal.read(y)
+
+    def looked_at(self) -> Iterator[list[tuple[int, ...]]]:
+        """Yield for each tree the columns that each of its levels looks at: all of them where there is one tree.
+
+        They are drawn from a fixed public seed, so that the trees differ. A model holds the chosen splits, so that
+        reading one does not hang on the draw.
+        """
+        shape, width = self.shape, len(self.columns.sizes)
+        for tree in range(shape.trees):
+            generator = np.random.Generator(np.random.PCG64([tree, width]))
+            some = width if shape.trees == 1 else -(-width // _COLUMNS_PART[self.private])
+            yield [tuple(int(c) for c in generator.permutation(width)[:some]) for _ in shape.splits]
+
+
+class ForestModel(Model[Setting]):
+    """The released numbers of a forest: the chosen splits, and noisy sums in the leaves.
+
+    Attributes:
+        answers: for each split the number of the way that each node takes; for leaves their noisy whole numbers.
+        trees_: what each tree says in its leaves: the estimated shares (leaves, parts).
+    """
+
+    parameters_type = ForestParameters
+    setting_type = Setting
+
+    def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
+        super().__init__(setting, noise, answers)
+        for tree in range(setting.shape.trees):
+            for split, label in zip(setting.splits(), setting.labels(tree), strict=False):  # the last one is of leaves
+                ways = int(split.starts[-1])
+                if not all(0 <= way < ways for way in answers[label]):
+                    raise ParameterError(f"the answer is not one of the {ways} ways of splitting", label)
+        self.trees_ = [setting.leaf_values(tree, answers) for tree in range(setting.shape.trees)]
+
+    def leaves(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
+        """Yield for each tree the leaf of each row (n,)."""
+        setting = self.setting
+        cells, splits = setting.columns.cells(X), setting.splits()
+        for tree in range(setting.shape.trees):
+            nodes = np.zeros(len(cells), dtype=np.int64)
+            for split, label in zip(splits, setting.labels(tree), strict=False):  # the last label is of the leaves
+                chosen = np.array(self.answers[label], dtype=np.int64)
+                nodes = nodes * split.parts + split.child(cells, chosen[nodes])
+            yield nodes
+
+    def shares(self, X: ArrayLike) -> Doubles:
+        """Return each row's share of each part, the mean of all trees (n, parts)."""
+        total = sum(shares[leaves] for shares, leaves in zip(self.trees_, self.leaves(X), strict=True))
+        return np.asarray(total / len(self.trees_))
+
+
+class ClassModel(ForestModel, Classifier[Setting]):
+    """A forest whose leaves hold counts of classes."""
+
+    name, task = "random-forest", CLASSIFICATION
+
+    def predict_proba(self, X: ArrayLike) -> Doubles:
+        """Return P(class | row) (n, k)."""
+        return self.shares(X)
+
+
+class NumberModel(ForestModel):
+    """A forest whose leaves hold the weights of low and high numbers."""
+
+    name, task = "forest-regression", REGRESSION
+
+    def predict(self, X: ArrayLike) -> Doubles:
+        """Return the predicted number of each row (n,), within the declared bounds."""
+        lower, upper = self.setting.target.bounds()
+        high = self.shares(X)[:, 1]
+        return np.asarray(lower * (1 - high) + upper * high)
+
+
+AnyForest = TypeVar("AnyForest", bound=ForestModel)
+
+
+class Forest(PrivateEstimator[AnyForest]):
+    """What all models of trees share."""
+
+    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> AnyForest:
+        goal, splits, answers = setting.goal, setting.splits(), {}
+        cells = setting.columns.cells(X)
+        said: Doubles = np.zeros(len(cells))
         for tree, looked_at in enumerate(setting.looked_at()):
             *labels, last = setting.labels(tree)
+            kinds, weights = setting.targets(tree, y, said)
             nodes = np.zeros(len(cells), dtype=np.int64)
             for level, (label, split, columns) in enumerate(zip(labels, splits, looked_at, strict=True)):
                 count = setting.nodes(level)
                 losses = [split_losses(cells, kinds, nodes, count, split, column, goal) for column in columns]
-                chosen = choose_splits(losses, columns, split, self.noise, setting.choice_sensitivity, budgets[label])
-                nodes = nodes * split.parts + split.child(cells, np.array(chosen)[nodes])
-                answers[label] = chosen
-            sums = leaf_sums(nodes, weights, setting.nodes(len(splits)))
-            answers[last] = self.noise.integers(sums, goal.weight, budgets[last])
-        self.model_ = self.model_type(setting, noise_kind(self.noise), answers)
-        return self
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the fitted model as JSON holds it."""
-        return self.model_.to_plain()
+                served = partial(ask.least, label, sensitivity=setting.choice_sensitivity)
+                answers[label] = choose_splits(losses, columns, split, served)
+                nodes = nodes * split.parts + split.child(cells, np.array(answers[label])[nodes])
+            answers[last] = ask(last, leaf_sums(nodes, weights, setting.nodes(len(splits))), goal.weight)
+            if setting.one_after_the_other:
+                said = said + setting.leaf_values(tree, answers)[nodes]
+        return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
 
 
 class RandomForest(Forest[ClassModel]):
-    """A forest for classes with the scikit-learn API; it is private if its noise is.
-
-    X (n, d): numbers (NaN: missing, where the column may be), categories as codes 0 … k−1 (k: missing). y (n,): codes
-    of the target's declared classes; −1 marks an empty row, which contributes nothing.
-    """
+    """A forest for classes."""
 
     model_type = ClassModel
 
-    @property
-    def classes_(self) -> NDArray[np.int64]:
-        """Class codes (k,)."""
-        return self.model_.classes_
-
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the most probable class code of each row (n,)."""
-        return self.model_.predict(X)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row) (n, k)."""
-        return self.model_.predict_proba(X)
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the accuracy (private itself: it is computed exactly)."""
-        return self.model_.score(X, y)
-
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> ClassModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return ClassModel.from_plain(values)
-
 
 class ForestRegression(Forest[NumberModel]):
-    """A forest for numbers with the scikit-learn API; it is private if its noise is.
-
-    X as :class:`RandomForest` takes it. y (n,): numbers, clamped to the target's bounds; NaN marks an empty row.
-    """
+    """A forest for numbers, which are clamped to the target's bounds."""
 
     model_type = NumberModel
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted number of each row (n,)."""
-        return self.model_.predict(X)
 
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> NumberModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return NumberModel.from_plain(values)
-
-
-def _ordinary_classes(attributes: Sequence[Attribute], target: Attribute) -> RandomForest:
-    """Return the same model without noise: private and ordinary are one code path."""
-    return RandomForest(attributes, target, ForestParameters(), NoNoise())
-
-
-def _ordinary_numbers(attributes: Sequence[Attribute], target: Attribute) -> ForestRegression:
-    """Return the same model without noise: private and ordinary are one code path."""
-    return ForestRegression(attributes, target, ForestParameters(), NoNoise())
-
-
-RANDOM_FOREST = Learner(
-    name=ClassModel.learner,
-    title="Random forest",
-    about="It chooses splits at public borders by noisy losses and adds noise to the counts of classes in the leaves.",
-    task=CLASSIFICATION,
-    parameters=ForestParameters,
-    estimator=RandomForest,
-    ordinary=_ordinary_classes,
+RANDOM_FOREST = RandomForest.described(
+    "Random forest",
+    "It chooses splits at public borders by noisy losses and adds noise to the counts of classes in the leaves.",
 )
 
-FOREST_REGRESSION = Learner(
-    name=NumberModel.learner,
-    title="Forest regression",
-    about="It chooses splits at public borders by noisy losses and adds noise to the sums of numbers in the leaves.",
-    task=REGRESSION,
-    parameters=ForestParameters,
-    estimator=ForestRegression,
-    ordinary=_ordinary_numbers,
+FOREST_REGRESSION = ForestRegression.described(
+    "Forest regression",
+    "It chooses splits at public borders by noisy losses and adds noise to the sums of numbers in the leaves.",
 )

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE
-from workbench.learners.base import plain_part
+from workbench.learners.checks import plain_part
 from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part
 from workbench.learners.denoise import Doubles
-from workbench.learners.encoding import Encoding, grid_of
+from workbench.learners.encoding import Encoding
 from workbench.learners.linear_regression.solve import Line
 from workbench.learners.public_tables import (
     Differences,
@@ -35,6 +35,7 @@ from workbench.learners.public_tables import (
     scores_of,
     weights,
 )
+from workbench.learners.sums import unscaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import ParameterError
 
@@ -72,10 +73,7 @@ class CorrectedLineModel:
 
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the predicted number (n,) of rows that no table has changed, within the declared bounds."""
-        size = grid_of(1)
-        height = (self.line.at(self.encoding.encode(X, size) / size) + 1) / 2
-        lower, upper = self.facts.target.bounds()
-        return np.asarray(np.clip(lower * (1 - height) + upper * height, lower, upper))
+        return unscaled(self.line.at(self.encoding.places(X)), *self.facts.target.bounds())
 
     def to_plain(self) -> dict[str, Any]:
         """Return facts, encoded columns and the line as JSON holds them."""
@@ -116,6 +114,7 @@ class CorrectedLinearRegression(CorrectedEstimator):
     """
 
     task = REGRESSION
+    model_type = CorrectedLineModel
     model_: CorrectedLineModel
 
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
@@ -171,11 +170,6 @@ class CorrectedLinearRegression(CorrectedEstimator):
         self.line_ = Line(centre, float(means[-1]), whole / here)
         self.model_ = CorrectedLineModel(SanitisedFacts.of(self.tables, self.target, rows), self.line_)
         return self
-
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> CorrectedLineModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return CorrectedLineModel.from_plain(values)
 
 
 def _counts(table: PublicTable, answers: NDArray[np.int64]) -> Doubles:

@@ -3,81 +3,248 @@
 *Adaptive*, the default, asks two things (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers):
 
 * which columns to use, one round of report-noisy-max each (:mod:`workbench.learners.selection`), unless all are used;
-* the sums of products over these columns and the target (:mod:`workbench.learners.linear_regression.statistics`).
+* the sums of products over these columns and the target.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).
 
 How many columns are used follows from ε and the public n alone: the noise of a sum grows with the square of their
 number.
+
+The sums have L1 sensitivities that hold in whole numbers. A row is z = (1, x₁ … x_m, y), each part a whole number in
+[−K, K] with 1 as K. Two sets of sums can be asked for:
+
+*Adaptive* (after Wang 2018, AdaSSP, with pure ε and weights for rows): Σ z_i·z_j for i ≤ j, without Σ y². The L1 norm
+of a row's part is (‖z‖₁² + ‖z‖₂²)/2 − y². A row whose norm is above a public limit is multiplied by the number below 1
+that brings it there: as a whole, the 1 included, so that it keeps its place on the regression line and only counts for
+less. The limit is the sensitivity.
+
+*Functional* (Zhang et al. 2012): the coefficients of the loss Σ(y − w·z)² as a polynomial in w, that is Σ z_i², 2·Σ
+z_i·z_j for i < j and −2·Σ y·z_i. With p parts beside y, the sensitivity is p² + 2p: all parts at ±1. The paper's
+2(1+d)² is for x within a ball and is too small with an intercept (d = 1 under replace-one: 9, not 8).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.schema import Attribute
-from workbench.learners.base import (
-    Learner,
-    PrivateEstimator,
-    checked_numbers,
-    checked_schema,
-    noise_kind,
-    plain_part,
-    table_shape,
-)
+from workbench.learners.base import Answers, Model, PrivateEstimator
+from workbench.learners.checks import plain_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
-from workbench.learners.linear_regression.parameters import ADAPTIVE, LinearRegressionParameters
-from workbench.learners.linear_regression.setting import Setting
-from workbench.learners.linear_regression.solve import Line, adaptive_line, functional_line
-from workbench.learners.linear_regression.statistics import (
-    coefficients,
-    gram,
-    largest_norm,
-    products,
-    weighted,
-)
-from workbench.learners.plain import Facts, facts_from_plain, facts_to_plain
+from workbench.learners.linear_regression.solve import adaptive_line, functional_line
 from workbench.learners.queries import checked_whole_numbers
+from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.selection import choose, line_losses
-from workbench.learners.sums import on_grid
+from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.sums import on_grid, unscaled, within_limit
 from workbench.learners.tasks import REGRESSION
-from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Charge, Cost, PureDp
-from workbench.privacy.central import CentralNoise, NoNoise
+from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.work.ask import Ask
 
-_FORMAT = 1
+ADAPTIVE, FUNCTIONAL = "adaptive", "functional"
 
 
-class LinearRegressionModel:
+@dataclass(frozen=True, kw_only=True)
+class LinearRegressionParameters(Parameters):
+    """Budget and method. The defaults were chosen on generated tables and on scikit-learn's diabetes progression."""
+
+    epsilon: float | None = privacy_budget()
+    method: str = choice(
+        choices=(ADAPTIVE, FUNCTIONAL),
+        default=ADAPTIVE,
+        title="method",
+        help="adaptive: noisy sums of a few columns; functional: the noisy loss of all columns (Zhang et al. 2012)",
+        advanced=True,
+    )
+    columns: int | None = integer(
+        default=None,
+        at_least=1,
+        upto=1000,
+        title="columns used",
+        help="how many columns are chosen from the table; by default as many as ε and the number of rows allow",
+        advanced=True,
+    )
+    selection_share: float = real(
+        default=0.3,
+        above=0,
+        below=1,
+        title="share of the choice",
+        unit="of ε",
+        help="the part of ε for choosing the columns; the rest is for the sums over them",
+        advanced=True,
+    )
+    norm_share: float = real(
+        default=0.3,
+        above=0,
+        upto=1,
+        title="weight limit",
+        unit="of the largest",
+        help="a row whose products add up to more than this part of the largest possible counts for less",
+        advanced=True,
+    )
+    ridge: float = real(
+        default=1.0,
+        at_least=0,
+        upto=1e6,
+        title="ridge",
+        help="how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests",
+        advanced=True,
+    )
+
+
+def pairs(parts: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the index pairs (i, j), i ≤ j, of z without (y, y), where z has ``parts`` parts beside y."""
+    first, second = np.triu_indices(parts + 1)
+    return first[:-1], second[:-1]
+
+
+def largest_norm(parts: int) -> int:
+    """Return the largest L1 norm of a row's products in units of K²: the number of pairs."""
+    return (parts + 1) * (parts + 2) // 2 - 1
+
+
+def functional_sensitivity(parts: int) -> int:
+    """Return the L1 sensitivity of the coefficients of the loss, zero-out, in units of K²; Σ y² is not released."""
+    return parts * parts + 2 * parts
+
+
+def norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the L1 norm of each row's products (n,), for rows (n, p + 1) with y last; y² is not asked for."""
+    return product_norms(rows) - rows[:, -1] ** 2
+
+
+def weighted(rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return the rows with each one's norm brought down to ``limit`` by one factor for the whole row.
+
+    Products are cut towards 0, so that rounding never adds to a norm.
+    """
+    return within_limit(rows, norms, limit, squared=True)
+
+
+def products(rows: NDArray[np.int64]) -> list[int]:
+    """Return Σ z_i·z_j for the pairs of :func:`pairs`; exact, as n·K² ≤ 2^52."""
+    return product_sums(rows)[:-1]
+
+
+def coefficients(rows: NDArray[np.int64]) -> list[int]:
+    """Return the coefficients of Σ(y − w·z)²: each w_i², then 2·w_i·w_j and −2·w_i in the order of :func:`pairs`."""
+    first, second = pairs(rows.shape[1] - 1)
+    last = rows.shape[1] - 1
+    factor = np.where(second == last, -2, np.where(first == second, 1, 2))
+    return [int(f) * v for f, v in zip(factor, products(rows), strict=True)]
+
+
+def gram(answer: list[int], parts: int, size: int, *, functional: bool) -> NDArray[np.float64]:
+    """Return the symmetric matrix of Σ z_i·z_j (p + 1, p + 1) in units of one, 0 for (y, y), from released numbers."""
+    values = np.array(answer, dtype=np.float64) / float(size) ** 2
+    if functional:
+        first, second = pairs(parts)
+        values = values / np.where(second == parts, -2.0, np.where(first == second, 1.0, 2.0))
+    return symmetric([*values, 0.0], parts + 1)
+
+
+_COLUMNS_RATE = 0.06
+"""With n·ε = 1,100 two columns are used, with 10,000 six (chosen on generated tables)."""
+
+SUMS = "sums"
+
+_LEAST_KNOWN = 100
+"""With less n·ε than this every column would be lost in noise, and none is used."""
+
+
+class Setting(FitSetting[LinearRegressionParameters]):
+    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
+
+    @cached_property
+    def functional(self) -> bool:
+        """Whether the functional mechanism is asked for."""
+        return self.parameters.method == FUNCTIONAL
+
+    @cached_property
+    def used(self) -> int:
+        """How many encoded columns are used; with none of them the prediction is the noisy mean."""
+        every = len(self.encoding.labels)
+        if self.functional or not self.private:
+            return every
+        asked, known = self.parameters.columns, min(self.rows * self.epsilon, 1e12)
+        if asked is None:
+            asked = max(1, math.floor(_COLUMNS_RATE * math.sqrt(known))) if known >= _LEAST_KNOWN else 0
+        return min(asked, every)
+
+    @cached_property
+    def selects(self) -> bool:
+        """Whether columns are chosen from the rows."""
+        return 0 < self.used < len(self.encoding.labels)
+
+    @property
+    def choices(self) -> list[str]:
+        """The queries that choose a column."""
+        return [f"choice of column {i + 1}" for i in range(self.used if self.selects else 0)]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Each query with its weight in the split of ε."""
+        part = self.parameters.selection_share if self.selects else 0.0
+        return {**dict.fromkeys(self.choices, part / max(self.used, 1)), SUMS: 1 - part}
+
+    @cached_property
+    def limit(self) -> float:
+        """The largest L1 norm of one row's part in the sums, in units of K²."""
+        if self.functional:
+            return float(functional_sensitivity(self.used + 1))
+        largest = largest_norm(self.used + 1)
+        return 1 + (largest - 1) * self.parameters.norm_share if self.private else float(largest)
+
+    def lengths(self) -> dict[str, int]:
+        """Return how many whole numbers the file holds: the choices are in the names of the columns."""
+        return {SUMS: largest_norm(self.used + 1)}
+
+    @cached_property
+    def size(self) -> int:
+        """K of the sums."""
+        return grid_of(self.rows, self.limit, self.budget(SUMS))
+
+    @cached_property
+    def sensitivity(self) -> int:
+        """L1 sensitivity of the sums in whole numbers."""
+        return math.floor(self.limit * self.size**2)
+
+    @cached_property
+    def deviation(self) -> float:
+        """Standard deviation of the noise of each sum, in units of one."""
+        return self.noise_deviation(SUMS, self.sensitivity) / self.size**2
+
+
+class LinearRegressionModel(Model[Setting]):
     """The released numbers, and the prediction made from them.
 
     Attributes:
         chosen: indices of the encoded columns that are used.
         answer: the noisy whole numbers.
-        noise: one of ``released``, ``study`` and ``none``.
         line_: the prediction on the encoded scale.
     """
 
-    def __init__(self, setting: Setting, noise: str, chosen: Sequence[int], answer: Sequence[int]) -> None:
-        self.setting = setting
-        self.noise = noise
-        self.chosen = tuple(chosen)
-        self.answer = tuple(answer)
-        self.line_ = self._line()
+    name, task = "linear-regression", REGRESSION
+    parameters_type, setting_type = LinearRegressionParameters, Setting
 
-    def _line(self) -> Line:
-        setting, strength = self.setting, self.setting.parameters.ridge
-        parts = len(self.chosen) + 1
-        found = gram(list(self.answer), parts, setting.size, functional=setting.functional)
+    def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
+        super().__init__(setting, noise, answers)
+        self.chosen = tuple(chosen)
+        self.answer = tuple(answers[SUMS])
+        strength = setting.parameters.ridge
+        found = gram(answers[SUMS], len(chosen) + 1, setting.size, functional=setting.functional)
         if setting.functional:
-            return functional_line(found, setting.deviation, strength)
-        return adaptive_line(found, setting.rows, setting.deviation, strength)
+            self.line_ = functional_line(found, setting.deviation, strength)
+        else:
+            self.line_ = adaptive_line(found, setting.rows, setting.deviation, strength)
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -92,132 +259,48 @@ class LinearRegressionModel:
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted number of each row (n,), within the declared bounds."""
-        size = grid_of(1)
-        encoded = self.setting.encoding.encode(X, size)[:, list(self.chosen)] / size
-        lower, upper = self.setting.facts.target.bounds()
-        height = (self.line_.at(encoded) + 1) / 2
-        return np.asarray(np.clip(lower * (1 - height) + upper * height, lower, upper))
+        heights = self.line_.at(self.setting.encoding.places(X)[:, list(self.chosen)])
+        return unscaled(heights, *self.setting.target.bounds())
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return public facts, columns and noisy whole numbers as JSON holds them; the rest follows from these."""
-        setting = self.setting
-        return {
-            **facts_to_plain(LINEAR_REGRESSION.name, _FORMAT, self.noise, setting.facts),
-            "columns": list(self.columns_used),
-            "answers": {"sums": list(self.answer)},
-        }
+    def more(self) -> dict[str, Any]:
+        """Return the columns, which the file names."""
+        return {"columns": list(self.columns_used)}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> LinearRegressionModel:
-        """Return the model that :meth:`to_plain` wrote.
-
-        Raises:
-            ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
-        """
-        facts = facts_from_plain(values, LINEAR_REGRESSION.name, _FORMAT, LinearRegressionParameters, REGRESSION)
-        setting = Setting(facts)
+        """Return the model that :meth:`to_plain` wrote."""
+        setting: Setting = cls.setting_from_plain(values)
         labels, names = setting.encoding.labels, plain_part(values, "columns", list)
         known = all(isinstance(name, str) and name in labels for name in names)
         if not known or len(set(names)) != len(names) or len(names) != setting.used:
             raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
-        answer = checked_whole_numbers(plain_part(values, "answers", dict), {"sums": largest_norm(setting.used + 1)})[
-            "sums"
-        ]
-        return cls(setting, values["noise"], [labels.index(name) for name in names], answer)
+        answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
+        return cls(setting, values["noise"], answers, [labels.index(name) for name in names])
 
 
-class LinearRegression(PrivateEstimator):
-    """Linear regression with the scikit-learn API; it is private if its noise is.
+class LinearRegression(PrivateEstimator[LinearRegressionModel]):
+    """Linear regression; numbers are clamped to the target's bounds."""
 
-    X (n, d): numbers (NaN: missing, where the column may be), categories as codes 0 … k−1 (k: missing). y (n,):
-    numbers, clamped to the target's bounds; NaN marks an empty row, which contributes nothing.
+    model_type = LinearRegressionModel
 
-    Attributes:
-        model_: what :meth:`fit` released.
-    """
-
-    model_: LinearRegressionModel
-
-    def __init__(
-        self,
-        attributes: Sequence[Attribute],
-        target: Attribute,
-        parameters: LinearRegressionParameters,
-        noise: CentralNoise,
-        charge: Charge | None = None,
-    ) -> None:
-        super().__init__(attributes, target, parameters, noise, charge)
-        self.parameters: LinearRegressionParameters = parameters
-
-    def _setting(self, rows: int) -> Setting:
-        checked_schema(self.attributes, self.target, REGRESSION)
-        private = noise_kind(self.noise) != "none"
-        return Setting(Facts(tuple(self.attributes), self.target, self.parameters, rows, private))
-
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
-        """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
-        setting = self.model_.setting if rows is None else self._setting(rows)
-        return tuple(PureDp(share, label) for label, share in setting.shares)
-
-    def cost(self, rows: int) -> Cost | None:
-        """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
-        return self._composed(LINEAR_REGRESSION.name, rows)
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Charge, then read the rows, then release the choice of columns and the noisy sums.
-
-        Raises:
-            BudgetRefusedError: from the charge; nothing was read.
-            InputError: a value that the column's declaration does not allow, naming row and column.
-        """
-        setting = self._setting(table_shape(X, y, self.attributes))
-        self._pay(self.cost(setting.rows))
-        size, budgets = setting.size, setting.budgets
-        goal = checked_numbers(y, setting.facts.target)
-        known = ~np.isnan(goal)
-        encoded = setting.encoding.encode(X, size)[known]
-        heights = on_grid(goal[known], *setting.facts.target.bounds(), size)
+    def _learn(
+        self, ask: Ask, setting: Setting, X: NDArray[np.float64], y: NDArray[np.float64]
+    ) -> LinearRegressionModel:
+        size = setting.size
+        encoded = setting.encoding.encode(X, size)
+        heights = on_grid(y, *setting.target.bounds(), size)
         chosen = list(range(setting.used))
         if setting.selects:
-            chosen = choose(line_losses(encoded, heights, size), budgets[:-1], self.noise)
+            chosen = choose(line_losses(encoded, heights, size), setting.choices, ask)
         ones = np.full((len(heights), 1), size, dtype=np.int64)
         rows = np.column_stack([ones, encoded[:, chosen], heights])
         exact_sums = coefficients(rows) if setting.functional else products(weighted(rows, setting.sensitivity))
-        answer = self.noise.integers(exact_sums, setting.sensitivity, budgets[-1])
-        self.model_ = LinearRegressionModel(setting, noise_kind(self.noise), chosen, answer)
-        return self
-
-    @property
-    def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the fitted model looks at, those found first at the front."""
-        return self.model_.attributes_used
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted number of each row (n,)."""
-        return self.model_.predict(X)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the fitted model as JSON holds it."""
-        return self.model_.to_plain()
-
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> LinearRegressionModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return LinearRegressionModel.from_plain(values)
+        answers = {SUMS: ask(SUMS, exact_sums, setting.sensitivity)}
+        return LinearRegressionModel(setting, self.noise.name, answers, chosen)
 
 
-def _ordinary(attributes: Sequence[Attribute], target: Attribute) -> LinearRegression:
-    """Return the same model without noise: private and ordinary are one code path."""
-    return LinearRegression(attributes, target, LinearRegressionParameters(method=ADAPTIVE), NoNoise())
-
-
-LINEAR_REGRESSION = Learner(
-    name="linear-regression",
-    title="Linear regression",
-    about="It chooses a few columns and adds noise to the sums that a line through them is computed from.",
-    task=REGRESSION,
-    parameters=LinearRegressionParameters,
-    estimator=LinearRegression,
-    ordinary=_ordinary,
+LINEAR_REGRESSION = LinearRegression.described(
+    "Linear regression",
+    "It chooses a few columns and adds noise to the sums that a line through them is computed from.",
     corrected=CorrectedLinearRegression,
 )

@@ -2,38 +2,32 @@
 
 Where n·ε is small for the number of weights, *search*: report-noisy-max among public weights
 (:mod:`workbench.learners.logistic_regression.search`), in one round or in steps. Where it is large, *sums*: a choice of
-columns, then the noisy sums of the classes and of products, which give the linear discriminant
-(:mod:`workbench.learners.logistic_regression.statistics`), and with still more, rounds along the noisy gradient towards
-the logistic regression (:mod:`workbench.learners.logistic_regression.rounds`). Without noise it is this last path with
-all columns and many rounds: the ordinary model.
+columns, then the noisy sums of the classes and of products, which give the linear discriminant, and with still more,
+rounds along the noisy gradient towards the logistic regression (:mod:`workbench.learners.logistic_regression.sums`).
+Without noise it is this last path with all columns and many rounds: the ordinary model.
 
-Pure ε, zero-out neighbours, discrete Laplace noise on whole numbers. Released are the indices found and the noisy
-sums; the weights follow from them and from public facts, and so does the question of each round.
+Pure ε, zero-out neighbours, discrete Laplace noise on whole numbers. Released are the indices found and the noisy sums;
+the weights follow from them and from public facts, and so does the question of each round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.schema import Attribute
-from workbench.learners.base import (
-    Learner,
-    PrivateEstimator,
-    checked_classes,
-    checked_schema,
-    noise_kind,
-    plain_part,
-    table_shape,
-)
+from workbench.learners.base import Answers, Classifier, PrivateEstimator
+from workbench.learners.checks import plain_part
 from workbench.learners.encoding import grid_of
-from workbench.learners.logistic_regression.parameters import LogisticRegressionParameters
-from workbench.learners.logistic_regression.rounds import gradient_sum, heights, improved, probabilities
 from workbench.learners.logistic_regression.search import (
+    MOST_CANDIDATES,
     UNIT,
+    Pattern,
     Whole,
     best_pieces,
     candidate,
@@ -41,25 +35,209 @@ from workbench.learners.logistic_regression.search import (
     next_directions,
     wrong_rows,
 )
-from workbench.learners.logistic_regression.setting import SUMS_LABEL, Setting
-from workbench.learners.logistic_regression.statistics import class_sums, discriminant, read_sums, weighted
-from workbench.learners.plain import Facts, facts_from_plain, facts_to_plain
+from workbench.learners.logistic_regression.sums import (
+    class_sums,
+    discriminant,
+    gradient_sum,
+    heights,
+    improved,
+    probabilities,
+    read_sums,
+    weighted,
+)
 from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.selection import choose
-from workbench.learners.tasks import CLASSIFICATION, EMPTY
-from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Charge, Cost, PureDp
-from workbench.privacy.central import CentralNoise, NoNoise
+from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.tasks import CLASSIFICATION
+from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.work.ask import Ask
+
+BY_SIZE, SEARCH, SUMS = "by-size", "search", "sums"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticRegressionParameters(Parameters):
+    """Budget and origin of the weights. The defaults were chosen on generated tables and scikit-learn's public ones."""
+
+    epsilon: float | None = privacy_budget()
+    weights_from: str = choice(
+        choices=(BY_SIZE, SEARCH, SUMS),
+        default=BY_SIZE,
+        title="weights from",
+        help="search: the best of many public weights; sums: noisy sums; by-size: whichever suits ε and rows",
+        advanced=True,
+    )
+    columns: int | None = integer(
+        default=None,
+        at_least=1,
+        upto=1000,
+        title="columns used",
+        help="how many columns the sums are asked for; by default as many as ε and the number of rows allow",
+        advanced=True,
+    )
+    ridge: float = real(
+        default=1.0,
+        at_least=0,
+        upto=1e6,
+        title="ridge",
+        help="how strongly weights are drawn to 0: the factor of half their squares beside the sum of the losses",
+        advanced=True,
+    )
+
+
+SUMS_LABEL = "sums"
+
+# All of these were chosen on generated tables and on scikit-learn's diabetes, iris and breast cancer. n·ε decides.
+_PAIRS_FROM = 30.0
+_STEPS_FROM = ((1_000.0, 3), (250.0, 2))
+_HANDICAP = 5.0  # what the best of many noises would be taken for, in 1/ε: where there is nothing else, one class wins
+_FIRST_WEIGHT = 2.0  # of the first round of a search, to 1 of each later one
+_SUMS_FROM = {2: 300.0, 3: 150.0}  # n·ε for each weight from which sums are better than the search
+_SUMS_FROM_MORE = 8.0  # with more classes than one direction tells apart
+_COLUMNS_RATE = 0.08
+_SELECTION_SHARE = 0.3
+_ROUNDS_FROM = ((300_000.0, 40), (3_000.0, 10), (500.0, 4))  # n·ε for each weight
+_ROUNDS_SHARE = 0.5
+_ROUNDS_WITHOUT_NOISE = 300
+_NORM_SHARE = 0.5
+
+
+class Setting(FitSetting[LogisticRegressionParameters]):
+    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
+
+    @cached_property
+    def classes(self) -> int:
+        """K, the number of declared classes."""
+        return len(self.target.values())
+
+    @property
+    def known(self) -> float:
+        """n·ε, which decides how much can be asked."""
+        return min(self.rows * self.epsilon, 1e15)
+
+    @property
+    def _known_each(self) -> float:
+        """n·ε for each weight."""
+        return self.known / (self.classes * (self.width + 1))
+
+    @cached_property
+    def searches(self) -> bool:
+        """Whether the model is found by search, and not from sums."""
+        if not self.private or self.parameters.weights_from == SUMS:
+            return False
+        if self.parameters.weights_from != BY_SIZE:
+            return True
+        enough = self._known_each >= _SUMS_FROM.get(self.classes, _SUMS_FROM_MORE)
+        return not enough and self.pattern.size * self.width <= MOST_CANDIDATES
+
+    @cached_property
+    def steps(self) -> int:
+        """How many rounds of the search follow the first."""
+        return next((steps for least, steps in _STEPS_FROM if self.known >= least), 0)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """How the directions of a search are cut."""
+        fine = self.steps > 0
+        if self.classes == 2:
+            return Pattern(2, 2, 32 if fine else 16)
+        three = Pattern(self.classes, 3, 12 if fine else 8)
+        return three if three.size * (6 * self.width + 1) <= MOST_CANDIDATES else Pattern(self.classes, 2, 16)
+
+    @property
+    def pairs(self) -> bool:
+        """Whether the first round tries sums and differences of two columns, too."""
+        share = _FIRST_WEIGHT / (_FIRST_WEIGHT + self.steps)
+        return self.known * share >= _PAIRS_FROM and self.pattern.size * self.width**2 <= MOST_CANDIDATES
+
+    @cached_property
+    def used(self) -> int:
+        """How many encoded columns the sums are asked for."""
+        if not self.private:
+            return self.width
+        asked = self.parameters.columns or max(1, math.floor(_COLUMNS_RATE * math.sqrt(self.known)))
+        return min(asked, self.width)
+
+    @property
+    def selects(self) -> bool:
+        """Whether the columns of the sums are chosen from the rows."""
+        return self.used < self.width
+
+    @cached_property
+    def rounds(self) -> int:
+        """How often the weights move along the noisy gradient."""
+        if not self.private:
+            return _ROUNDS_WITHOUT_NOISE
+        return next((rounds for least, rounds in _ROUNDS_FROM if self._known_each >= least), 0)
+
+    @cached_property
+    def choices(self) -> tuple[str, ...]:
+        """The queries that release an index: rounds of the search, or the choice of columns."""
+        if self.searches:
+            return tuple(f"choice of weights {i + 1}" for i in range(1 + self.steps))
+        return tuple(f"choice of column {i + 1}" for i in range(self.used if self.selects else 0))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The queries in order."""
+        if self.searches:
+            return self.choices
+        return (*self.choices, SUMS_LABEL, *(f"round {i + 1}" for i in range(self.rounds)))
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Each query with its weight in the split of ε."""
+        if self.searches:
+            weights = [_FIRST_WEIGHT, *[1.0] * self.steps]
+        else:
+            weights = [_SELECTION_SHARE / self.used] * len(self.choices)
+            rest = 1 - sum(weights)
+            moved = _ROUNDS_SHARE * rest if self.rounds else 0.0
+            weights += [rest - moved, *[moved / max(self.rounds, 1)] * self.rounds]
+        return dict(zip(self.labels, weights, strict=True))
+
+    def handicap(self, label: str) -> float:
+        """Return how many rows better than the best class a direction of a search has to be."""
+        return _HANDICAP / self.budget(label)
+
+    @property
+    def largest_norm(self) -> int:
+        """The largest L1 norm of a row's part in the sums, in units of K²."""
+        return 1 + self.used + self.used * (self.used - 1) // 2
+
+    def limit(self, label: str) -> float:
+        """Return the public limit of the L1 norm of a row's part in the sums (in K²) or in a round (in K)."""
+        largest = float(self.largest_norm) if label == SUMS_LABEL else 2.0 * (1 + self.used)
+        return 1 + (largest - 1) * _NORM_SHARE if self.private else largest
+
+    def size(self, label: str) -> int:
+        """Return K of the sums or of a round."""
+        return grid_of(self.rows, self.limit(label), self.budget(label))
+
+    def sensitivity(self, label: str) -> int:
+        """Return the L1 sensitivity of the sums or of a round in whole numbers."""
+        size = self.size(label)
+        return math.floor(self.limit(label) * (size**2 if label == SUMS_LABEL else size))
+
+    def lengths(self) -> dict[str, int]:
+        """Return how many whole numbers each query releases."""
+        k, m = self.classes, self.used
+        other = {**dict.fromkeys(self.choices, 1), SUMS_LABEL: k * (m + 1) + m * (m + 1) // 2}
+        return {label: other.get(label, k * (m + 1)) for label in self.labels}
+
+    def deviation(self, label: str) -> float:
+        """Return the standard deviation of the noise of each sum, in units of a row."""
+        unit = self.size(label) ** 2 if label == SUMS_LABEL else self.size(label)
+        return self.noise_deviation(label, self.sensitivity(label)) / unit
+
 
 Doubles = NDArray[np.float64]
-Answers = dict[str, list[int]]
-Ask = Callable[[str, Any], list[int]]
+Answer = Callable[[str, Any], list[int]]
 
-_FORMAT = 1
 _TOLERANCE = 3e-5
 
 
-def _weights(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
+def _weights(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
     """Return the weights (D + 1, k) on the encoded scale, offsets first, and the encoded columns that are used.
 
     Args:
@@ -70,7 +248,7 @@ def _weights(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
     return _searched(setting, ask) if setting.searches else _from_sums(setting, ask)
 
 
-def _searched(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
+def _searched(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
     before = np.zeros(setting.width, dtype=np.int64)
     found = candidate(0, before[None, :], before, setting.pattern)
     for label in setting.choices:
@@ -89,7 +267,7 @@ def _searched(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
     return np.vstack([offsets, weights]), used
 
 
-def _from_sums(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
+def _from_sums(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
     k, ridge = setting.classes, setting.parameters.ridge
     chosen = list(range(setting.used))
     if setting.selects:
@@ -119,20 +297,26 @@ def _from_sums(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
 
 
 class _Rows:
-    """Encoded rows, which answer the queries exactly; the noise is added where they are asked."""
+    """Encoded rows, which answer the queries exactly; ``ask`` adds the noise."""
 
     def __init__(self, setting: Setting, X: ArrayLike, classes: Whole) -> None:
         self._setting = setting
-        self._classes = classes[classes != EMPTY]
+        self._classes = classes
         self._size = grid_of(setting.rows) if setting.searches else setting.size(SUMS_LABEL)
-        self._encoded = setting.encoding.encode(X, self._size)[classes != EMPTY]
+        self._encoded = setting.encoding.encode(X, self._size)
 
-    def losses(self, label: str, asked: Any) -> list[int]:
-        """Return the scores of a choice, in parts of :data:`UNIT`, each moved by one row by 0 or by a unit."""
-        pattern = self._setting.pattern
-        if self._setting.searches:
-            return [v * UNIT for v in wrong_rows(self._encoded, self._classes, self._size, asked, pattern)]
-        return best_pieces(self._encoded, self._classes, self._size, pattern)
+    def answer(self, ask: Ask, label: str, asked: Any) -> list[int]:
+        """Ask one query, whose scores or sums one row moves by what is given to ``ask`` at most."""
+        setting = self._setting
+        if label not in setting.choices:
+            return ask(label, self.sums(label, asked), setting.sensitivity(label))
+        if setting.searches:
+            wrong = wrong_rows(self._encoded, self._classes, self._size, asked, setting.pattern)
+            k, handicap = setting.classes, int(setting.handicap(label) * UNIT)
+            return ask.least(label, [[v * UNIT + handicap * (i >= k) for i, v in enumerate(wrong)]], UNIT)
+        losses = best_pieces(self._encoded, self._classes, self._size, setting.pattern)
+        left = [j for j in range(setting.width) if j not in asked]
+        return [left[choose([losses[j] for j in left], [label], ask)[0]]]
 
     def sums(self, label: str, asked: Any) -> list[int]:
         """Return the sums of the classes and of products, or of a round's gradient."""
@@ -146,23 +330,18 @@ class _Rows:
         return gradient_sum(places, self._classes, weights, setting.size(label), limit)
 
 
-class LogisticRegressionModel:
+class LogisticRegressionModel(Classifier[Setting]):
     """The released numbers, and the classifier made from them.
 
     Attributes:
-        answers: released whole numbers by query.
-        noise: one of ``released``, ``study`` and ``none``.
-        classes_: class codes (k,).
-        class_names: the declared classes.
         weights_: of the encoded columns (D + 1, k), offsets first.
     """
 
+    name, task = "logistic-regression", CLASSIFICATION
+    parameters_type, setting_type = LogisticRegressionParameters, Setting
+
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
-        self.setting = setting
-        self.noise = noise
-        self.answers = answers
-        self.class_names = setting.facts.target.values()
-        self.classes_ = np.arange(setting.classes)
+        super().__init__(setting, noise, answers)
         self.weights_, self._used = _weights(setting, self._read)
 
     def _read(self, label: str, asked: Any) -> list[int]:
@@ -178,166 +357,49 @@ class LogisticRegressionModel:
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, k)."""
-        size = grid_of(1)
-        return probabilities(heights(self.setting.encoding.encode(X, size) / size, self.weights_))
+        return probabilities(heights(self.setting.encoding.places(X), self.weights_))
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
         """Names of the columns that are used, those found first at the front."""
         return self.setting.encoding.names_of(self._used)
 
-    def predict(self, X: ArrayLike) -> Whole:
-        """Return the most probable class code of each row (n,)."""
-        return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the accuracy on the rows that have a class; it is computed exactly, so it is private itself."""
-        classes = checked_classes(y, self.setting.facts.target)
-        here = classes != EMPTY
-        if not here.any():
-            raise ParameterError("no row has a class to be compared with")
-        return float((self.predict(X)[here] == classes[here]).mean())
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return public facts and released whole numbers as JSON holds them; the weights follow from these."""
-        return {
-            **facts_to_plain(LOGISTIC_REGRESSION.name, _FORMAT, self.noise, self.setting.facts),
-            "columns": list(self.columns_used),
-            "answers": self.answers,
-        }
+    def more(self) -> dict[str, Any]:
+        """Return the columns that are used, by name."""
+        return {"columns": list(self.columns_used)}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> LogisticRegressionModel:
-        """Return the model that :meth:`to_plain` wrote.
-
-        Raises:
-            ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
-        """
-        facts = facts_from_plain(
-            values, LOGISTIC_REGRESSION.name, _FORMAT, LogisticRegressionParameters, CLASSIFICATION
-        )
-        setting = Setting(facts)
+        """Return the model that :meth:`to_plain` wrote."""
+        setting: Setting = cls.setting_from_plain(values)
         answers = plain_part(values, "answers", dict)
         # Without noise the rounds end where nothing more is to be found.
-        asked = setting.labels if setting.private else [label for label in setting.labels if label in answers]
-        answers = checked_whole_numbers(answers, {label: setting.length(label) for label in asked})
-        model = cls(setting, values["noise"], answers)
+        lengths = {label: n for label, n in setting.lengths().items() if setting.private or label in answers}
+        model = cls(setting, values["noise"], checked_whole_numbers(answers, lengths))
         if plain_part(values, "columns", list) != list(model.columns_used):
             raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
         return model
 
 
-class LogisticRegression(PrivateEstimator):
-    """Logistic regression with the scikit-learn API; it is private if its noise is.
+class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
+    """Logistic regression."""
 
-    X (n, d): numbers (NaN: missing, where the column may be), categories as codes 0 … v−1 (v: missing). y (n,): codes
-    of the target's declared classes; −1 marks an empty row, which contributes nothing.
+    model_type = LogisticRegressionModel
 
-    Attributes:
-        model_: what :meth:`fit` released.
-    """
-
-    model_: LogisticRegressionModel
-
-    def __init__(
-        self,
-        attributes: Sequence[Attribute],
-        target: Attribute,
-        parameters: LogisticRegressionParameters,
-        noise: CentralNoise,
-        charge: Charge | None = None,
-    ) -> None:
-        super().__init__(attributes, target, parameters, noise, charge)
-        self.parameters: LogisticRegressionParameters = parameters
-
-    def _setting(self, rows: int) -> Setting:
-        checked_schema(self.attributes, self.target)
-        private = noise_kind(self.noise) != "none"
-        return Setting(Facts(tuple(self.attributes), self.target, self.parameters, rows, private))
-
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
-        """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
-        setting = self.model_.setting if rows is None else self._setting(rows)
-        return tuple(PureDp(share, label) for label, share in setting.shares())
-
-    def cost(self, rows: int) -> Cost | None:
-        """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
-        return self._composed(LOGISTIC_REGRESSION.name, rows)
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Charge, then read the rows, then release what the weights are made of.
-
-        Raises:
-            BudgetRefusedError: from the charge; nothing was read.
-            InputError: a value that the column's declaration does not allow, naming row and column.
-        """
-        setting = self._setting(table_shape(X, y, self.attributes))
-        self._pay(self.cost(setting.rows))
-        rows = _Rows(setting, X, checked_classes(y, setting.facts.target))
+    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: Whole) -> LogisticRegressionModel:
+        rows = _Rows(setting, X, y)
         answers: Answers = {}
 
-        def ask(label: str, asked: Any) -> list[int]:
-            budget = setting.budget(label)
-            if label not in setting.choices:
-                answers[label] = self.noise.integers(rows.sums(label, asked), setting.sensitivity(label), budget)
-            elif setting.searches:  # the noisy scores are thrown away: report-noisy-max releases the index
-                noisy = self.noise.integers(rows.losses(label, asked), UNIT, budget)
-                k, handicap = setting.classes, int(setting.handicap(label) * UNIT)
-                answers[label] = [int(np.argmin([*noisy[:k], *(v + handicap for v in noisy[k:])]))]
-            else:
-                losses = rows.losses(label, asked)
-                left = [j for j in range(setting.width) if j not in asked]
-                answers[label] = [left[choose([losses[j] for j in left], [budget], self.noise)[0]]]
+        def answer(label: str, asked: Any) -> list[int]:
+            answers[label] = rows.answer(ask, label, asked)
             return answers[label]
 
-        _weights(setting, ask)
-        self.model_ = LogisticRegressionModel(setting, noise_kind(self.noise), answers)
-        return self
-
-    @property
-    def classes_(self) -> NDArray[np.int64]:
-        """Class codes (k,)."""
-        return self.model_.classes_
-
-    @property
-    def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the fitted model looks at, those found first at the front."""
-        return self.model_.attributes_used
-
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the most probable class code of each row (n,)."""
-        return self.model_.predict(X)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row) (n, k)."""
-        return self.model_.predict_proba(X)
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the accuracy (private itself: it is computed exactly)."""
-        return self.model_.score(X, y)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the fitted model as JSON holds it."""
-        return self.model_.to_plain()
-
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> LogisticRegressionModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return LogisticRegressionModel.from_plain(values)
+        _weights(setting, answer)
+        return LogisticRegressionModel(setting, self.noise.name, answers)
 
 
-def _ordinary(attributes: Sequence[Attribute], target: Attribute) -> LogisticRegression:
-    """Return the same model without noise: private and ordinary are one code path."""
-    return LogisticRegression(attributes, target, LogisticRegressionParameters(), NoNoise())
-
-
-LOGISTIC_REGRESSION = Learner(
-    name="logistic-regression",
-    title="Logistic regression, pure ε",
-    about="It finds the best of many public weights by noisy scores, or computes weights from noisy sums.",
-    task=CLASSIFICATION,
-    parameters=LogisticRegressionParameters,
-    estimator=LogisticRegression,
-    ordinary=_ordinary,
+LOGISTIC_REGRESSION = LogisticRegression.described(
+    "Logistic regression, pure ε",
+    "It finds the best of many public weights by noisy scores, or computes weights from noisy sums.",
     short="Logistic, pure ε",
 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import checked_columns
+from workbench.learners.checks import checked_columns
 from workbench.params import InputError, ParameterError
 
 MOST_ASKED = 10_000

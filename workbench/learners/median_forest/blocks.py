@@ -9,10 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.learners.median_forest.setting import MIDDLE
 from workbench.params import ParameterError
 
 INSTALL = 'pip install "privacy-workbench[boost]"'
+
+MIDDLE = 0.5
+"""What a block without a row answers, as a share of the target's range."""
 
 Encoded = NDArray[np.int64]
 Doubles = NDArray[np.float64]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
-from workbench.learners.base import checked_columns, plain_part
+from workbench.learners.checks import checked_columns, plain_part
 from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part, only_keys
 from workbench.learners.denoise import Doubles, positive_mean
 from workbench.learners.naive_bayes.likelihood import (
@@ -126,6 +126,7 @@ class CorrectedNaiveBayes(CorrectedEstimator):
     """
 
     task = CLASSIFICATION
+    model_type = CorrectedBayesModel
     model_: CorrectedBayesModel
 
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
@@ -170,11 +171,6 @@ class CorrectedNaiveBayes(CorrectedEstimator):
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, c) of rows of numbers and codes that no table has changed."""
         return self.model_.predict_proba(X)
-
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> CorrectedBayesModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return CorrectedBayesModel.from_plain(values)
 
 
 def _names(table: PublicTable, sizes: Doubles, scores: Scores, values: Doubles) -> Density:

@@ -2,7 +2,7 @@
 
 The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 
-* where ε and the rows do not allow all attributes, which ones are used (:mod:`workbench.learners.naive_bayes.setting`);
+* where ε and the rows do not allow all attributes, which ones are used;
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
   allows it, else of all rows) about a public centre, as one vector with the L1 sensitivity of the values alone
@@ -10,34 +10,38 @@ The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 * for each categorical attribute its histogram in each class, sensitivity 1; a missing value is one more cell. If a
   numeric attribute may be missing, also a histogram of present and missing.
 
-A row belongs to one class, so that classes compose in parallel, and n is public. The model is these integers and
-public facts, nothing else; everything else is post-processing (:mod:`workbench.learners.denoise`).
+A row belongs to one class, so that classes compose in parallel, and n is public. The model is these integers and public
+facts, nothing else; everything else is post-processing (:mod:`workbench.learners.denoise`).
 
-Against Vaidya et al. (2013), who query n, mean and variance of each class and attribute: no sensitivity here depends
-on a private n, the sum of squares is free, and estimates are shrunk to public priors according to their noise.
+Against Vaidya et al. (2013), who query n, mean and variance of each class and attribute: no sensitivity here depends on
+a private n, the sum of squares is free, and estimates are shrunk to public priors according to their noise.
+
+*The choice.* Ten noisy attributes say less than two clear ones. Where ε and the rows do not allow all of them, the ones
+that are used are chosen from the rows and paid for, whatever order the columns have: by what each could tell alone, one
+after another with report-noisy-max (:mod:`workbench.learners.selection`).
+
+*The loss of an attribute.* Its values fall into public cells: eight equal parts of the bounds, or the values of its
+domain. A row's class is a corner of a simplex; in each cell the best prediction is the shares of the classes there, and
+the loss is the sum of squared distances to it, n − Σ_c n_c²/n for a cell with n rows, n_c of them of class c. One more
+row cannot make the least sum smaller, and makes it larger by at most its own distance to the former best prediction: 2.
+The loss is half of it, in whole numbers rounded down for each cell, of which one row changes one: between 0 and UNIT +
+1, exactly.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import (
-    NOISES,
-    Learner,
-    PrivateEstimator,
-    checked_classes,
-    checked_columns,
-    checked_schema,
-    noise_kind,
-    plain_part,
-    table_shape,
-)
-from workbench.learners.denoise import class_sizes
+from workbench.learners.base import Answers, Classifier, PrivateEstimator
+from workbench.learners.checks import checked_columns, plain_part
+from workbench.learners.denoise import Doubles, class_sizes
 from workbench.learners.naive_bayes.corrected import CorrectedNaiveBayes
 from workbench.learners.naive_bayes.likelihood import (
     CellDensity,
@@ -52,49 +56,185 @@ from workbench.learners.naive_bayes.likelihood import (
     smoothed,
 )
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.learners.naive_bayes.setting import Setting
-from workbench.learners.queries import checked_answers, events
-from workbench.learners.selection import choose
-from workbench.learners.tasks import CLASSIFICATION, EMPTY
+from workbench.learners.queries import Query, checked_whole_numbers, events
+from workbench.learners.selection import UNIT, choose
+from workbench.learners.setting import FitSetting, split_epsilon
+from workbench.learners.sums import grid_size, histogram, on_grid
+from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Charge, Cost, PureDp, floor_double
-from workbench.privacy.central import CentralNoise, NoNoise
+from workbench.privacy.accounting.event import PureDp, exact, floor_double
+from workbench.work.ask import Ask
 
-_FORMAT = 2
+CHOICE = "choice of attributes"
+
+_PRESENCE_PART = 0.25  # of the share of a numeric attribute that may be missing: two cells need less than its sums
+_PARTS, _SIZE = 8, 1 << 12
+_SQRT2 = math.sqrt(2)
 
 
-class NaiveBayesModel:
+class Setting(FitSetting[NaiveBayesParameters]):
+    """The public facts that queries and model follow from, with the attributes that were chosen."""
+
+    @property
+    def classes(self) -> int:
+        """Number of declared classes."""
+        return len(self.target.values())
+
+    @property
+    def choice_share(self) -> float:
+        """The part of ε that the choice takes where there is one: more where there is more to choose from."""
+        return self.parameters.choice_share * (1 - 1 / math.sqrt(len(self.attributes)))
+
+    @property
+    def used(self) -> int:
+        """How many attributes are used: all, or the most whose class means keep noise below the limit."""
+        p, all_of_them = self.parameters, len(self.attributes)
+        if not self.private or all_of_them == 1:
+            return all_of_them
+        # √2·k·used/(n·share·ε) is the deviation of a class mean's noise when classes are equally large.
+        for_means = (1 - p.count_share) * (1 - self.choice_share)
+        most = p.noise_limit * for_means * self.epsilon * self.rows / (_SQRT2 * self.classes)
+        return all_of_them if most >= all_of_them else max(1, int(most))
+
+    @property
+    def selects(self) -> bool:
+        """Whether the attributes that are used are chosen from the rows."""
+        return self.used < len(self.attributes)
+
+    def _parts(self) -> tuple[Decimal, Decimal]:
+        """Return ε of the choice and of the rest; they sum to ε exactly."""
+        whole = exact(self.epsilon)
+        if not self.selects:
+            return Decimal(0), whole
+        choosing, rest = split_epsilon(whole, (self.choice_share, 1 - self.choice_share))
+        return choosing, rest
+
+    def choices(self) -> tuple[PureDp, ...]:
+        """Return what each round of the choice costs; none where all attributes are used."""
+        if not self.selects:
+            return ()
+        # The first ones matter most, and the first round has the most to choose from.
+        shares = split_epsilon(self._parts()[0], [i**-0.5 for i in range(1, self.used + 1)])
+        return tuple(PureDp(share, f"{CHOICE}, {i}") for i, share in enumerate(shares, start=1))
+
+    def events(self) -> tuple[PureDp, ...]:
+        """Return what a fit costs, before it is known which attributes are used; none without noise."""
+        if not self.private:
+            return ()
+        if not self.selects:
+            return events(self.queries())
+        sizes, *each = self._shares()
+        parts = (PureDp(share, f"chosen attribute {i}") for i, share in enumerate(each, start=1))
+        return (*self.choices(), PureDp(sizes, "class sizes"), *parts)
+
+    def _shares(self) -> tuple[Decimal, ...]:
+        """Return ε of the class sizes and of each used attribute, where attributes are chosen."""
+        count = self.parameters.count_share
+        return split_epsilon(self._parts()[1], [count, *[(1 - count) / self.used] * self.used])
+
+    def queries(self, chosen: Sequence[int] = ()) -> tuple[Query, ...]:
+        """Return the queries in order, with shares that sum to ε exactly, together with those of the choice.
+
+        Args:
+            chosen: indices of the attributes that are used, where they are chosen.
+        """
+        k, p = self.classes, self.parameters
+        each = (1 - p.count_share) / self.used
+        # √8·k/(n·ε_j) is the deviation of the noise of one class's variance when classes are equally large.
+        of_means = each * (1 - self.choice_share) if self.selects else each
+        per_class = 2 * _SQRT2 * k / (self.rows * of_means * self.epsilon) < p.separate_below
+
+        asked: list[tuple[float, str, str, int, int]] = [(p.count_share, "class sizes", "sizes", -1, k)]
+        for j in chosen if self.selects else range(len(self.attributes)):
+            asked += self._asked(j, each, per_class)
+        shares: tuple[Decimal | None, ...] = (None,) * len(asked)
+        if self.selects:
+            of_attributes = dict(zip((-1, *chosen), self._shares(), strict=True))
+            found: list[Decimal | None] = []
+            for j, whole in of_attributes.items():
+                found += split_epsilon(whole, [weight for weight, _, _, column, _ in asked if column == j])
+            shares = tuple(found)
+        elif self.private:
+            shares = split_epsilon(exact(self.epsilon), [weight for weight, *_ in asked])
+        return tuple(
+            Query(
+                label,
+                form,
+                column,
+                length,
+                grid_size(self.rows, math.inf if share is None else floor_double(share)) if form == "moments" else 1,
+                share,
+                per_class and form == "moments",
+            )
+            for share, (_, label, form, column, length) in zip(shares, asked, strict=True)
+        )
+
+    def _asked(self, j: int, each: float, per_class: bool) -> list[tuple[float, str, str, int, int]]:
+        """Return (weight, label, form, column, length) of each query about attribute ``j``."""
+        attribute, k = self.attributes[j], self.classes
+        may_miss = attribute.missing == "own-value"
+        if not attribute.numeric:
+            cells = len(attribute.values()) + may_miss
+            return [(each, f"{attribute.name}: histogram", "histogram", j, cells * k)]
+        sums = (f"{attribute.name}: sums", "moments", j, 2 * k if per_class else k + 1)
+        if not may_miss:
+            return [(each, *sums)]
+        presence = (each * _PRESENCE_PART, f"{attribute.name}: presence", "histogram", j, 2 * k)
+        return [presence, (each * (1 - _PRESENCE_PART), *sums)]
+
+    def losses(self, columns: NDArray[np.float64], classes: NDArray[np.int64]) -> list[int]:
+        """Return the loss of each attribute alone, (d,), in parts of :data:`~workbench.learners.selection.UNIT`.
+
+        Args:
+            columns: checked rows (n, d).
+            classes: checked class codes (n,).
+        """
+        found = []
+        for attribute, column in zip(self.attributes, columns.T, strict=True):
+            cells, count = _cells(attribute, column)
+            counts = np.array(histogram(cells, classes, self.classes, count)).reshape(self.classes, count)
+            # Python's own whole numbers: n² of many rows does not fit into 64 bits.
+            found.append(sum(_loss([int(v) for v in cell]) for cell in counts.T))
+        return found
+
+
+def _cells(attribute: Attribute, column: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Return the public cell of each value (n,), and how many there are; a missing one has a cell of its own."""
+    if not attribute.numeric:
+        return column.astype(np.int64), len(attribute.values()) + 1
+    missing = np.isnan(column)
+    places = on_grid(np.where(missing, attribute.bounds()[0], column), *attribute.bounds(), _SIZE) + _SIZE
+    return np.where(missing, _PARTS, places * _PARTS // (2 * _SIZE + 1)), _PARTS + 1
+
+
+def _loss(counts: list[int]) -> int:
+    """Return ⌊UNIT·(n − Σ n_c²/n)/2⌋ of the rows of one cell."""
+    n = sum(counts)
+    return UNIT * (n * n - sum(c * c for c in counts)) // (2 * n) if n else 0
+
+
+class NaiveBayesModel(Classifier[Setting]):
     """The released numbers, and the classifier made from them.
 
     Attributes:
-        setting: the public facts.
         chosen: indices of the attributes that are used, in the order in which they were found.
         queries: the queries.
-        answers: the noisy integers, one list a query.
-        noise: one of ``released``, ``study`` and ``none``.
-        classes_: class codes (k,).
-        class_names: the declared classes.
         class_sizes_: estimated rows of each class (k,).
         densities_: the class-conditional density of each used attribute, by column index.
     """
 
-    def __init__(self, setting: Setting, noise: str, chosen: Sequence[int], answers: Sequence[Sequence[int]]) -> None:
-        self.setting = setting
-        self.noise = noise
+    name, task, version = "naive-bayes", CLASSIFICATION, 2
+    parameters_type, setting_type = NaiveBayesParameters, Setting
+
+    def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
+        super().__init__(setting, noise, answers)
         self.chosen = tuple(chosen)
         self.queries = setting.queries(self.chosen)
-        self.answers = tuple(tuple(int(v) for v in vector) for vector in answers)
-        self.class_names = setting.target.values()
-        self.classes_ = np.arange(len(self.class_names))
         sizes = self.queries[0]
-        self._classes = ClassSizes(*class_sizes(np.array(self.answers[0], float), setting.rows, sizes.variance))
+        noisy = np.array(answers[sizes.label], dtype=np.float64)
+        self._classes = ClassSizes(*class_sizes(noisy, setting.rows, sizes.variance))
         self.class_sizes_ = self._classes.sizes
         self.densities_ = self._densities()
-
-    @property
-    def releasable(self) -> bool:
-        """Whether the noise was the cryptographic one."""
-        return self.noise == "released"
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
@@ -105,7 +245,8 @@ class NaiveBayesModel:
         p, found = self.setting.parameters, dict[int, Density]()
         presence: NDArray[np.float64] | None = None
         presence_variance = 0.0
-        for query, noisy in zip(self.queries[1:], self.answers[1:], strict=True):
+        for query in self.queries[1:]:
+            noisy = self.answers[query.label]
             attribute = self.setting.attributes[query.column]
             if query.form == "histogram":
                 cells = histogram_cells(noisy, self._classes, query.variance)
@@ -137,64 +278,22 @@ class NaiveBayesModel:
         columns = checked_columns(X, self.setting.attributes)
         return class_chances(self.class_sizes_, self.densities_, columns)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the most probable class code of each row (n,)."""
-        return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the accuracy on the rows that have a class; it is computed exactly, so it is private itself."""
-        classes = checked_classes(y, self.setting.target)
-        here = classes != EMPTY
-        if not here.any():
-            raise ParameterError("no row has a class to be compared with")
-        return float((self.predict(X)[here] == classes[here]).mean())
-
     def events(self) -> tuple[PureDp, ...]:
         """Return one event a query, with shares that sum to ε exactly; none without noise."""
         return (*self.setting.choices(), *events(self.queries))
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return public facts and noisy integers as JSON holds them; the rest follows from these."""
-        setting = self.setting
-        return {
-            "learner": NAIVE_BAYES.name,
-            "format": _FORMAT,
-            "noise": self.noise,
-            "rows": setting.rows,
-            "parameters": setting.parameters.to_plain(),
-            "attributes": [a.to_plain() for a in setting.attributes],
-            "target": setting.target.to_plain(),
-            "used": list(self.attributes_used),
-            "answers": {q.label: list(v) for q, v in zip(self.queries, self.answers, strict=True)},
-        }
+    def more(self) -> dict[str, Any]:
+        """Return the attributes that are used, by name."""
+        return {"used": list(self.attributes_used)}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> NaiveBayesModel:
-        """Return the model that :meth:`to_plain` wrote.
-
-        Raises:
-            ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
-        """
-        for key, only in (("learner", (NAIVE_BAYES.name,)), ("format", (_FORMAT,)), ("noise", NOISES)):
-            if plain_part(values, key, type(only[0])) not in only:
-                raise ParameterError(f"{key} = {values[key]!r} is not {' or '.join(map(str, only))}", "the model")
-        rows = plain_part(values, "rows", int)
-        if not 1 <= rows < 2**59:
-            raise ParameterError(f"rows = {rows} is no number of rows", "the model")
-        attributes = plain_part(values, "attributes", list)
-        if not all(isinstance(a, dict) for a in attributes):
-            raise ParameterError("the key 'attributes' is not a list of tables", "the model")
-        setting = Setting(
-            tuple(Attribute.from_plain(a, f"attribute {i}") for i, a in enumerate(attributes, start=1)),
-            Attribute.from_plain(plain_part(values, "target", dict), "the target"),
-            NaiveBayesParameters.from_plain(plain_part(values, "parameters", dict), "the model's parameters"),
-            rows,
-            values["noise"] != "none",
-        )
-        checked_schema(setting.attributes, setting.target)
+        """Return the model that :meth:`to_plain` wrote."""
+        setting: Setting = cls.setting_from_plain(values)
         chosen = _chosen(plain_part(values, "used", list), setting)
-        answers = checked_answers(plain_part(values, "answers", dict), setting.queries(chosen))
-        return cls(setting, values["noise"], chosen, answers)
+        lengths = {query.label: query.length for query in setting.queries(chosen)}
+        answers = checked_whole_numbers(plain_part(values, "answers", dict), lengths)
+        return cls(setting, values["noise"], answers, chosen)
 
 
 def _chosen(used: list[Any], setting: Setting) -> list[int]:
@@ -207,110 +306,27 @@ def _chosen(used: list[Any], setting: Setting) -> list[int]:
     return [names.index(name) for name in used]
 
 
-class NaiveBayes(PrivateEstimator):
-    """Naive Bayes with the scikit-learn API; it is private if its noise is.
+class NaiveBayes(PrivateEstimator[NaiveBayesModel]):
+    """Naive Bayes; a missing number contributes to nothing but the histogram of presence."""
 
-    X (n, d): numeric columns as numbers (NaN: missing, contributes to nothing but the histogram of presence),
-    categorical columns as codes 0 … k−1 (k: missing, where ``missing = "own-value"``). y (n,): codes of the target's
-    declared classes; −1 marks an empty row, which contributes nothing.
+    model_type = NaiveBayesModel
 
-    Attributes:
-        model_: what :meth:`fit` released.
-    """
-
-    model_: NaiveBayesModel
-
-    def __init__(
-        self,
-        attributes: Sequence[Attribute],
-        target: Attribute,
-        parameters: NaiveBayesParameters,
-        noise: CentralNoise,
-        charge: Charge | None = None,
-    ) -> None:
-        super().__init__(attributes, target, parameters, noise, charge)
-        self.parameters: NaiveBayesParameters = parameters
-
-    def _setting(self, rows: int) -> Setting:
-        checked_schema(self.attributes, self.target)
-        return Setting(tuple(self.attributes), self.target, self.parameters, rows, noise_kind(self.noise) != "none")
-
-    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
-        """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
-        return self.model_.events() if rows is None else self._setting(rows).planned()
-
-    def cost(self, rows: int) -> Cost | None:
-        """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
-        return self._composed(NAIVE_BAYES.name, rows)
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Charge, then read the rows, then release the noisy integers that the model is made of.
-
-        Raises:
-            BudgetRefusedError: from the charge; nothing was read.
-            InputError: a value that the column's declaration does not allow, naming row and column.
-        """
-        rows = table_shape(X, y, self.attributes)
-        setting = self._setting(rows)
-        self._pay(self.cost(rows))
-        columns, classes = checked_columns(X, setting.attributes), checked_classes(y, setting.target)
-        chosen = list(range(len(setting.attributes)))
+    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[np.int64]) -> NaiveBayesModel:
+        chosen, asks = list(range(len(setting.attributes))), {}
         if setting.selects:
-            budgets = [floor_double(event.epsilon) for event in setting.choices()]
-            chosen = choose(setting.losses(columns, classes), budgets, self.noise)
-        answers = [
-            self.noise.integers(
-                q.answer(columns, classes, setting.attributes, setting.classes), q.sensitivity, q.epsilon
-            )
-            for q in setting.queries(chosen)
-        ]
-        self.model_ = NaiveBayesModel(setting, noise_kind(self.noise), chosen, answers)
-        return self
-
-    @property
-    def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the fitted model looks at, those found first at the front."""
-        return self.model_.attributes_used
-
-    @property
-    def classes_(self) -> NDArray[np.int64]:
-        """Class codes (k,)."""
-        return self.model_.classes_
-
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the most probable class code of each row (n,)."""
-        return self.model_.predict(X)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row) (n, k)."""
-        return self.model_.predict_proba(X)
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the accuracy (private itself: it is computed exactly)."""
-        return self.model_.score(X, y)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the fitted model as JSON holds it."""
-        return self.model_.to_plain()
-
-    @staticmethod
-    def from_plain(values: Mapping[str, Any]) -> NaiveBayesModel:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return NaiveBayesModel.from_plain(values)
+            chosen = choose(setting.losses(X, y), [event.label for event in setting.choices()], ask)
+        queries, answers = setting.queries(chosen), {}
+        if setting.selects:  # what was paid for an attribute pays for its one or two queries
+            for i, j in enumerate(chosen, start=1):
+                asks[j] = ask.into(f"chosen attribute {i}", events([q for q in queries if q.column == j]))
+        for query in queries:
+            exact = query.answer(X, y, setting.attributes, setting.classes)
+            answers[query.label] = asks.get(query.column, ask)(query.label, exact, query.sensitivity)
+        for part in asks.values():
+            part.finish()
+        return NaiveBayesModel(setting, self.noise.name, answers, chosen)
 
 
-def _ordinary(attributes: Sequence[Attribute], target: Attribute) -> NaiveBayes:
-    """Return the same model without noise: private and ordinary are one code path."""
-    return NaiveBayes(attributes, target, NaiveBayesParameters(), NoNoise())
-
-
-NAIVE_BAYES = Learner(
-    name="naive-bayes",
-    title="Naive Bayes",
-    about="It counts the rows once and adds noise to the counts.",
-    task=CLASSIFICATION,
-    parameters=NaiveBayesParameters,
-    estimator=NaiveBayes,
-    ordinary=_ordinary,
-    corrected=CorrectedNaiveBayes,
+NAIVE_BAYES = NaiveBayes.described(
+    "Naive Bayes", "It counts the rows once and adds noise to the counts.", corrected=CorrectedNaiveBayes
 )

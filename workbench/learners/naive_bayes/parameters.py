@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.learners.setting import privacy_budget
 from workbench.params import Parameters, real
 
 _HALF = "; a half-range is half the width of the bounds"
@@ -17,14 +18,7 @@ class NaiveBayesParameters(Parameters):
     by about 0.01 at most (``tests/benchmarks/results/naive_bayes_defaults.md``). None was chosen on a private table.
     """
 
-    epsilon: float | None = real(
-        default=None,
-        at_least=1e-9,
-        upto=1e6,
-        symbol="ε",
-        title="privacy budget",
-        help="how much the model may reveal about one row; smaller is more private and less accurate",
-    )
+    epsilon: float | None = privacy_budget()
     # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
     count_share: float = real(
         default=0.1,

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, learner
-from workbench.learners.base import checked_schema
+from workbench.learners.checks import checked_schema
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
-from workbench.privacy.central import ReleasedNoise
 from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
+from workbench.work.noise import uncharged
 
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
@@ -80,7 +80,7 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     parameters = chosen.parameters.from_plain(card["parameters"], where="parameters")
     if parameters.to_plain() != card["parameters"]:
         yield "the parameters on the card are not all of those that the model has"
-    estimator = chosen.private(inputs[:-1], inputs[-1], parameters, ReleasedNoise())
+    estimator = chosen.private(inputs[:-1], inputs[-1], parameters, uncharged())
     asked = [(q["label"], Decimal(q["epsilon"])) for q in stated["queries"]]
     if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
         yield "the queries on the card are not those of its parameters, columns and rows"

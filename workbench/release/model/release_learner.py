@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
@@ -17,7 +17,6 @@ from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.central import ReleasedNoise
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
@@ -27,6 +26,7 @@ from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.events import Emit, ignore
+from workbench.work.noise import Charged, uncharged
 
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about stands in the model."""
@@ -118,13 +118,13 @@ def _room(features: tuple[Column, ...], target: Column) -> int:
     return (1 << 20) + 100 * figures * classes + 8 * names
 
 
-def unfitted(chosen: Learner, parameters: Parameters, plan: Plan, target: str) -> PrivateEstimator:
+def unfitted(chosen: Learner, parameters: Parameters, plan: Plan, target: str) -> PrivateEstimator[Any]:
     """Return the estimator that a release of ``chosen`` fits, still without a charge; reads no row of the table."""
     features, goal = columns_of(plan, target)
-    return chosen.private([c.facts() for c in features], goal.facts(), parameters, ReleasedNoise())
+    return chosen.private([c.facts() for c in features], goal.facts(), parameters, uncharged())
 
 
-def fit_cost(estimator: PrivateEstimator, plan: Plan, rows: int) -> Cost:
+def fit_cost(estimator: PrivateEstimator[Any], plan: Plan, rows: int) -> Cost:
     """Return what the release of an estimator's fit on ``rows`` rows is charged; reads no row of the table.
 
     k rows of one person cost more than one row: k·ε, and δ where there is one by more than that.
@@ -166,7 +166,7 @@ def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
 
 def _train(
     chosen: Learner,
-    estimator: PrivateEstimator,
+    estimator: PrivateEstimator[Any],
     plan: Plan,
     target_name: str,
     table: Table,
@@ -174,14 +174,16 @@ def _train(
 ) -> Trained:
     features, target = columns_of(plan, target_name)
     table = plan.rows_of(table)
-    cost = _cost(estimator, table.rows)
     people = plan.rows_per_person
-    # k rows of one person cost more than one row; charged before a cell is turned into a number.
-    whole = for_person(cost, people)
-    require_small_cost(whole, table.rows, rows_per_person=people)
-    charge(whole)
-    estimator.set_params(charge=partial(_require_paid, cost))
-    estimator.fit(matrix(table, features), task(chosen.task).read(table, target))
+
+    def reserve(cost: Cost) -> None:
+        # k rows of one person cost more than one row; charged before a cell is turned into a number.
+        whole = for_person(cost, people)
+        require_small_cost(whole, table.rows, rows_per_person=people)
+        charge(whole)
+
+    estimator.set_params(noise=Charged(reserve))
+    estimator.fit_rows(table.rows, lambda: (matrix(table, features), task(chosen.task).read(table, target)))
     data = json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return Trained(
         model=chosen.name,
@@ -201,13 +203,7 @@ def _train(
     )
 
 
-def _require_paid(paid: Cost, asked: Cost) -> None:
-    """Take the charge of the fit itself, which was made before: it must be the same."""
-    if asked != paid:
-        raise AssertionError("the fit costs something else than was charged")
-
-
-def _cost(estimator: PrivateEstimator, rows: int) -> Cost:
+def _cost(estimator: PrivateEstimator[Any], rows: int) -> Cost:
     cost = estimator.cost(rows)
     assert cost is not None  # only a fit without noise has none
     return cost

@@ -24,7 +24,6 @@ from workbench.data.schema import Attribute
 from workbench.learners import Learner, learner
 from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import Parameters, integer, real, text
-from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.processes.executor import run_tasks
 from workbench.signals import Progress
@@ -36,6 +35,7 @@ from workbench.studies.results import Point, Row, Tally
 from workbench.studies.splits import seed_of, stratified_split
 from workbench.studies.why.changes import ATTRIBUTES, BOUNDS, CHANGES, Change, Training, training_of
 from workbench.studies.why.rows import Doubles, Rows
+from workbench.work.noise import Exact, Noise, Study
 
 ORDINARY, CLAMPED, EXACT, PRIVATE = "ordinary", "clamped", "exact", "private"
 STEPS: Mapping[str, str] = {
@@ -242,7 +242,7 @@ def _figure(shared: tuple[WhyPlan, Rows], asked_for: Task) -> float | None:
         given = given if change is None else change.make(given)
         if given is None:
             return None
-        noise: CentralNoise = NoNoise() if asked_for.way == EXACT else StudyNoise(drawn)
+        noise: Noise = Exact() if asked_for.way == EXACT else Study(drawn)
         parameters = model.parameters.from_plain({} if asked_for.way == EXACT else {"epsilon": given.epsilon})
         estimator = model.private(given.attributes, given.target, parameters, noise)
         estimator.fit(given.X, given.y)

@@ -1,20 +1,66 @@
-"""What follows from the public facts of a DBSCAN fit: the grid, and from when on a cell is dense."""
+"""DBSCAN on a public grid, private or not, in one code path.
+
+What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers): how many rows lie in each cell of
+a public grid over the declared bounds, *all* cells, the empty ones too. A row lies in one cell: L1 sensitivity 1. A
+cell is dense if its noisy count reaches a public limit, which noise alone hardly ever does; dense cells that share a
+side are one group.
+
+Released are the counts. Groups are of cells, never of rows: which group a training row is in, or that it is noise,
+would tell where it lies. Noise on the distances between rows, as it is sometimes taught, protects nobody: a row far
+from all others stays far from them (``tests/learners/test_dbscan.py`` shows it). Grid-based density clustering: Wang
+et al., STING (1997); with differential privacy: Wu et al., DP-DBSCAN (2015).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.dbscan.parameters import DbscanParameters
+from workbench.learners.base import Answers, Model, PrivateEstimator
 from workbench.learners.encoding import grid_of
-from workbench.learners.plain import FitSetting
-from workbench.params import ParameterError
-from workbench.privacy.accounting.event import exact, floor_double
+from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.tasks import CLUSTERING
+from workbench.params import ParameterError, Parameters, choice, integer
+from workbench.privacy.accounting.event import exact
+from workbench.work.ask import Ask
+
+NEAREST, APART = "nearest", "apart"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DbscanParameters(Parameters):
+    """Budget, cells and density. The defaults were chosen on generated tables and scikit-learn's."""
+
+    epsilon: float | None = privacy_budget("the groups")
+    parts: int | None = integer(
+        default=None,
+        at_least=2,
+        upto=64,
+        title="parts of a range",
+        help="into how many parts the bounds of each number are cut; by default more where ε and the rows allow it",
+    )
+    min_rows: int | None = integer(
+        default=None,
+        at_least=1,
+        upto=1_000_000_000,
+        title="rows of a dense cell",
+        help="least rows of a cell that belongs to a group; never below what noise alone reaches",
+    )
+    outliers: str = choice(
+        choices=(NEAREST, APART),
+        default=NEAREST,
+        title="rows in no dense cell",
+        help="they join the nearest group, or stand apart as group -1",
+        advanced=True,
+    )
+
 
 COUNTS = "cells"
 Cells = NDArray[np.int64]
@@ -34,7 +80,7 @@ class Setting(FitSetting[DbscanParameters]):
     def _free(self) -> tuple[bool, ...]:
         """Whether each encoded column is a number, which is cut into parts; the others have two or three values."""
         sources = self.encoding.sources
-        attributes = self.facts.attributes
+        attributes = self.attributes
         return tuple(
             attributes[source].numeric and place == sources.index(source) for place, source in enumerate(sources)
         )
@@ -42,7 +88,7 @@ class Setting(FitSetting[DbscanParameters]):
     def _sizes(self, parts: int) -> tuple[int, ...]:
         found = []
         for place, source in enumerate(self.encoding.sources):
-            attribute = self.facts.attributes[source]
+            attribute = self.attributes[source]
             if not self._free[place]:
                 found.append(2)
                 continue
@@ -79,14 +125,17 @@ class Setting(FitSetting[DbscanParameters]):
         return math.prod(self.sizes)
 
     @cached_property
-    def share(self) -> Decimal:
-        """ε of the counts: all of it."""
-        return exact(self.epsilon)
+    def shares(self) -> dict[str, Decimal]:
+        """The one query has all of ε."""
+        return {COUNTS: exact(self.epsilon)} if self.private else {}
 
-    @cached_property
-    def budget(self) -> float:
-        """ε of the counts as a double that is not above it; infinite without noise."""
-        return floor_double(self.share) if self.private else math.inf
+    def check(self) -> None:
+        """Raise :class:`ParameterError` where the grid has more cells than can be counted."""
+        _ = self.sizes
+
+    def lengths(self) -> dict[str, int]:
+        """Return how many whole numbers the query releases."""
+        return {COUNTS: self.cells}
 
     @cached_property
     def least(self) -> int:
@@ -97,8 +146,8 @@ class Setting(FitSetting[DbscanParameters]):
         asked = self.parameters.min_rows or max(2, round(_DENSE_SHARE * self.rows))
         if not self.private:
             return asked
-        odds = _FALSE_CELLS / self.cells * (1 + math.exp(-self.budget))
-        return max(asked, math.ceil(-math.log(min(odds, 1.0)) / self.budget), 1)
+        odds = _FALSE_CELLS / self.cells * (1 + math.exp(-self.budget(COUNTS)))
+        return max(asked, math.ceil(-math.log(min(odds, 1.0)) / self.budget(COUNTS)), 1)
 
     def cell(self, X: ArrayLike) -> Cells:
         """Return the parts of each row (n, D), each computed from its own row in whole numbers.
@@ -149,3 +198,56 @@ class Setting(FitSetting[DbscanParameters]):
                     other = place.copy()
                     other[column] += step
                     yield int(np.ravel_multi_index(tuple(other), self.sizes))
+
+
+_ROWS_AT_ONCE = 4_096
+
+
+class DbscanModel(Model[Setting]):
+    """The released counts, and the groups of cells made from them.
+
+    Attributes:
+        dense_: the dense cells as parts (m, D).
+        groups_: the group of each dense cell (m,), the largest group first.
+    """
+
+    name, task = "dbscan", CLUSTERING
+    parameters_type, setting_type = DbscanParameters, Setting
+
+    def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
+        super().__init__(setting, noise, answers)
+        self.dense_, self.groups_ = setting.groups(np.array(answers[COUNTS], dtype=np.int64))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the group of each row (n,): that of its cell, else that of the nearest dense cell, or −1."""
+        cells = self.setting.cell(X)
+        out = np.zeros(len(cells), dtype=np.int64)
+        if not len(self.dense_):
+            return out - 1 if self.setting.parameters.outliers == APART else out
+        scale = 1 / np.array(self.setting.sizes)
+        for begin in range(0, len(cells), _ROWS_AT_ONCE):
+            part = slice(begin, begin + _ROWS_AT_ONCE)
+            distance = np.abs((cells[part, None, :] - self.dense_[None]) * scale).sum(axis=2)
+            nearest = distance.argmin(axis=1)
+            found = self.groups_[nearest]
+            if self.setting.parameters.outliers == APART:
+                found = np.where(distance[np.arange(len(found)), nearest] > 0, -1, found)
+            out[part] = found
+        return out
+
+
+class Dbscan(PrivateEstimator[DbscanModel]):
+    """DBSCAN on a grid; the target's classes say only which rows are empty, and no group is made from them."""
+
+    model_type = DbscanModel
+
+    def _learn(self, ask: Ask, setting: Setting, X: NDArray[np.float64], y: NDArray[Any]) -> DbscanModel:
+        counts = np.bincount(setting.number(setting.cell(X)), minlength=setting.cells)
+        return DbscanModel(setting, self.noise.name, {COUNTS: ask(COUNTS, counts.tolist(), 1)})
+
+
+DBSCAN = Dbscan.described(
+    "DBSCAN on a grid",
+    "It counts the rows in each cell of a public grid, adds noise, and joins dense cells that touch.",
+    short="DBSCAN",
+)

@@ -1,0 +1,59 @@
+"""Noises of tests, which stand behind a real Ask: what they are asked was declared, and at its amount."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.privacy.accounting.event import Cost
+from workbench.privacy.central import CentralNoise
+from workbench.privacy.entropy import SeededEntropy
+from workbench.work.ask import Ask, declared
+
+
+class Fake:
+    """Opens the questions of a cost for the noise that the subclass draws."""
+
+    name, releasable = "study", False
+
+    def ask(self, cost: Cost | None) -> Ask:
+        return Ask(() if cost is None else declared(cost.event), self, SeededEntropy(0))
+
+    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+        raise NotImplementedError
+
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        raise NotImplementedError
+
+    def below(self, bound: int) -> int:
+        raise NotImplementedError
+
+
+class Scripted(Fake):
+    """Answers every table alike and remembers what it was asked.
+
+    Neighbours then see the same released numbers, as the proof compares them: the later queries are the same.
+    """
+
+    def __init__(self, script: Sequence[Sequence[int]] | int | None = None) -> None:
+        """Answer as ``script`` says, or by its seed; without one, exactly."""
+        self.asked: list[tuple[tuple[int, ...], int, float]] = []
+        self._script = script
+
+    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+        self.asked.append((tuple(values), sensitivity, epsilon))
+        if isinstance(self._script, int):
+            generator = np.random.default_rng([self._script, len(self.asked)])
+            return [int(v) for v in generator.integers(0, 10_000, len(values))]
+        return list(values) if self._script is None else list(self._script[len(self.asked) - 1])
+
+
+class TooLittle(Fake):
+    """The planted fault: the noise of a multiple of the ε that is paid for."""
+
+    def __init__(self, inner: CentralNoise, times: float) -> None:
+        self._inner, self._times = inner, times
+
+    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+        return self._inner.integers(values, sensitivity, self._times * epsilon)

@@ -1,0 +1,360 @@
+"""Every learner keeps what all learners promise, and toys that break a promise are seen."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bin_means import TOY, BinMeans
+from fake_noise import Fake
+from learner_conformance import BlackBox, LearnerConformance, Tables, Way
+from numpy.typing import NDArray
+
+from workbench import learners
+from workbench.data.schema import Attribute
+from workbench.learners import LEARNERS
+from workbench.work.ask import UndeclaredError
+
+X, GAP = (
+    Attribute(name="x", kind="real", lower=-3, upper=5),
+    Attribute(name="gap", kind="real", lower=0, upper=1, missing="own-value"),
+)
+COLOUR = Attribute(name="colour", kind="category", domain=("red", "green", "blue"))
+STEPS = Attribute(name="gap", kind="integer", lower=0, upper=3, missing="own-value")
+TWO = Attribute(name="y", kind="category", domain=("a", "b"))
+THREE = Attribute(name="y", kind="category", domain=("a", "b", "c"))
+NUMBER = Attribute(name="y", kind="real", lower=0, upper=10)
+SIDES = (Attribute(name="x", kind="real", lower=-1, upper=1), Attribute(name="z", kind="real", lower=-1, upper=1))
+HEIGHT = Attribute(name="y", kind="real", lower=-1, upper=1)
+
+CORNER = [(1, 1, 0), *[(-1, -1, 1)] * 4]
+"""Five rows, of which the first, at a corner, is alone in its class, next to its centre, and all that varies."""
+
+BLOCKS = (Tables(1, [(x, 0, 0, y) for x in (-3, 5) for y in (0, 4.9, 10)]), Tables(3, [(-3, 0, 0, 0), (5, 1, 2, 10)]))
+NAN = float("nan")
+
+
+class TestNaiveBayes(LearnerConformance):
+    chosen = learners.NAIVE_BAYES
+    keys = ("used",)
+    attributes = (X, GAP, Attribute(name="colour", kind="category", domain=("red", "blue"), missing="own-value"))
+    target = TWO
+    # Above 1e4 each class has its own variance; at last few attributes are chosen.
+    ways = (
+        Way({"epsilon": 3.0, "noise_limit": 1e6}, spends=0.999),
+        Way({"epsilon": 1e5, "noise_limit": 1e6}, spends=0.999),
+        Way({"epsilon": 2.0, "noise_limit": 1e-3}, spends=0.2),
+    )
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, -0.7, 1, 5, 9), (NAN, 0, 0.4, 1), (0, 1, 2), (0, 1))]),
+        Tables(2, [*itertools.product((-3, 1, 5), (NAN, 1), (0, 2), (0, 1))]),
+        Tables(6, [(5, 1, 0, 0), (-3, NAN, 2, 1)]),
+    )
+
+
+class TestLinearRegression(LearnerConformance):
+    chosen = learners.LINEAR_REGRESSION
+    keys = ("columns",)
+    attributes, target = (X, GAP, COLOUR), NUMBER
+    ways = (
+        Way({"epsilon": 1000.0, "columns": 6}),
+        Way({"epsilon": 1000.0, "method": "functional"}),
+        Way({"epsilon": 1000.0, "columns": 2}),
+        Way({"epsilon": 5.0}),
+    )
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, 0.7, 5), (NAN, 0, 1), (0, 2), (-4, 0, 4.9, 10))]),
+        Tables(2, [*itertools.product((-9, -3, 0.7, 5), (NAN, 0, 1), (0, 2), (-4, 0, 4.9, 10))][::7]),
+        Tables(5, [(5, 1, 0, 10), (-3, NAN, 2, 0), (1, 0.5, 1, 5)]),
+    )
+    # The first row, at the edge, makes x worth choosing; the sums follow from the choice.
+    black_boxes = (
+        BlackBox(
+            [(1, -1, 1), *[(0, 0, 0)] * 4],
+            {"epsilon": 2.0, "columns": 1},
+            4_000,
+            6.0,
+            lambda model: [*model.chosen, *model.answer],
+            slow=True,
+            attributes=SIDES,
+            target=HEIGHT,
+        ),
+    )
+
+
+class TestLogisticRegression(LearnerConformance):
+    chosen = learners.LOGISTIC_REGRESSION
+    keys = ("columns",)
+    attributes, target = (X, GAP), THREE
+    # At 20 a search of one round, at 1,000 of four; sums of one chosen column, of all, and rounds along the gradient.
+    ways = (
+        Way({"weights_from": "search", "epsilon": 20.0}),
+        Way({"weights_from": "search", "epsilon": 1000.0}),
+        Way({"weights_from": "sums", "epsilon": 20.0, "columns": 1}),
+        Way({"weights_from": "sums", "epsilon": 20.0, "columns": 3}),
+        Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 3}),
+        Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 2}),
+    )
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 1), (0, 1))]),
+        Tables(2, [*itertools.product((-3, 1.1, 5), (NAN, 1), (0,))]),
+        Tables(4, [(5, 1, 0), (-3, NAN, 1)]),
+    )
+    black_boxes = (
+        BlackBox(
+            [(0.5, 0.5, 0), (0.5, 0.5, 1)],
+            {"epsilon": 2.0, "weights_from": "search"},
+            4_000,
+            6.0,
+            slow=True,
+            attributes=SIDES,
+            target=TWO,
+        ),
+        BlackBox(
+            CORNER,
+            {"epsilon": 2.0, "weights_from": "sums", "columns": 2},
+            4_000,
+            6.0,
+            slow=True,
+            attributes=SIDES,
+            target=TWO,
+        ),
+    )
+
+
+class TestLogisticRegressionOfTwo(TestLogisticRegression):
+    target = TWO
+    black_boxes = ()
+
+
+# By n·ε: one column in four or eight parts, a cut in each part, cuts in quarters, three trees; numbers need more of it.
+FORESTS = tuple(
+    Way({"epsilon": known}, spends=0.01, seeds=(0,), known=True) for known in (5.0, 200.0, 500.0, 900.0, 3000.0, 9000.0)
+)
+
+
+class TestRandomForest(LearnerConformance):
+    chosen = learners.RANDOM_FOREST
+    attributes, target = (X, STEPS, COLOUR), THREE
+    ways = FORESTS
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, 1.1, 5), (NAN, 0, 3), (0, 2), (0, 1, 2))]),
+        Tables(2, [(-3, NAN, 1, 0), (5, 3, 2, 1), (1, 1, 0, 2)]),
+        Tables(4, [(5, 3, 2, 1), (5, NAN, 2, 0)]),
+    )
+
+
+class TestForestRegression(LearnerConformance):
+    chosen = learners.FOREST_REGRESSION
+    attributes, target = (X, STEPS, COLOUR), NUMBER
+    ways = FORESTS
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, 1.1, 5), (NAN, 0, 3), (0, 2), (-4, 4.9, 10))]),
+        Tables(2, [(-3, NAN, 1, -4), (5, 3, 2, 4.9), (1, 1, 0, 10)]),
+        Tables(4, [(5, 3, 2, 4.9), (5, NAN, 2, -4)]),
+    )
+
+
+class TestBoostedTrees(LearnerConformance):
+    chosen = learners.BOOSTED_TREES
+    attributes, target = (X, STEPS, COLOUR), NUMBER
+    # By n·ε: one tree of four parts, one and two of eight, six; and three trees of two levels.
+    ways = (
+        *(Way({"epsilon": known}, spends=0, seeds=(1,), known=True) for known in (5.0, 100.0, 400.0, 900.0)),
+        Way({"epsilon": 100.0, "trees": 3, "depth": 2}, spends=0, seeds=(1,), known=True),
+    )
+    tables = (
+        Tables(1, [*itertools.product((-9, 1.1, 5), (NAN, 3), (0, 2), (-4, 4.9, 10))]),
+        Tables(2, [(-3, NAN, 1, 0), (5, 3, 2, 10), (1, 1, 0, 4.9), (5, 3, 2, 0)]),
+        Tables(4, [(5, 3, 2, 10), (5, NAN, 2, 0)]),
+    )
+
+
+class OfMedians(LearnerConformance):
+    """A suite of what answers the rows of a public file."""
+
+    attributes, target = (X, STEPS, COLOUR), NUMBER
+    keys = ("asked",)
+    ways = tuple(Way({"epsilon": 2.0, "aggregate": aggregate}) for aggregate in ("exponential", "smooth"))
+    tables = BLOCKS
+
+    @pytest.fixture(autouse=True)
+    def _public_rows(self, tmp_path: Path) -> None:
+        path = tmp_path / "public.csv"
+        path.write_text("x,gap,colour\n0,1,red\n5,3,blue\n", encoding="utf-8")
+        type(self).given = {"ask": str(path), "trees": 1, "blocks": 3}
+
+    def answers(self) -> int:
+        return 2
+
+    def asked(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([[0, 1, 0], [5, 3, 2]], dtype=np.float64)
+
+
+class TestMedianForest(OfMedians):
+    chosen = learners.MEDIAN_FOREST
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xgboost") is None, reason="XGBoost is not installed")
+class TestMedianXgboost(OfMedians):
+    chosen = learners.MEDIAN_XGBOOST
+
+
+class TestKMeans(LearnerConformance):
+    chosen = learners.KMEANS
+    attributes, target = (X, GAP), TWO
+    # At 5 the start is a line, and for one row nothing else is asked (of two groups only where they part); at 5,000 it
+    # is a figure, chosen by report-noisy-max.
+    ways = tuple(Way({"epsilon": epsilon, "groups": groups}) for epsilon, groups in ((5.0, 2), (5.0, 3), (5000.0, 2)))
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 0.4, 1), (0, 1))]),
+        Tables(2, [*itertools.product((-3, 1.1, 5), (NAN, 1), (0,))]),
+        Tables(4, [(5, 1, 0), (-3, NAN, 1)]),
+    )
+    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0, "rounds": 1}, 4_000, 6.0, slow=True, attributes=SIDES),)
+
+
+class TestDbscan(LearnerConformance):
+    chosen = learners.DBSCAN
+    attributes, target = (X, GAP, COLOUR), TWO
+    ways = (Way({"epsilon": 1.0}, spends=0.999),)
+    tables = (
+        Tables(1, [*itertools.product((-9, 0.7, 5), (NAN, 0, 1), (0, 2), (0,))]),
+        Tables(2, [*itertools.product((-9, 0.7, 5), (NAN, 0, 1), (0, 2), (0,))]),
+        Tables(5, [(-9, NAN, 0, 0), (5, 1, 2, 0)]),
+    )
+    # The only row of its cell.
+    black_boxes = (
+        BlackBox(
+            [(0.9, 0.9, 0), (-0.5, -0.5, 0), (-0.5, -0.5, 0)],
+            {"epsilon": 1.0, "parts": 2},
+            4_000,
+            6.0,
+            slow=True,
+            attributes=SIDES,
+        ),
+    )
+
+
+class TestPCA(LearnerConformance):
+    chosen = learners.PRINCIPAL_COMPONENTS
+    keys = ("columns", "components")
+    attributes = (X, GAP, COLOUR, Attribute(name="yes", kind="boolean", missing="own-value"))
+    target = TWO
+    ways = (Way({"epsilon": 0.5}), Way({"epsilon": 500.0}))
+    tables = (
+        Tables(1, [*itertools.product((-9, 0.9, 5), (NAN, 0, 1), (0, 2), (0, 2), (0,))]),
+        Tables(2, [*itertools.product((-9, 0.9, 5), (NAN, 0, 1), (0, 2), (0, 2), (0,))][::5]),
+        Tables(5, [(-9, NAN, 0, 0, 0), (5, 1, 2, 2, 0)]),
+    )
+    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0}, 800, 6.0, attributes=SIDES),)
+
+
+class TestStandardize(LearnerConformance):
+    chosen = learners.STANDARDIZE
+    attributes, target = (X, GAP, COLOUR), TWO
+    ways = (Way({"epsilon": 2.0}, spends=0.999),)
+    tables = (
+        Tables(1, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 0.4, 1), (2,), (0,))]),
+        Tables(2, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 0.4, 1), (2,), (0,))][::3]),
+        Tables(5, [(-9, NAN, 2, 0), (5, 1, 2, 0)]),
+    )
+    black_boxes = (BlackBox(CORNER, {"epsilon": 2.0}, 800, 6.0, attributes=SIDES),)
+
+
+class TestToy(LearnerConformance):
+    """A learner of six lines has all of this."""
+
+    chosen = TOY
+    attributes, target = (*SIDES, Attribute(name="w", kind="real", lower=0, upper=1)), NUMBER
+    ways = (Way({"epsilon": 2.0}, spends=0.999),)
+    tables = (
+        Tables(1, [(0, 0, w, y) for w in (0, 0.4, 1) for y in (0, 4, 10)]),
+        Tables(2, [(0, 0, 0, 0), (0, 0, 1, 10)]),
+    )
+    black_boxes = (BlackBox([(0, 0, 1, 10), (0, 0, 0, 0)], {"epsilon": 2.0}, 2_000, 6.0),)
+
+
+def test_every_learner_has_a_suite() -> None:
+    waiting, suites = [LearnerConformance], set()
+    while waiting:
+        waiting += (found := waiting.pop()).__subclasses__()
+        suites |= {found.chosen.name} if hasattr(found, "chosen") else set()
+    assert suites == {entry.name for entry in (*LEARNERS, TOY)}
+
+
+# -- toys that spend more than they declare -----------------------------------------------------------------------
+
+
+class Poisoned(Fake):
+    """Fails the test when a bit is drawn."""
+
+    def integers(self, values: Any, sensitivity: int, epsilon: float) -> list[int]:
+        raise AssertionError("a bit was drawn")
+
+
+class Quiet(Fake):
+    """Draws nothing."""
+
+    def integers(self, values: Any, sensitivity: int, epsilon: float) -> list[int]:
+        return list(values)
+
+
+def toy(learn: Callable[..., Any], noise: Any) -> Any:
+    """Return the fitted toy whose ``_learn`` is replaced."""
+    faulty = type("Faulty", (BinMeans,), {"_learn": learn})
+    chosen = replace(TOY, estimator=faulty)
+    table = np.random.default_rng(0).uniform(0, 1, (9, 3))
+    return chosen.private((*SIDES, STEPS), NUMBER, TOY.parameters(epsilon=1.0), noise).fit(table, table[:, 0])
+
+
+def with_ten_times_the_epsilon(self: Any, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+    return ask("sizes", [1], 1, 10.0)
+
+
+def of_what_was_not_declared(self: Any, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+    return ask("more", [1], 1)
+
+
+@pytest.mark.parametrize(
+    ("learn", "error"),
+    [
+        (with_ten_times_the_epsilon, TypeError),
+        (of_what_was_not_declared, UndeclaredError),
+    ],
+)
+def test_a_toy_that_spends_what_was_not_paid_draws_no_bit(learn: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        toy(learn, Poisoned())
+
+
+def test_a_toy_that_asks_twice_or_too_little_has_no_model() -> None:
+    def twice(self: Any, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+        return [ask("sizes", [1], 1) for _ in range(2)]
+
+    def less(self: Any, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+        return ask("sizes", [1], 1)
+
+    for learn, said in ((twice, "asked before"), (less, "never asked: sums")):
+        with pytest.raises(UndeclaredError, match=said):
+            toy(learn, Quiet())
+
+
+def test_a_toy_whose_sums_move_too_far_fails_the_suite() -> None:
+    def wide(self: Any, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+        return BinMeans._learn(self, lambda label, exact, far: ask(label, [2 * v for v in exact], far), setting, X, y)
+
+    class Faulty(TestToy):
+        chosen = replace(TOY, estimator=type("Faulty", (BinMeans,), {"_learn": wide}))
+
+    try:
+        with pytest.raises(AssertionError):
+            Faulty().test_emptying_a_row_moves_what_is_asked_by_no_more_than_was_said(Faulty.ways[0], Faulty.tables[0])
+    finally:
+        Faulty.chosen = TOY

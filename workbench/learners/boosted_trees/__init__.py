@@ -1,1 +1,0 @@
-"""Private trees, each fitted to the errors of those before it."""

@@ -1,1 +1,0 @@
-"""Density clustering: see :mod:`workbench.learners.dbscan.estimator`."""

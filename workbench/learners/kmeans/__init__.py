@@ -1,1 +1,0 @@
-"""Private k-means clustering, from public starting points."""

@@ -1,0 +1,186 @@
+"""The public facts of a fit, which are the same for all learners: what follows from them, and their place in a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal, localcontext
+from functools import cached_property
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from workbench.data.schema import Attribute
+from workbench.learners.checks import checked_schema, plain_part
+from workbench.learners.encoding import Encoding
+from workbench.params import ParameterError, Parameters, real
+from workbench.privacy.accounting.event import PureDp, exact, floor_double
+
+NOISES = ("released", "study", "none")
+"""The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
+
+_MOST_ROWS = 2**49
+_SHARE_DIGITS = 12
+_EXACT_DIGITS = 100
+
+Chosen = TypeVar("Chosen", bound=Parameters)
+
+
+def privacy_budget(what: str = "the model", end: str = "smaller is more private and less accurate") -> Any:
+    """Return the declaration of ε, the budget of a learner whose model is ``what``."""
+    return real(
+        default=None,
+        at_least=1e-9,
+        upto=1e6,
+        symbol="ε",
+        title="privacy budget",
+        help=f"how much {what} may reveal about one row; {end}",
+    )
+
+
+@dataclass(frozen=True)
+class FitSetting(Generic[Chosen]):
+    """The public facts of a fit; a learner adds what follows from them: queries, shares of ε, sensitivities.
+
+    Attributes:
+        attributes: the public facts about the columns of X, in order.
+        target: the same of y.
+        parameters: the learner's declared parameters.
+        rows: public n.
+        private: whether there is noise.
+    """
+
+    attributes: tuple[Attribute, ...]
+    target: Attribute
+    parameters: Chosen
+    rows: int
+    private: bool
+
+    def check(self) -> None:
+        """Raise :class:`ParameterError` where the learner cannot use these columns; nothing is charged before."""
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Each query of a fit by its label, in order, with its weight in the split of ε."""
+        raise NotImplementedError
+
+    def lengths(self) -> dict[str, int]:
+        """Return how many whole numbers each query releases."""
+        return {}
+
+    @cached_property
+    def shares(self) -> dict[str, Decimal]:
+        """The share of ε of each query; they sum to ε exactly. There is none without noise."""
+        if not self.private:
+            return {}
+        weights = self.weights
+        return dict(zip(weights, split_epsilon(exact(self.epsilon), list(weights.values())), strict=True))
+
+    def budget(self, label: str) -> float:
+        """Return ε of a query as a double that is not above it; infinite without noise."""
+        return floor_double(self.shares[label]) if self.private else math.inf
+
+    def noise_deviation(self, label: str, sensitivity: int) -> float:
+        """Return the standard deviation of the noise of each number of a query; 0 without noise."""
+        return math.sqrt(discrete_laplace_variance(sensitivity, self.budget(label))) if self.private else 0.0
+
+    def events(self) -> tuple[PureDp, ...]:
+        """Return what a fit costs, one event a query; none without noise."""
+        return tuple(PureDp(share, label) for label, share in self.shares.items())
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How the columns are encoded."""
+        return Encoding(self.attributes)
+
+    @cached_property
+    def width(self) -> int:
+        """D, the number of encoded columns."""
+        return len(self.encoding.labels)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ε of the fit; infinite without noise.
+
+        Raises:
+            ParameterError: there is noise, and nobody has said how much.
+        """
+        if not self.private:
+            return math.inf
+        given: float | None = getattr(self.parameters, "epsilon", None)
+        if given is None:
+            raise ParameterError("epsilon is not given", hint="give epsilon = NUMBER above 0")
+        return given
+
+    def to_plain(self, learner: str, version: int, noise: str) -> dict[str, Any]:
+        """Return the head of a model's file as JSON holds it."""
+        return {
+            "learner": learner,
+            "format": version,
+            "noise": noise,
+            "rows": self.rows,
+            "parameters": self.parameters.to_plain(),
+            "attributes": [a.to_plain() for a in self.attributes],
+            "target": self.target.to_plain(),
+        }
+
+    @classmethod
+    def from_plain(
+        cls, values: Mapping[str, Any], learner: str, version: int, parameters: type[Parameters], task: str
+    ) -> Self:
+        """Return the facts that :meth:`to_plain` wrote.
+
+        Raises:
+            ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
+        """
+        for key, only in (("learner", (learner,)), ("format", (version,)), ("noise", NOISES)):
+            if plain_part(values, key, type(only[0])) not in only:
+                raise ParameterError(f"{key} = {values[key]!r} is not {' or '.join(map(str, only))}", "the model")
+        attributes, target, rows = columns_from_plain(values, task)
+        given: Any = parameters.from_plain(plain_part(values, "parameters", dict), "the model's parameters")
+        return cls(attributes, target, given, rows, values["noise"] != "none")
+
+
+def columns_from_plain(values: Mapping[str, Any], task: str) -> tuple[tuple[Attribute, ...], Attribute, int]:
+    """Return the attributes, the target and the number of rows that the head of a model's file states.
+
+    Raises:
+        ParameterError: a key is missing, or a value is not what a model of this task can have; the message names it.
+    """
+    rows = plain_part(values, "rows", int)
+    if not 1 <= rows < _MOST_ROWS:
+        raise ParameterError(f"rows = {rows} is no number of rows", "the model")
+    attributes = plain_part(values, "attributes", list)
+    if not all(isinstance(a, dict) for a in attributes):
+        raise ParameterError("the key 'attributes' is not a list of tables", "the model")
+    columns = tuple(Attribute.from_plain(a, f"attribute {i}") for i, a in enumerate(attributes, start=1))
+    target = Attribute.from_plain(plain_part(values, "target", dict), "the target")
+    checked_schema(columns, target, task)
+    return columns, target, rows
+
+
+def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ...]:
+    """Split ε by weight into decimals that sum to ``total`` exactly.
+
+    Each share is rounded down to 12 digits; the largest takes the remainder, so that no share gets close to 0.
+
+    Raises:
+        ParameterError: there is no weight, or one is not above 0.
+    """
+    if not weights or not all(0 < w < float("inf") for w in weights):
+        raise ParameterError("the weights of a split of epsilon are not all numbers above 0")
+    whole = sum(weights)
+    with localcontext() as context:
+        context.prec, context.rounding = _SHARE_DIGITS, ROUND_DOWN
+        shares = [total * Decimal(repr(float(w / whole))) for w in weights]
+        context.prec = _EXACT_DIGITS
+        largest = shares.index(max(shares))
+        shares[largest] += total - sum(shares, Decimal(0))
+    return tuple(shares)
+
+
+def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
+    """Return 2b/(1−b)², b = e^(−ε/Δ): the variance of discrete Laplace noise, 0 at ε = ∞."""
+    rate = epsilon / sensitivity
+    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)

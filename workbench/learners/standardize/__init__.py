@@ -1,1 +1,0 @@
-"""Private means and standard deviations, with which columns of numbers are scaled."""
