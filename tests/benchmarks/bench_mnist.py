@@ -25,6 +25,7 @@ from workbench.deep.networks import network, scatter_linear  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import Training, train  # noqa: E402
 from workbench.privacy.accounting.accountant import ACCOUNTANTS, loss  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results"
 REPEATS = 3
@@ -39,7 +40,7 @@ THESIS = {"network": "mnist-cnn", "noise": 1.0, "batch": 64, "epochs": 10, "lr":
 
 
 def trained(given: dict[str, object], data: ArrayData) -> Training:
-    return train(DpSgdPlan(**{"delta": DELTA, "device": "cpu", **given}), data, lambda cost: None)
+    return train(DpSgdPlan(**{"delta": DELTA, "device": "cpu", **given}), data, Charged(lambda cost: None))
 
 
 @pytest.mark.benchmark

@@ -22,6 +22,7 @@ from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.paths import resources  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 CHECKSUM = "3597f05c7a65bfe59a5834ebeecc8d1fe864aa281767f5f2e31aec8cc4a02fc6"
@@ -96,6 +97,6 @@ def test_mnist_is_learned_at_a_small_epsilon(shared_data: Path) -> None:
     data = images(shared_data / "mnist", "train", 12_000)
     held_out = images(shared_data / "mnist", "t10k", 2000)
     plan = DpSgdPlan(**{**UPRIGHT, "epsilon": 2.0, "delta": DELTA, "batch": 2048, "device": "cpu"})
-    run = train(plan, data, lambda cost: None)
+    run = train(plan, data, Charged(lambda cost: None))
     assert float(run.cost.epsilon) <= 2.0
     assert TrainedModel.of(run).accuracy(held_out) > 0.96

@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 def _devices(words: str) -> tuple[str, ...]:
     """Return the devices of a list; they are all there."""
-    from workbench.deep.device.placing import gpus
+    from workbench.deep.devices import gpus
 
     return parse_devices(words, gpus())
 

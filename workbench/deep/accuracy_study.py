@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from workbench.deep.devices import one_thread
 from workbench.deep.features import TrainingData
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.preparation import prepared_rows
 from workbench.deep.seeded_training import STAGES, SeededTraining, accuracy_of
-from workbench.deep.threads import one_thread
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -74,15 +74,7 @@ def where_it_went(
     held, kept = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
     architecture = plan.architecture
     targets = torch.from_numpy(y)
-    training = SeededTraining(
-        plan,
-        architecture,
-        data.features.width,
-        len(data.features.classes),
-        schedule.event.sample_rate,
-        schedule.steps,
-        schedule.noise_scale,
-    )
+    training = SeededTraining(plan, architecture, data.features.width, len(data.features.classes), schedule.event)
     stages = []
     with one_thread():  # as the run itself
         inputs = prepared_rows(architecture, X, "cpu", emit=emit, cancel=cancel)

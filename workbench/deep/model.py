@@ -126,8 +126,8 @@ class TrainedModel:
     def _logits(self, inputs: NDArray[np.float32], *, keep: bool = False) -> NDArray[np.float32]:
         import torch
 
+        from workbench.deep.devices import one_thread
         from workbench.deep.preparation import prepared_rows
-        from workbench.deep.threads import one_thread
 
         module = self.network.build(self.features.width, len(self.features.classes))
         module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()}, strict=False)

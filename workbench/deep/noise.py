@@ -16,84 +16,51 @@ from numpy.typing import NDArray
 from workbench.deep.compiled import as_written
 from workbench.deep.ziggurat import PART, Ziggurat
 from workbench.params import ParameterError
-from workbench.privacy.entropy import Entropy
+from workbench.work.ask import Steps, UndeclaredError
 
 GAUSSIAN_SENTENCE = (
     "The noise is a double-precision Gaussian from a ChaCha20 stream keyed by operating-system entropy; the guarantee "
     "is that of the real-valued Gaussian and does not cover the lowest bits of floating-point arithmetic."
 )
 
-ADDED_ON_GPU = (
-    "The gradients were computed, clipped and summed on a GPU, where the noise was added: this program was tested on "
-    "processors only, and never on a GPU."
+ON_GPU = (
+    "The gradients were computed, clipped and summed on a GPU, and the noise was made and added by the processor: this "
+    "program was tested on processors only, and never on a GPU."
 )
-MADE_ON_GPU = (
+
+FORMER_ON_GPU = (
+    "The gradients were computed, clipped and summed on a GPU, where the noise was added: this program was tested on "
+    "processors only, and never on a GPU.",
     "Gradients, sums and noise were computed on a GPU, the noise by the Box–Muller transform. Before the first step "
     "the noise of whole trial steps was compared with the processor's, and during the run some numbers of every piece "
-    "of it; but this program was tested on processors only, and never on a GPU."
+    "of it; but this program was tested on processors only, and never on a GPU.",
 )
+"""What cards of former versions say."""
 
 _BLOCK = 8 * PART
 """Numbers that are made ahead: what is rare in making them is done once for all."""
 
-_BYTES_OF_A_KEY = 2**30
-"""A new key long before the 32-bit block counter (256 GiB) could repeat."""
-
-
-class ChaCha20Entropy:
-    """Random words from ChaCha20 (RFC 8439), keyed by ``os.urandom``: cryptographic, and fast enough for noise."""
-
-    releasable = True
-
-    def __init__(self) -> None:
-        self._zeros = memoryview(b"")
-        self._key()
-
-    def _key(self) -> None:
-        from cryptography.hazmat.primitives.ciphers import Cipher
-        from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-
-        # The nonce's first four bytes are the block counter; with a fresh key for each stream zeros are sound.
-        self._stream = Cipher(ChaCha20(os.urandom(32), bytes(16)), mode=None).encryptor()
-        self._left = _BYTES_OF_A_KEY
-        self._process = os.getpid()
-
-    def __reduce__(self) -> str:
-        """Refuse to be pickled: two copies would give the same noise."""
-        raise TypeError("a noise stream cannot be copied into another process; make one there")
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` uniform words."""
-        size = 8 * count
-        # A forked process inherits the stream's state: it takes a key of its own before its first word.
-        if size > self._left or os.getpid() != self._process:
-            self._key()
-        self._left -= size
-        if len(self._zeros) < size:
-            self._zeros = memoryview(bytes(size))  # kept, to be the input of every draw
-        return np.frombuffer(self._stream.update(self._zeros[:size]), dtype=np.uint64)
-
 
 class GaussianNoise:
-    """Independent N(0, scale²) numbers from 53 random bits and more each, by rejection (:class:`Ziggurat`).
+    """Independent N(0, σ²C²) numbers from 53 random bits and more each, by rejection (:class:`Ziggurat`).
 
-    They end at 12.5 standard deviations (mass beyond: 1e-35).
+    They end at 12.5 standard deviations (mass beyond: 1e-35). Each step that was taken is given noise once.
 
     Attributes:
-        scale: standard deviation, the noise multiplier times the clipping norm: σC.
+        scale: standard deviation, the noise multiplier of the steps times the clipping norm: σC.
     """
 
-    def __init__(self, scale: float, entropy: Entropy) -> None:
-        """Make the source.
+    def __init__(self, steps: Steps, clip: float) -> None:
+        """Make the source of the noise of ``steps``, whose sums a row moves by at most ``clip``.
 
         Raises:
             ParameterError: the scale is not a number above 0.
         """
-        if not 0 < scale < float("inf"):
-            raise ParameterError(f"the noise scale {scale} is not a number above 0")
-        self.scale = scale
-        self._entropy = entropy
-        self._source = Ziggurat(scale, entropy)
+        self.scale = steps.noise_multiplier * clip
+        if not 0 < self.scale < float("inf"):
+            raise ParameterError(f"the noise scale {self.scale} is not a number above 0")
+        self._steps, self._served = steps, steps.taken
+        self._source = Ziggurat(self.scale, steps.noise)
         self._block = np.empty(_BLOCK)
         self._used = _BLOCK
         """Numbers of the block that were returned; as many as it has before the first one is made."""
@@ -103,13 +70,8 @@ class GaussianNoise:
         """Refuse to be copied: the copy has the numbers that were made ahead, too, and would return them again."""
         raise TypeError("a source of noise cannot be copied; make another one")
 
-    @property
-    def releasable(self) -> bool:
-        """Whether the noise is cryptographic."""
-        return self._entropy.releasable
-
-    def draw(self, count: int) -> NDArray[np.float64]:
-        """Return ``count`` independent numbers, none of which was returned before; they are the caller's to change."""
+    def _draw(self, count: int) -> NDArray[np.float64]:
+        """Return ``count`` numbers, none of which was returned before."""
         if os.getpid() != self._process:
             # A forked process must not use the numbers that its parent has made and not yet used.
             self._process, self._used = os.getpid(), _BLOCK
@@ -134,16 +96,20 @@ class GaussianNoise:
         return drawn
 
     def add_to(self, values: NDArray[Any], out: NDArray[Any], over: float = 1.0) -> None:
-        """Write (values + noise)/over into ``out``, with as many numbers of :meth:`draw` as ``values`` (P,) has.
+        """Write (values + noise)/over into ``out``, with a new number for each of ``values`` (P,).
 
         The sum and its part are in double precision, and rounded once to that of ``out``.
 
         Raises:
+            UndeclaredError: no step was taken since the last one had its noise.
             ValueError: ``out`` does not have the length of ``values``.
         """
+        if self._served == self._steps.taken:
+            raise UndeclaredError("noise is drawn once for each step that was taken, and no other one was taken")
+        self._served = self._steps.taken
         start, end = self._used, self._used + len(values)
         if end > _BLOCK or os.getpid() != self._process:
-            drawn = self.draw(len(values))
+            drawn = self._draw(len(values))
         else:
             self._used = end
             drawn = self._block[start:end]  # nobody reads these numbers again

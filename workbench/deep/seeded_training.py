@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -12,12 +12,11 @@ from workbench.deep.engines import engine_for
 from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.networks import Network
-from workbench.deep.noise import GaussianNoise
 from workbench.deep.plan import DpSgdPlan
-from workbench.deep.poisson import PoissonSampler
+from workbench.deep.private_step import PrivateStep, study_steps
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES
-from workbench.privacy.entropy import SeededEntropy
+from workbench.privacy.accounting.event import PoissonGaussian
 
 PLAIN, CLIPPED, NOISY = "no privacy", "clipped", "clipped and noisy"
 STAGES = (PLAIN, CLIPPED, NOISY)
@@ -32,18 +31,14 @@ class SeededTraining:
         network: the architecture that the plan names.
         width: inputs of a row.
         classes: how many there are.
-        sample_rate: the chance of each row to be in a batch.
-        steps: how many are taken.
-        noise_scale: standard deviation of the noise on the sum of a batch, where there is any.
+        event: sample rate, noise where there is any, and how many steps are taken.
     """
 
     plan: DpSgdPlan
     network: Network
     width: int
     classes: int
-    sample_rate: float
-    steps: int
-    noise_scale: float
+    event: PoissonGaussian
 
     def run(
         self, stage: str, inputs: Tensor, targets: Tensor, *, seed: int, before_step: Callable[[int], None]
@@ -67,14 +62,19 @@ class SeededTraining:
             self.plan.physical_batch,
             lambda event: None,
         )
-        sampler = PoissonSampler(len(targets), self.sample_rate, SeededEntropy(seed))
-        noise = GaussianNoise(self.noise_scale, SeededEntropy(seed + 1)) if stage == NOISY else None
-        for done in range(1, self.steps + 1):
-            before_step(done)
-            drawn = torch.from_numpy(sampler.draw())
-            total = sums(inputs[drawn], targets[drawn], measure=False).total.double()
-            whole = total if noise is None else total + torch.from_numpy(noise.draw(len(total)))
-            update(parameters, (whole / (self.sample_rate * len(targets))).to(parameters.dtype))
+        mechanism = PrivateStep.of(
+            study_steps(self.event, seed),
+            rows=len(targets),
+            batch=self.event.sample_rate * len(targets),
+            clip=self.plan.clip,
+            clipped_sum=lambda _: sums,
+        )
+        if stage != NOISY:
+            mechanism = replace(mechanism, noise=None)
+        while mechanism.steps.left:
+            before_step(mechanism.steps.taken + 1)
+            gradient, _ = mechanism.step(inputs, targets, measure=False)
+            update(parameters, gradient)
         return module
 
 
