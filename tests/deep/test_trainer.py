@@ -369,6 +369,16 @@ def test_contradictory_plans_are_refused() -> None:
         plan(batch=101).schedule(100)
 
 
+def test_plans_of_former_versions_mean_plain_steps() -> None:
+    """They said how a GPU was to compute."""
+    stated = plan().to_plain()
+    former = {**stated, "gpu_steps": "replayed", "precision": "bf16"}
+    assert DpSgdPlan.from_plain(former) == plan()
+    assert plan().request() == {**stated, "gpu_steps": "plain", "precision": "float32"}, "so that their runs go on"
+    with pytest.raises(ParameterError, match="precision = 'half' is not one of float32, tf32, bf16"):
+        DpSgdPlan.from_plain({**stated, "precision": "half"})
+
+
 def test_no_steps_cost_nothing() -> None:
     schedule: Schedule = plan().schedule(100)
     assert (schedule.cost(0).epsilon, schedule.cost(0).delta) == (0, 0)
