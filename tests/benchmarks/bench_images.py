@@ -18,8 +18,7 @@ pytest.importorskip("torch")
 
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, read_images
-from workbench.deep.features import TableData
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import ImageFeatures, TableData
 from workbench.deep.model import TrainedModel
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import train

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from workbench.deep.compiled import exp, loops
 from workbench.deep.flat_parameters import flattened
-from workbench.deep.image_kernel import ImageClippedSum
-from workbench.deep.image_stage import activation_backward
+from workbench.deep.image_kernel import ImageClippedSum, activation_backward
 from workbench.deep.logistic_kernel import LogisticClippedSum, fits
 from workbench.deep.table_kernel import TableClippedSum
 from workbench.deep.updates import Sgd

@@ -146,7 +146,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same() -> None:
     code = (
         "import numpy as np, numba.core.caching as caching\n"
         "caching.CacheImpl._locator_classes = []\n"
-        "from workbench.deep.ziggurat import Ziggurat, PART\n"
+        "from workbench.deep.noise import Ziggurat, PART\n"
         "from workbench.privacy.entropy import SeededEntropy\n"
         "block = np.zeros(PART)\n"
         "Ziggurat(1.0, SeededEntropy(1)).fill(block)\n"

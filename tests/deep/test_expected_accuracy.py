@@ -13,8 +13,7 @@ from workbench.data.images.image_set import ImageSet, ImageShape, class_attribut
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import expected_accuracy as simulation  # noqa: E402
 from workbench.deep.expected_accuracy import ExpectedAccuracy, expected_accuracy  # noqa: E402
-from workbench.deep.features import Features  # noqa: E402
-from workbench.deep.image_features import ImageFeatures  # noqa: E402
+from workbench.deep.features import Features, ImageFeatures  # noqa: E402
 from workbench.deep.networks.images import SIDE  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.params import CancelledError, InputError  # noqa: E402

@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from scipy import integrate, stats
 
 from workbench.deep import noise as module
-from workbench.deep.noise import GAUSSIAN_SENTENCE, GaussianNoise
-from workbench.deep.ziggurat import LAYERS, TAIL, Ziggurat, layers
+from workbench.deep.noise import GAUSSIAN_SENTENCE, LAYERS, TAIL, GaussianNoise, Ziggurat, layers
 from workbench.params import ParameterError
 from workbench.privacy import entropy as entropies
 from workbench.privacy.accounting.event import PoissonGaussian

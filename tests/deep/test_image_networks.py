@@ -16,8 +16,7 @@ from workbench.deep import networks  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
-from workbench.deep.features import TableData  # noqa: E402
-from workbench.deep.image_features import ImageFeatures  # noqa: E402
+from workbench.deep.features import ImageFeatures, TableData  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network, vgg16_head  # noqa: E402

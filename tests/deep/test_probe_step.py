@@ -12,8 +12,7 @@ torch = pytest.importorskip("torch")
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import probe_step, trainer  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
-from workbench.deep.memory import MemoryForecast, MemoryWatch  # noqa: E402
-from workbench.deep.memory_phases import PHASES  # noqa: E402
+from workbench.deep.memory import PHASES, MemoryForecast, MemoryWatch  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import RunOptions, Training, train  # noqa: E402
 from workbench.params import WorkbenchError  # noqa: E402

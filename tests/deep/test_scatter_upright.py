@@ -78,7 +78,7 @@ def test_the_engine_is_the_fast_one_for_tables() -> None:
 @pytest.mark.slow
 def test_the_file_holds_what_its_script_makes_of_other_drawings() -> None:
     """A third of as many drawings, of another seed, span nearly the same space in front."""
-    from workbench.deep.straighten import straightened
+    from workbench.deep.scattering import straightened
 
     drawn = straightened(pen_strokes().drawings(2500, seed=9)).flatten(1)
     features = network("scatter-linear").prepared(drawn * 2 - 1)

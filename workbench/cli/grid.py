@@ -179,8 +179,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
 
 
 def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> tuple[LoadedRows, Table]:
-    from workbench.deep.features import TableData
-    from workbench.deep.image_features import ImageFeatures
+    from workbench.deep.features import ImageFeatures, TableData
 
     if spec.file.target is not None or spec.file.bounds is not None:
         raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")

@@ -18,11 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.deep.accuracy_study import CLIPPED, NOISY, PLAIN, SeededTraining, accuracy_of
 from workbench.deep.devices import one_thread
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import prepared_rows
-from workbench.deep.seeded_training import CLIPPED, NOISY, PLAIN, SeededTraining, accuracy_of
 from workbench.params import InputError
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import CancelToken

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.images.image_set import ImageShape
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.deep.features import Features, TrainingData
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import Features, ImageFeatures, TrainingData
 from workbench.deep.networks import Network, network
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError

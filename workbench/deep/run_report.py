@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from workbench.deep.clipping import StepSums
-from workbench.deep.memory import MemoryForecast, MemoryWatch, curve_bytes
-from workbench.deep.memory_phases import PHASES
+from workbench.deep.memory import PHASES, MemoryForecast, MemoryWatch, curve_bytes
 from workbench.deep.plan import Schedule
 from workbench.privacy.accounting.event import Cost
 from workbench.signals.events import Budget, Emit, Memory, Metric, PhaseMemory, Progress, Spread

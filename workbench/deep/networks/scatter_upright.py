@@ -47,7 +47,7 @@ class ScatterUpright(ScatterLinear):
         """Return what the linear layer reads (n, 500) of images (n, 1, 28, 28) in [0, 1]."""
         import torch
 
-        from workbench.deep.straighten import straightened
+        from workbench.deep.scattering import straightened
 
         centre, directions = (part.to(images.device) for part in public_directions())
         # By name: a dataclass with slots is another class than the one that super() without arguments would look for.
