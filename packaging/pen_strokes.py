@@ -20,8 +20,7 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from workbench.deep.networks import network
-from workbench.deep.networks.scatter_linear import ScatterLinear
-from workbench.deep.networks.scatter_upright import DIRECTIONS, STROKES
+from workbench.deep.networks.scattered import DIRECTIONS, STROKES, ScatterLinear
 from workbench.deep.scattering import straightened
 
 DRAWINGS = 8000

@@ -21,7 +21,7 @@ from mnist_images import DELTA, UPRIGHT, images  # noqa: E402
 
 from workbench.deep.features import ArrayData  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
-from workbench.deep.networks import network, scatter_linear  # noqa: E402
+from workbench.deep.networks import network, scattered  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import Training, train  # noqa: E402
 from workbench.privacy.accounting.accountant import ACCOUNTANTS, loss  # noqa: E402
@@ -47,16 +47,16 @@ def trained(given: dict[str, object], data: ArrayData) -> Training:
 def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(os.environ["MNIST"])
     data, held_out = images(folder, "train"), images(folder, "t10k")
-    prepared = scatter_linear.ScatterLinear.prepared
+    prepared = scattered.ScatterLinear.prepared
     spent: list[float] = []
 
-    def timed(self: scatter_linear.ScatterLinear, inputs: torch.Tensor) -> torch.Tensor:
+    def timed(self: scattered.ScatterLinear, inputs: torch.Tensor) -> torch.Tensor:
         begun = time.thread_time()
         made = prepared(self, inputs)
         spent.append(time.thread_time() - begun)
         return made
 
-    monkeypatch.setattr(scatter_linear.ScatterLinear, "prepared", timed)
+    monkeypatch.setattr(scattered.ScatterLinear, "prepared", timed)
     only, results = os.environ.get("ONLY"), RESULTS / "mnist.md"
     lines = {} if only is None else rows_of(results.read_text("utf-8"))
     for repeats, given in [run for run in RUNS if only in (None, run[1]["network"])]:

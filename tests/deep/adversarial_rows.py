@@ -15,8 +15,7 @@ from workbench.deep.clipping import PerRowClippedSum
 from workbench.deep.factors import CLIPPINGS, PER_LAYER
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum
-from workbench.deep.logistic_kernel import LogisticClippedSum
-from workbench.deep.table_kernel import TableClippedSum
+from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum
 
 WIDTH, MOST_ROWS = 3, 50
 ODD = (math.inf, -math.inf, math.nan, 3e38, -3e38, 1e30, 1e19, 1e-19, 1e-30, 1e-42, 1e-45, 0.0)

@@ -17,7 +17,7 @@ from torch import nn  # noqa: E402
 from workbench.deep.compiled import exp, loops  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
-from workbench.deep.table_loops import activate, slopes_of_many, slopes_of_two  # noqa: E402
+from workbench.deep.table_kernel import activate, slopes_of_many, slopes_of_two  # noqa: E402
 
 LAST_PLACE = 2.0**-23
 

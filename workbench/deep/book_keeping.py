@@ -15,10 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from workbench.deep.clipping import StepSums, nothing
+from workbench.deep.clipping import StepSums, chunks, nothing
 from workbench.deep.factors import SinglePrecision, lost_squares
 from workbench.deep.memory import out_of_memory
-from workbench.deep.row_chunks import chunks
 
 RowGradients = dict[str, Tensor]
 """The gradients of single rows (b, …) by the name of the parameter inside its layer; dense, in any order of memory."""
@@ -229,7 +228,7 @@ class BookKeepingClippedSum:
                 loss += float(losses.sum(dtype=torch.float64))
                 correct += int(((logits.argmax(1) == y) & present).sum())
         self._forget()
-        return StepSums(total, rows, loss, correct, measured=measure)
+        return StepSums(total, rows, loss, correct)
 
     def _tried(self, x: Tensor, y: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
         """Pass images with channels last, unless the network turns out to need them first."""

@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.deep.book_keeping import SHORT
-from workbench.deep.clipping import StepSums, nothing
+from workbench.deep.clipping import StepSums, in_chunks, nothing
 from workbench.deep.compiled import loops
 from workbench.deep.factors import Clipping, SinglePrecision, lost_squares
 from workbench.deep.flat_parameters import Places
-from workbench.deep.row_chunks import IMAGE_ROWS, chunks
-from workbench.deep.table_engine import measured
-from workbench.deep.table_kernel import ACTIVATIONS
-from workbench.deep.table_loops import activate, below, scale, slopes_of_many
+from workbench.deep.networks.network import IMAGE_ROWS
+from workbench.deep.table_kernel import ACTIVATIONS, activate, below, measured, scale, slopes_of_many
 
 Floats = NDArray[np.float32]
 
@@ -366,14 +364,10 @@ class ImageClippedSum:
         total = self._places.total
         with torch.inference_mode():
             if 0 < len(targets) <= self._rows:
-                return StepSums(total, *self._chunk(inputs, targets, measure=measure), measured=measure)
-            whole = total.new_zeros(len(total), dtype=torch.float64)
-            rows, loss, correct = 0, 0.0, 0
-            for part in chunks(len(targets), self._rows):
-                stated = self._chunk(inputs[part], targets[part], measure=measure)
-                rows, loss, correct = rows + stated[0], loss + stated[1], correct + stated[2]
-                whole += total
-        return StepSums(whole, rows, loss, correct, measured=measure)
+                return StepSums(total, *self._chunk(inputs, targets, measure=measure))
+            return in_chunks(
+                len(targets), self._rows, total, lambda part: self._chunk(inputs[part], targets[part], measure=measure)
+            )
 
     def _room(self, rows: int, shape: Sequence[int]) -> _Room:
         """Return the memory for ``rows`` images of ``shape``; it is one for all numbers of rows."""

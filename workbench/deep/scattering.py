@@ -57,11 +57,6 @@ _STEP = 1 << SCALES
 _PERIODS = range(-2, 3)
 
 
-def size_after(side: int) -> int:
-    """Return the side of a channel, of images whose side is ``side``."""
-    return _padded(side) // _STEP - 2
-
-
 def scatter(images: Tensor) -> Tensor:
     """Return the scattering coefficients of ``images`` (n, c, h, w): (n, 81·c, h/4, w/4), single precision."""
     height, width = images.shape[2:]
