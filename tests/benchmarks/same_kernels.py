@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from workbench.deep.compiled import exp, loops
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum, activation_backward
-from workbench.deep.table_kernel import LogisticClippedSum, is_logistic
-from workbench.deep.table_kernel import TableClippedSum
+from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum, is_logistic
 from workbench.deep.updates import Sgd
 
 

@@ -90,10 +90,10 @@ class PrivateStep:
         """Return (total + noise)/batch, in single precision, where ``total`` is; the noise is the processor's."""
         if self.noise is None:
             return (total.double() / self.batch).float()
-        here = total.cpu()  # on the processor the same
-        if self._kept is None or self._kept[0] is not here:
-            gradient = torch.empty(len(here))
-            self._kept = (here, here.numpy(), gradient, gradient.numpy())
-        _, values, gradient, written = self._kept
+        kept = self._kept
+        if kept is None or kept[0] is not total:
+            here, gradient = total.cpu(), torch.empty(len(total))  # on the processor a total is copied nowhere
+            kept = self._kept = (here, here.numpy(), gradient, gradient.numpy())
+        _, values, gradient, written = kept
         self.noise.add_to(values, written, self.batch)
         return gradient.to(total.device)

@@ -302,7 +302,7 @@ class Steps:
         Raises:
             UndeclaredError: all that were declared are taken.
         """
-        if not self.left:
+        if self._taken >= self._event.steps:
             raise UndeclaredError(f"all {self._event.steps} steps of {self._event.label!r} are taken")
         self._taken += 1
         return self._taken
