@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from workbench.privacy.accounting.event import (
     ZeroConcentrated,
 )
 from workbench.privacy.central.exponential import exponential_choice
-from workbench.privacy.central.laplace import CentralNoise, NoNoise, StudyNoise
+from workbench.privacy.central.laplace import CentralNoise, NoNoise
 from workbench.privacy.central.noisy_max import noisy_max
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import depths, drawn_quantiles
@@ -200,15 +201,17 @@ class Ask:
             taken: steps that count as taken by earlier parts of the training.
 
         Raises:
-            UndeclaredError: the event was not declared, was served before, or has not so many steps.
+            UndeclaredError: the event was not declared, was served before, or has not so many steps; or there is no
+                noise to take them with.
         """
+        if not self.private:
+            raise UndeclaredError(f"without noise there are no steps of {label!r}")
         event = self._take(label)
         if not isinstance(event, PoissonGaussian):
             raise UndeclaredError(f"{label!r} is not declared as the steps of a training")
         if self.releasable:
             return Steps(event, ChaCha20Entropy(), ChaCha20Entropy(), taken)
-        assert isinstance(self._noise, StudyNoise)
-        return Steps(event, self.coins, self._noise, taken)
+        return Steps(event, self.coins, cast("Entropy", self._noise), taken)  # a study's noise is random bits, too
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 
