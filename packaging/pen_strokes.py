@@ -20,9 +20,8 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from workbench.deep.networks import network
-from workbench.deep.networks.scatter_linear import ScatterLinear
-from workbench.deep.networks.scatter_upright import DIRECTIONS, STROKES
-from workbench.deep.straighten import straightened
+from workbench.deep.networks.scattered import DIRECTIONS, STROKES, ScatterLinear
+from workbench.deep.scattering import straightened
 
 DRAWINGS = 8000
 WHITENING = 0.25

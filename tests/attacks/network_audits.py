@@ -27,6 +27,7 @@ from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.trainer import train
 from workbench.privacy.audit import LowerBound, epsilon_lower
+from workbench.work.noise import Charged
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,7 @@ def trained(worst: Worst, folder: Path, asked: DpSgdPlan) -> ReleaseOf:
 
     def once(seed: int) -> tuple[Path, NDArray[np.bool_]]:
         data = HalfEmpty(features, table, seed)
-        run = train(asked, data, lambda cost: None)
+        run = train(asked, data, Charged(lambda cost: None))
         (folder / WEIGHTS).write_bytes(weights_bytes(run))
         loaded = TrainedModel.load(folder, facts(run), [a.to_plain() for a in features.attributes])
         assert loaded.predict(np.zeros((1, worst.own))).shape == (1,)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,10 @@ from torch import nn  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.flat_parameters import flattened  # noqa: E402
-from workbench.deep.noise import ChaCha20Entropy, GaussianNoise  # noqa: E402
-from workbench.deep.poisson import PoissonSampler  # noqa: E402
-from workbench.deep.trainer import PrivateStep  # noqa: E402
+from workbench.deep.private_step import PrivateStep  # noqa: E402
 from workbench.deep.updates import Sgd  # noqa: E402
+from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -74,13 +75,12 @@ def private(name: str, batch: int, x: torch.Tensor, y: torch.Tensor, *, generic:
     module = built(name)
     parameters, update = flattened(module), Sgd(0.1)
     engine = BookKeepingClippedSum(module, CLIP, 128) if generic else engine_for(module, CLIP, 384)
-    sampler = PoissonSampler(len(x), batch / len(x), ChaCha20Entropy())
-    mechanism = PrivateStep(sampler, engine, GaussianNoise(CLIP, ChaCha20Entropy()), batch)
+    event = PoissonGaussian(batch / len(x), 1.0, 10**9, "benchmark")
+    steps = Charged(lambda cost: None).ask(Cost(Decimal(1), Decimal(0), event)).steps(event.label)
+    mechanism = PrivateStep.of(steps, rows=len(x), batch=batch, clip=CLIP, clipped_sum=lambda clip: engine)
 
     def step() -> None:
         gradient, _ = mechanism.step(x, y, measure=False)
-        if gradient.dtype != parameters.dtype:
-            gradient = gradient.to(parameters.dtype)
         update(parameters, gradient)
 
     return step

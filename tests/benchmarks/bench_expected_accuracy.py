@@ -21,7 +21,7 @@ from mnist_images import DELTA
 from workbench.data.images.arrays import TEST
 from workbench.data.images.read import read_images
 from workbench.deep.expected_accuracy import PATIENCE, expected_accuracy
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import ImageFeatures
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError
 from workbench.studies.expected_accuracy import made_up_rows, public_rows

@@ -18,11 +18,11 @@ pytest.importorskip("torch")
 
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, read_images
-from workbench.deep.features import TableData
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import ImageFeatures, TableData
 from workbench.deep.model import TrainedModel
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import train
+from workbench.work.noise import Charged
 
 RESULTS = Path(__file__).parent / "results" / "images.md"
 NOT_PRIVATE = {"noise": 0.01, "clip": 100.0, "accountant": "rdp"}
@@ -46,7 +46,9 @@ def measured(asked: dict[str, Any], rows: ImageSet, test: ImageSet, delta: float
     """Return ε, the accuracy on ``test``, and the processor seconds of one run."""
     begun = time.thread_time()
     features = ImageFeatures.of(rows)
-    training = train(DpSgdPlan.from_plain({**asked, "delta": delta}), TableData(features, rows), lambda cost: None)
+    training = train(
+        DpSgdPlan.from_plain({**asked, "delta": delta}), TableData(features, rows), Charged(lambda cost: None)
+    )
     accuracy = TrainedModel.of(training).accuracy(TableData(features, test))
     return float(training.cost.epsilon), accuracy, time.thread_time() - begun
 

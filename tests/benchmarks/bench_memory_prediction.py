@@ -75,6 +75,7 @@ def run_one(words: list[str]) -> None:
     from workbench.data.table import Table
     from workbench.deep.features import Features, TableData
     from workbench.deep.plan import DpSgdPlan
+    from workbench.work.noise import Charged
 
     size = Size(words[0], *map(int, words[1:5]), words[5], words[6], int(words[7]))
     plan = DpSgdPlan(
@@ -114,7 +115,7 @@ def run_one(words: list[str]) -> None:
     trainer.MemoryWatch = Watch  # type: ignore[misc]
     done = []
     rows = TableData(features, table)
-    thread = threading.Thread(target=lambda: done.append(trainer.train(plan, rows, lambda cost: None)))
+    thread = threading.Thread(target=lambda: done.append(trainer.train(plan, rows, Charged(lambda cost: None))))
     thread.start()
     thread.join()
     status = Path("/proc/self/status").read_text().split()

@@ -21,10 +21,11 @@ from mnist_images import DELTA, UPRIGHT, images  # noqa: E402
 
 from workbench.deep.features import ArrayData  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
-from workbench.deep.networks import network, scatter_linear  # noqa: E402
+from workbench.deep.networks import network, scattered  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import Training, train  # noqa: E402
 from workbench.privacy.accounting.accountant import ACCOUNTANTS, loss  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results"
 REPEATS = 3
@@ -39,23 +40,23 @@ THESIS = {"network": "mnist-cnn", "noise": 1.0, "batch": 64, "epochs": 10, "lr":
 
 
 def trained(given: dict[str, object], data: ArrayData) -> Training:
-    return train(DpSgdPlan(**{"delta": DELTA, "device": "cpu", **given}), data, lambda cost: None)
+    return train(DpSgdPlan(**{"delta": DELTA, "device": "cpu", **given}), data, Charged(lambda cost: None))
 
 
 @pytest.mark.benchmark
 def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(os.environ["MNIST"])
     data, held_out = images(folder, "train"), images(folder, "t10k")
-    prepared = scatter_linear.ScatterLinear.prepared
+    prepared = scattered.ScatterLinear.prepared
     spent: list[float] = []
 
-    def timed(self: scatter_linear.ScatterLinear, inputs: torch.Tensor) -> torch.Tensor:
+    def timed(self: scattered.ScatterLinear, inputs: torch.Tensor) -> torch.Tensor:
         begun = time.thread_time()
         made = prepared(self, inputs)
         spent.append(time.thread_time() - begun)
         return made
 
-    monkeypatch.setattr(scatter_linear.ScatterLinear, "prepared", timed)
+    monkeypatch.setattr(scattered.ScatterLinear, "prepared", timed)
     only, results = os.environ.get("ONLY"), RESULTS / "mnist.md"
     lines = {} if only is None else rows_of(results.read_text("utf-8"))
     for repeats, given in [run for run in RUNS if only in (None, run[1]["network"])]:

@@ -11,10 +11,8 @@ from torch import Tensor, nn
 
 from workbench.deep.compiled import exp, loops
 from workbench.deep.flat_parameters import flattened
-from workbench.deep.image_kernel import ImageClippedSum
-from workbench.deep.image_stage import activation_backward
-from workbench.deep.logistic_kernel import LogisticClippedSum, fits
-from workbench.deep.table_kernel import TableClippedSum
+from workbench.deep.image_kernel import ImageClippedSum, activation_backward
+from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum, is_logistic
 from workbench.deep.updates import Sgd
 
 
@@ -22,7 +20,7 @@ def plain_step(module: nn.Module, batch: int, x: Tensor, y: Tensor) -> Callable[
     """Return a step: shuffled rows of preloaded tensors, no norms, no clipping, no noise."""
     parameters = flattened(module)
     if type(module[0]) is nn.Linear:  # type: ignore[index]
-        table = _Logistic(module, x, y) if fits(module) else _Table(module, x, y)
+        table = _Logistic(module, x, y) if is_logistic(module) else _Table(module, x, y)
 
         update = Sgd(0.1 / batch)
 

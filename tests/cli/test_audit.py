@@ -74,10 +74,10 @@ def test_the_private_step_is_audited_with_canaries(run: Run) -> None:
 
 def test_a_step_with_too_little_noise_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from workbench.deep.plan import Schedule
+    from workbench.deep import private_step
+    from workbench.deep.noise import GaussianNoise
 
     # The variance sigma squared C in place of sigma squared C squared, as seen in print.
-    wrong = property(lambda s: s.event.noise_multiplier * s.clip**0.5)
-    monkeypatch.setattr(Schedule, "noise_scale", wrong)
+    monkeypatch.setattr(private_step, "GaussianNoise", lambda steps, clip: GaussianNoise(steps, clip**0.5))
     answer = run("audit", "dpsgd", "--epsilon", "3", "--clip", "64", "--canaries", "6000", "--seed", "5", "--json")
     assert (answer.code, answer.json["verdict"]) == (5, "refuted")

@@ -106,9 +106,9 @@ def test_a_table_needs_target_and_bounds(folder: Path, run: Run, missing: str) -
 def test_a_gpu_that_is_not_there_is_refused_before_anything_is_read(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench.deep.device import placing
+    from workbench.deep import devices
 
-    monkeypatch.setattr(placing, "gpus", lambda: 2)
+    monkeypatch.setattr(devices, "gpus", lambda: 2)
     (folder / "t.csv").unlink()
     error = run("grid", "sweep.toml", "-o", "out.csv", "--devices", "cuda:0,cuda:2").error()
     assert error == "there is no device cuda:2 (--devices cuda:2); use cuda:0 to cuda:1, or cpu"

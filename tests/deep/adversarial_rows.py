@@ -12,12 +12,10 @@ from torch import nn
 
 from workbench.deep.book_keeping import BookKeepingClippedSum
 from workbench.deep.clipping import PerRowClippedSum
-from workbench.deep.device.static_sum import StaticClippedSum
 from workbench.deep.factors import CLIPPINGS, PER_LAYER
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum
-from workbench.deep.logistic_kernel import LogisticClippedSum
-from workbench.deep.table_kernel import TableClippedSum
+from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum
 
 WIDTH, MOST_ROWS = 3, 50
 ODD = (math.inf, -math.inf, math.nan, 3e38, -3e38, 1e30, 1e19, 1e-19, 1e-30, 1e-42, 1e-45, 0.0)
@@ -102,31 +100,11 @@ def plain(kind: type) -> Callable[[nn.Module, float, str, int, tuple[int, ...], 
     return bound
 
 
-def static(precision: str) -> Callable[[nn.Module, float, str, int, tuple[int, ...], int], Engine]:
-    """The engine of devices, whose rows lie at fixed places."""
-
-    def bound(network: nn.Module, clip: float, rule: str, _physical: int, row: tuple[int, ...], rows: int) -> Engine:
-        engine = StaticClippedSum(network, clip, row, rows, rule=rule, precision=precision, measure=False)
-
-        def total(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-            engine.inputs.copy_(x)
-            engine.targets.copy_(y)
-            engine.begin()
-            engine.add()
-            return engine.total.clone()
-
-        return total
-
-    return bound
-
-
 ENGINES = {
     "logistic": (plain(LogisticClippedSum), CHAINS[:1]),
     "table": (plain(TableClippedSum), CHAINS),
     "image": (plain(ImageClippedSum), PICTURES),
     "book-keeping": (plain(BookKeepingClippedSum), CHAINS + PICTURES + OTHERS),
-    "static": (static("float32"), CHAINS + PICTURES + OTHERS),
-    "static, bf16": (static("bf16"), CHAINS + PICTURES + OTHERS),
     "row by row": (plain(PerRowClippedSum), CHAINS + PICTURES + OTHERS + RECURRENT),
 }
 

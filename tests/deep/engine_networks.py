@@ -11,9 +11,8 @@ from torch import nn
 from workbench.deep.book_keeping import BookKeepingClippedSum
 from workbench.deep.clipping import PerRowClippedSum
 from workbench.deep.image_kernel import ImageClippedSum
-from workbench.deep.logistic_kernel import LogisticClippedSum
 from workbench.deep.networks import network
-from workbench.deep.table_kernel import TableClippedSum
+from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum
 
 ROWS = 13
 

@@ -11,18 +11,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep import seeded_training  # noqa: E402
-from workbench.deep.accuracy_study import where_it_went  # noqa: E402
+from workbench.deep import private_step  # noqa: E402
+from workbench.deep.accuracy_study import STAGES, where_it_went  # noqa: E402
 from workbench.deep.factors import NORMS  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.run_report import NORM_EDGES  # noqa: E402
-from workbench.deep.seeded_training import STAGES  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.params import CancelledError, InputError  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
 from workbench.signals.events import Event, Progress, Spread  # noqa: E402
+from workbench.work.noise import Study  # noqa: E402
 
 FEATURES = Features(
     tuple(Attribute(name=f"x{i}", kind="real", lower=-3, upper=3) for i in range(3)),
@@ -53,10 +53,10 @@ def test_without_clipping_that_bites_and_without_noise_all_three_are_alike(monke
     class Silent:
         def __init__(self, *given: Any) -> None: ...
 
-        def draw(self, count: int) -> np.ndarray:
-            return np.zeros(count)
+        def add_to(self, values: np.ndarray, out: np.ndarray, over: float) -> None:
+            out[:] = values / over
 
-    monkeypatch.setattr(seeded_training, "GaussianNoise", Silent)
+    monkeypatch.setattr(private_step, "GaussianNoise", Silent)
     found = where_it_went(replace(PLAN, clip=100.0), data())
     assert len({s.accuracy for s in found}) == 1
 
@@ -87,9 +87,8 @@ def test_the_histogram_of_norms_counts_each_row_of_the_measured_steps_once(name:
     heard: list[Spread] = []
     plan = replace(PLAN, network=name, batch=10, epochs=2, noise=2.0, physical_batch=4, lr=0.01)
     drawn: list[int] = []
-    sampler = SeededEntropy(1)
     done = train(
-        plan, rows, lambda cost: None, coins=sampler, noise=SeededEntropy(2),
+        plan, rows, Study(np.random.default_rng(2), SeededEntropy(1)),
         emit=lambda e: heard.append(e) if isinstance(e, Spread) else None,
     )  # fmt: skip
     from workbench.deep.poisson import PoissonSampler

@@ -13,13 +13,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from workbench.deep.canaries import CanaryAudit, audit_step, step_of  # noqa: E402
-from workbench.deep.noise import GaussianNoise  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, Schedule  # noqa: E402
-from workbench.deep.trainer import PrivateStep  # noqa: E402
+from workbench.deep.private_step import PrivateStep  # noqa: E402
 from workbench.params import CancelledError, ParameterError  # noqa: E402
-from workbench.privacy.entropy import Entropy, SeededEntropy  # noqa: E402
+from workbench.privacy.entropy import SeededEntropy  # noqa: E402
 from workbench.privacy.one_run import chance_of_guesses, epsilon_of_guesses, right_guesses, scale_bounds  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
+from workbench.work.ask import Steps  # noqa: E402
+from workbench.work.noise import Study  # noqa: E402
 
 ALPHA, DELTA = 1e-6, 1e-10
 
@@ -30,16 +31,23 @@ def plan(**changes: Any) -> DpSgdPlan:
 
 
 def audited(plan: DpSgdPlan, canaries: int = 6_000, **more: Any) -> CanaryAudit:
-    return audit_step(plan, canaries=canaries, alpha=ALPHA, coins=SeededEntropy(1), noise=SeededEntropy(2), **more)
+    noise = Study(np.random.default_rng(2), SeededEntropy(1))
+    return audit_step(plan, canaries=canaries, alpha=ALPHA, noise=noise, **more)
 
 
-def scaled(of: Callable[[Schedule], float]) -> Callable[[Schedule, Entropy, Entropy], PrivateStep]:
+class Wrong:
+    """Noise of any standard deviation."""
+
+    def __init__(self, scale: float) -> None:
+        self._scale, self._generator = scale, np.random.default_rng(3)
+
+    def add_to(self, values: np.ndarray, out: np.ndarray, over: float) -> None:
+        out[:] = (values + self._generator.normal(0, self._scale, len(values))) / over
+
+
+def scaled(of: Callable[[Schedule], float]) -> Callable[[Schedule, Steps], PrivateStep]:
     """A step whose noise has another standard deviation than the schedule's."""
-
-    def made(schedule: Schedule, coins: Entropy, noise: Entropy) -> PrivateStep:
-        return replace(step_of(schedule, coins, noise), noise=GaussianNoise(of(schedule), noise))
-
-    return made
+    return lambda schedule, steps: replace(step_of(schedule, steps), noise=Wrong(of(schedule)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("clip", [16.0, 0.05])
@@ -68,9 +76,9 @@ def test_half_the_noise_is_flagged() -> None:
 def test_rows_that_are_not_clipped_are_flagged() -> None:
     """Without clipping a canary is as large as its feature."""
 
-    def made(schedule: Schedule, coins: Entropy, noise: Entropy) -> PrivateStep:
-        loose = step_of(replace(schedule, clip=8 * schedule.clip), coins, noise)
-        return replace(loose, noise=GaussianNoise(schedule.noise_scale, noise))
+    def made(schedule: Schedule, steps: Steps) -> PrivateStep:
+        loose = step_of(replace(schedule, clip=8 * schedule.clip), steps)
+        return replace(loose, noise=Wrong(schedule.noise_scale))  # type: ignore[arg-type]
 
     found = audited(plan(), made=made)
     assert found.refuted

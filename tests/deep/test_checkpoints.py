@@ -13,14 +13,15 @@ torch = pytest.importorskip("torch")
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep.checkpoint import Checkpoints, RunState  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
-from workbench.deep.noise import ChaCha20Entropy  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
-from workbench.deep.trainer import PrivateStep, train  # noqa: E402
+from workbench.deep.private_step import PrivateStep  # noqa: E402
+from workbench.deep.trainer import RunOptions, train  # noqa: E402
 from workbench.deep.updates import UPDATES  # noqa: E402
 from workbench.params import CancelledError, InputError  # noqa: E402
-from workbench.privacy.entropy import SeededEntropy  # noqa: E402
+from workbench.privacy.entropy import ChaCha20Entropy, SeededEntropy  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
 from workbench.signals.events import Budget, Event, Metric, Progress  # noqa: E402
+from workbench.work.noise import Charged, Study  # noqa: E402
 
 FEATURES = Features(
     tuple(Attribute(name=f"x{i}", kind="real", lower=-3, upper=3) for i in range(3)),
@@ -65,7 +66,8 @@ class KilledError(BaseException):
 
 
 def run(keep: Memory, **more: Any) -> Any:
-    return train(more.pop("plan", PLAN), data(), lambda cost: None, keep=keep, **more)
+    noise = more.pop("noise", Charged(lambda cost: None))
+    return train(more.pop("plan", PLAN), data(), noise, options=RunOptions(keep=keep), **more)
 
 
 def interrupt_at(step: int, token: CancelToken) -> Any:
@@ -76,33 +78,42 @@ def interrupt_at(step: int, token: CancelToken) -> Any:
     return hear
 
 
+def seeded() -> Study:
+    return Study(np.random.default_rng(2), SeededEntropy(1))
+
+
 @pytest.mark.parametrize(("optimizer", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adam", 0.0), ("adamw", 0.0)])
 def test_a_paused_run_ends_where_an_uninterrupted_one_does(optimizer: str, momentum: float) -> None:
     """With seeded streams that go on where they stopped, to the last bit; a release takes fresh ones."""
     plan = replace(PLAN, optimizer=optimizer, momentum=momentum, lr=0.1)
-    whole = run(Memory(), plan=plan, coins=SeededEntropy(1), noise=SeededEntropy(2))
+    whole = run(Memory(), plan=plan, noise=seeded())
     keep, token = Memory(), CancelToken()
     steps: list[int] = []
-    coins, noise = SeededEntropy(1), SeededEntropy(2)
     sampler = PrivateStep.of
 
-    def shared(*given: Any) -> PrivateStep:  # sampler and noise of the first part, with what they have drawn ahead
-        made = sampler(*given)
+    def shared(*given: Any, **more: Any) -> PrivateStep:  # what the first part drew ahead, and the steps it left
+        made = sampler(*given, **more)
+        if more["rows"] < 200:  # tried on made-up rows
+            return made
         if not steps:
             steps.append(1)
             shared.first = made  # type: ignore[attr-defined]
             return made
         first = shared.first  # type: ignore[attr-defined]
-        return PrivateStep(first.sampler, made.clipped_sum, first.noise, made.batch)
+        # One step more is taken of the run's own steps, by whose number it goes on.
+        made.sampler, made.noise = first.sampler, first.noise
+        taken = made.steps.take
+        made.steps.take = lambda: (first.steps.take(), taken())[1]  # type: ignore[method-assign]
+        return made
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PrivateStep, "of", shared)
         with pytest.raises(CancelledError):
-            run(keep, plan=plan, coins=coins, noise=noise, cancel=token, emit=interrupt_at(23, token))
+            run(keep, plan=plan, noise=seeded(), cancel=token, emit=interrupt_at(23, token))
         assert keep.counted == 23
         assert keep.state is not None
         assert keep.state.step == 23
-        done = run(keep, plan=plan, coins=coins, noise=noise)
+        done = run(keep, plan=plan, noise=seeded())
     assert done.steps == STEPS == whole.steps
     for name, weights in whole.weights.items():
         assert np.array_equal(weights, done.weights[name])
@@ -227,6 +238,6 @@ def test_a_checkpoint_of_another_network_or_a_damaged_one_is_refused() -> None:
 
 def test_a_quiet_run_tells_no_private_figure_and_computes_none() -> None:
     heard: list[Event] = []
-    done = train(PLAN, data(), lambda cost: None, emit=heard.append, quiet=True)
+    done = train(PLAN, data(), Charged(lambda cost: None), emit=heard.append, options=RunOptions(quiet=True))
     assert not any(isinstance(event, Metric) for event in heard)
     assert all(record.loss is None and record.accuracy is None for record in done.records)

@@ -17,7 +17,7 @@ from torch import nn  # noqa: E402
 from workbench.deep.compiled import exp, loops  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
-from workbench.deep.table_loops import activate, slopes_of_many, slopes_of_two  # noqa: E402
+from workbench.deep.table_kernel import activate, slopes_of_many, slopes_of_two  # noqa: E402
 
 LAST_PLACE = 2.0**-23
 
@@ -146,7 +146,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same() -> None:
     code = (
         "import numpy as np, numba.core.caching as caching\n"
         "caching.CacheImpl._locator_classes = []\n"
-        "from workbench.deep.ziggurat import Ziggurat, PART\n"
+        "from workbench.deep.noise import Ziggurat, PART\n"
         "from workbench.privacy.entropy import SeededEntropy\n"
         "block = np.zeros(PART)\n"
         "Ziggurat(1.0, SeededEntropy(1)).fill(block)\n"

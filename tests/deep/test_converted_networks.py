@@ -21,6 +21,7 @@ from workbench.deep.trainer import train  # noqa: E402
 from workbench.deep.user_network import UserNetwork, trust  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 from workbench.release.documents.model_document import _training  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 CODE = """
 from torch import nn
@@ -68,10 +69,10 @@ def test_a_network_with_batchnorm_is_refused_with_an_offer_and_trains_once_it_is
     name = trust(f"{code}:table").name
     charged: list[object] = []
     with pytest.raises(ParameterError, match=r"BatchNorm1d\) mixes the rows of a batch.*") as refused:
-        train(asked(name), data(), charged.append)
+        train(asked(name), data(), Charged(charged.append))
     assert "add --convert-batchnorm" in str(refused.value)
     assert not charged
-    run = train(asked(name, convert_batchnorm=True), data(), charged.append)
+    run = train(asked(name, convert_batchnorm=True), data(), Charged(charged.append))
     assert len(charged) == 1
     model = TrainedModel.of(run)
     assert model.accuracy(data()) > 0.9

@@ -13,8 +13,7 @@ from workbench.data.images.image_set import ImageSet, ImageShape, class_attribut
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import expected_accuracy as simulation  # noqa: E402
 from workbench.deep.expected_accuracy import ExpectedAccuracy, expected_accuracy  # noqa: E402
-from workbench.deep.features import Features  # noqa: E402
-from workbench.deep.image_features import ImageFeatures  # noqa: E402
+from workbench.deep.features import Features, ImageFeatures  # noqa: E402
 from workbench.deep.networks.images import SIDE  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.params import CancelledError, InputError  # noqa: E402
@@ -61,7 +60,8 @@ def test_a_share_of_rows_and_batch_has_the_noise_of_the_whole_in_the_mean_of_a_s
     inputs = torch.zeros(1000, FEATURES.width)
     made = simulation._Simulation(PLAN, FEATURES, inputs, torch.zeros(1000), schedule, 0, lambda e: None, CancelToken())
     part = made._training(simulation._Size(500, 12.5, 1), 10)
-    assert part.noise_scale / (part.sample_rate * 500) == pytest.approx(schedule.noise_scale / schedule.batch)
+    scale = part.event.noise_multiplier * PLAN.clip
+    assert scale / (part.event.sample_rate * 500) == pytest.approx(schedule.noise_scale / schedule.batch)
     noisy = replace(PLAN, noise=60.0, epochs=5)
     found = []
     for rows, batch in ((4000, 100.0), (1000, 25.0)):

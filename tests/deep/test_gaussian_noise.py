@@ -18,12 +18,31 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from scipy import integrate, stats
 
 from workbench.deep import noise as module
-from workbench.deep.noise import GAUSSIAN_SENTENCE, ChaCha20Entropy, GaussianNoise
-from workbench.deep.ziggurat import LAYERS, TAIL, Ziggurat, layers
+from workbench.deep.noise import GAUSSIAN_SENTENCE, LAYERS, TAIL, GaussianNoise, Ziggurat, layers
 from workbench.params import ParameterError
-from workbench.privacy.entropy import SeededEntropy
+from workbench.privacy import entropy as entropies
+from workbench.privacy.accounting.event import PoissonGaussian
+from workbench.privacy.entropy import ChaCha20Entropy, Entropy, SeededEntropy
+from workbench.work.ask import Steps
 
 FALSE_ALARM = 1e-6
+
+
+class Drawn(GaussianNoise):
+    """Noise by itself, for so many steps as a test likes."""
+
+    def __init__(self, scale: float, entropy: Entropy) -> None:
+        self.steps = Steps(PoissonGaussian(1.0, scale, 10**9), entropy, entropy)
+        super().__init__(self.steps, 1.0)
+
+    def draw(self, count: int) -> np.ndarray:
+        out = np.empty(count)
+        self.add_to(np.zeros(count), out)
+        return out
+
+    def add_to(self, values: np.ndarray, out: np.ndarray, over: float = 1.0) -> None:
+        self.steps.take()
+        super().add_to(values, out, over)
 
 
 def fits(sample: np.ndarray, scale: float) -> bool:
@@ -36,20 +55,20 @@ def fits(sample: np.ndarray, scale: float) -> bool:
 
 @pytest.mark.parametrize("scale", [1.0, 12.5])
 def test_released_noise_is_gaussian_with_its_scale(scale: float) -> None:
-    assert fits(GaussianNoise(scale, ChaCha20Entropy()).draw(200_001), scale)
+    assert fits(Drawn(scale, ChaCha20Entropy()).draw(200_001), scale)
 
 
 def test_the_test_sees_the_planted_wrong_variance() -> None:
     """σ²C instead of σ²C² at C = 10: the classroom's mistake."""
     sigma, clip = 1.0, 10.0
-    wrong = GaussianNoise(sigma * math.sqrt(clip), SeededEntropy(3)).draw(2000)
-    right = GaussianNoise(sigma * clip, SeededEntropy(3)).draw(2000)
+    wrong = Drawn(sigma * math.sqrt(clip), SeededEntropy(3)).draw(2000)
+    right = Drawn(sigma * clip, SeededEntropy(3)).draw(2000)
     assert fits(right, sigma * clip)
     assert not fits(wrong, sigma * clip)
 
 
 def test_coordinates_of_a_draw_are_uncorrelated() -> None:
-    drawn = GaussianNoise(1.0, SeededEntropy(8)).draw(8 * module._BLOCK)
+    drawn = Drawn(1.0, SeededEntropy(8)).draw(8 * module._BLOCK)
     # Numbers from the two halves of what is made at once.
     pairs = drawn.reshape(8, 2, -1).swapaxes(0, 1).reshape(2, -1)
     n = pairs.shape[1]
@@ -61,14 +80,14 @@ def test_coordinates_of_a_draw_are_uncorrelated() -> None:
 
 def test_no_number_is_returned_twice_however_they_are_asked_for() -> None:
     sizes = [3, module._BLOCK, 2 * module._BLOCK + 5, 1, module._BLOCK - 9, 18]
-    source = GaussianNoise(2.0, ChaCha20Entropy())
+    source = Drawn(2.0, ChaCha20Entropy())
     drawn = np.concatenate([source.draw(size) for size in sizes])
     assert len(np.unique(drawn)) == sum(sizes)
     assert fits(drawn, 2.0)
 
 
 def test_the_tails_are_there() -> None:
-    drawn = GaussianNoise(1.0, SeededEntropy(9)).draw(2_000_000)
+    drawn = Drawn(1.0, SeededEntropy(9)).draw(2_000_000)
     beyond = int((np.abs(drawn) > 4).sum())
     assert stats.binomtest(beyond, len(drawn), 2 * stats.norm.sf(4)).pvalue > FALSE_ALARM
 
@@ -86,7 +105,7 @@ def test_the_layers_have_one_area_and_end_at_the_top_of_the_curve() -> None:
 
 def test_each_layer_and_the_tail_are_hit_as_often_as_the_curve_says() -> None:
     widths, _ = layers()
-    drawn = np.abs(GaussianNoise(3.0, SeededEntropy(12)).draw(4_000_000)) / 3.0
+    drawn = np.abs(Drawn(3.0, SeededEntropy(12)).draw(4_000_000)) / 3.0
     edges = np.array([*widths[:0:-16], TAIL, 4.3, math.inf])
     seen, _ = np.histogram(drawn, edges)
     expected = len(drawn) * 2 * np.diff(stats.norm.cdf(edges))
@@ -100,7 +119,7 @@ def test_each_layer_and_the_tail_are_hit_as_often_as_the_curve_says() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype: type) -> None:
-    drawn, added = (GaussianNoise(2.0, SeededEntropy(6)) for _ in range(2))
+    drawn, added = (Drawn(2.0, SeededEntropy(6)) for _ in range(2))
     values = np.linspace(-1, 1, 40_001).astype(dtype)
     for _ in range(5):  # across the end of a block
         out = np.empty_like(values)
@@ -112,7 +131,7 @@ def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype: type) -> No
 @pytest.mark.parametrize("length", [0, 9, 11, 10**6])
 def test_noise_is_added_to_as_many_numbers_as_there_are(length: int) -> None:
     with pytest.raises(ValueError, match="different lengths"):
-        GaussianNoise(2.0, SeededEntropy(6)).add_to(np.zeros(10), np.zeros(length))
+        Drawn(2.0, SeededEntropy(6)).add_to(np.zeros(10), np.zeros(length))
 
 
 FARTHEST = (2**52 - 1) << 11
@@ -163,7 +182,7 @@ def test_numbers_of_the_tail_have_its_law() -> None:
 def test_extreme_uniforms_give_finite_noise() -> None:
     """The ends of layer 0 are in the tail, where a number is accepted at the second attempt; others are decided."""
     entropy = Scripted([FARTHEST, 2**64 - FARTHEST, *[0] * 510], [HIGHEST, HIGHEST, HALF, ZERO])
-    drawn = GaussianNoise(2.0, entropy).draw(1024)
+    drawn = Drawn(2.0, entropy).draw(1024)
     assert entropy.pairs > 2, "the tail was asked"
     assert np.isfinite(drawn).all()
     expected = 2 * (TAIL + math.log(2) / TAIL)
@@ -189,7 +208,7 @@ def test_a_stream_takes_a_new_key_before_its_counter_could_repeat(monkeypatch: p
         return keys[-1]
 
     monkeypatch.setattr(os, "urandom", counted)
-    monkeypatch.setattr(module, "_BYTES_OF_A_KEY", 64)
+    monkeypatch.setattr(entropies, "_BYTES_OF_A_KEY", 64)
     entropy = ChaCha20Entropy()
     for _ in range(4):
         entropy.words(4)
@@ -199,7 +218,7 @@ def test_a_stream_takes_a_new_key_before_its_counter_could_repeat(monkeypatch: p
 def test_two_streams_differ_and_none_can_be_copied() -> None:
     entropy = ChaCha20Entropy()
     assert entropy.words(8).tolist() != ChaCha20Entropy().words(8).tolist()
-    for made in (entropy, GaussianNoise(1.0, entropy), GaussianNoise(1.0, SeededEntropy(1))):
+    for made in (entropy, Drawn(1.0, entropy), Drawn(1.0, SeededEntropy(1))):
         for way in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(TypeError, match="cannot be copied"):
                 way(made)
@@ -209,11 +228,11 @@ def _words(entropy: ChaCha20Entropy) -> list[int]:
     return entropy.words(4).tolist()
 
 
-def _drawn(source: GaussianNoise) -> list[float]:
+def _drawn(source: Drawn) -> list[float]:
     return source.draw(4).tolist()
 
 
-def _added(source: GaussianNoise) -> list[float]:
+def _added(source: Drawn) -> list[float]:
     out = np.empty(4)
     source.add_to(np.zeros(4), out)
     return out.tolist()
@@ -227,7 +246,7 @@ def _child(ask: Callable[[Any], list[Any]], source: object, pipe: Any) -> None:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize("ask", [_words, _drawn, _added])
 def test_a_forked_process_does_not_repeat_its_parents_noise(ask: Callable[[Any], list[Any]]) -> None:
-    source = ChaCha20Entropy() if ask is _words else GaussianNoise(1.0, ChaCha20Entropy())
+    source = ChaCha20Entropy() if ask is _words else Drawn(1.0, ChaCha20Entropy())
     ask(source)  # numbers are made ahead
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
@@ -239,14 +258,14 @@ def test_a_forked_process_does_not_repeat_its_parents_noise(ask: Callable[[Any],
 
 
 def test_seeded_noise_is_not_releasable() -> None:
-    assert GaussianNoise(1.0, ChaCha20Entropy()).releasable
-    assert not GaussianNoise(1.0, SeededEntropy(1)).releasable
+    assert Drawn(1.0, ChaCha20Entropy()).steps.releasable
+    assert not Drawn(1.0, SeededEntropy(1)).steps.releasable
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_scales_are_refused(scale: float) -> None:
     with pytest.raises(ParameterError):
-        GaussianNoise(scale, SeededEntropy(1))
+        Drawn(scale, SeededEntropy(1))
 
 
 def test_the_exception_to_exact_noise_is_said() -> None:

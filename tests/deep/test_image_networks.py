@@ -16,8 +16,7 @@ from workbench.deep import networks  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
-from workbench.deep.features import TableData  # noqa: E402
-from workbench.deep.image_features import ImageFeatures  # noqa: E402
+from workbench.deep.features import ImageFeatures, TableData  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network, vgg16_head  # noqa: E402
@@ -26,6 +25,7 @@ from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.deep.user_network import trust  # noqa: E402
 from workbench.params import InputError, ParameterError  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 SMALL = ((8,), (8,), (8,), (8,), (6,))
 
@@ -45,7 +45,7 @@ def plan(name: str, **more: object) -> DpSgdPlan:
 
 def trained(of: ImageSet, asked: DpSgdPlan) -> float:
     data = TableData(ImageFeatures.of(of), of)
-    return TrainedModel.of(train(asked, data, lambda cost: None)).accuracy(data)
+    return TrainedModel.of(train(asked, data, Charged(lambda cost: None))).accuracy(data)
 
 
 def vgg_weights(file: Path) -> Path:
@@ -243,7 +243,7 @@ def test_code_that_mixes_rows_or_makes_no_network_is_refused_before_the_charge(
 
     def run() -> None:
         trust(f"{code}:{factory}")
-        train(plan(f"{code}:{factory}"), TableData(ImageFeatures.of(of), of), charged.append)
+        train(plan(f"{code}:{factory}"), TableData(ImageFeatures.of(of), of), Charged(charged.append))
 
     with pytest.raises(ParameterError, match=said):
         run()

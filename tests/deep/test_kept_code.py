@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("numba")
 
-from workbench.deep.kept_code import described
+from workbench.deep.compiled import described
 
 SOURCE = """
 import numpy as np

@@ -16,6 +16,7 @@ from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.memory import MemoryForecast, MemoryWatch, out_of_memory, predict  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 
 def features(columns: int) -> Features:
@@ -61,7 +62,7 @@ def one_run(columns: int, rows: int) -> tuple[int, int]:
     """Return the bytes that a run took at most, and those that were predicted for it."""
     described = features(columns)
     data = ArrayData(described, np.ones((rows, columns)), np.zeros(rows, dtype=np.int64))
-    run = train(plan(batch=2000, seconds=0.5), data, lambda cost: None)
+    run = train(plan(batch=2000, seconds=0.5), data, Charged(lambda cost: None))
     # The matrix was there before: the run itself neither reads a table nor starts its reader.
     known = predict(run.plan, described, rows)
     return run.peak_memory_bytes, known.peak - known.beside - max(0, known.reading - known.batch - known.backward)

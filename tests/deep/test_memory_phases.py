@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.deep.memory_phases import PHASES, Setting, largest_batch, peak, phases, tensors
+from workbench.deep.memory import PHASES, Setting, largest_batch, peak, phases, tensors
 from workbench.deep.networks import network
 from workbench.params import ParameterError
 

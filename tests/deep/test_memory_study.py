@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from workbench.deep.memory_phases import PHASES, Setting, crossed_pool, peak
+from workbench.deep.memory import PHASES, Setting, crossed_pool, peak
 from workbench.deep.memory_study import MOST_SETTINGS, MemoryStudy, compare, csv_bytes, line_name, setting_of
 from workbench.deep.networks import NETWORKS, network
 from workbench.params import CancelledError, ParameterError

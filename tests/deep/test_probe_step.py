@@ -12,14 +12,14 @@ torch = pytest.importorskip("torch")
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import probe_step, trainer  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
-from workbench.deep.memory import MemoryForecast, MemoryWatch  # noqa: E402
-from workbench.deep.memory_phases import PHASES  # noqa: E402
+from workbench.deep.memory import PHASES, MemoryForecast, MemoryWatch  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
-from workbench.deep.trainer import Training, train  # noqa: E402
+from workbench.deep.trainer import RunOptions, Training, train  # noqa: E402
 from workbench.params import WorkbenchError  # noqa: E402
 from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
 from workbench.signals.events import Event, Memory, Notice, Progress  # noqa: E402
+from workbench.work.noise import Study  # noqa: E402
 
 ROWS, COLUMNS = 400, 600
 
@@ -36,8 +36,9 @@ def run(rows: ArrayData | None = None, **more: Any) -> tuple[Training, list[Even
     plan = DpSgdPlan(
         network="mlp", noise=1.0, delta=1e-6, batch=200, epochs=3, lr=0.5, clip=1.0, accountant="rdp", device="cpu"
     )
-    given = {"coins": SeededEntropy(1), "noise": SeededEntropy(2), "emit": seen.append, **more}
-    return train(plan, rows or data(), given.pop("charge", lambda cost: None), **given), seen
+    noise = Study(np.random.default_rng(2), SeededEntropy(1), more.pop("charge", None))
+    options = RunOptions(settle=more.pop("settle", None))
+    return train(plan, rows or data(), noise, options=options, **{"emit": seen.append, **more}), seen
 
 
 def without_a_probe(

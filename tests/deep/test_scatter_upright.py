@@ -17,11 +17,12 @@ from mnist_images import DELTA, UPRIGHT, images  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
-from workbench.deep.networks.scatter_upright import DIRECTIONS, STROKES, public_directions  # noqa: E402
+from workbench.deep.networks.scattered import DIRECTIONS, STROKES, public_directions  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.paths import resources  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 CHECKSUM = "3597f05c7a65bfe59a5834ebeecc8d1fe864aa281767f5f2e31aec8cc4a02fc6"
@@ -77,7 +78,7 @@ def test_the_engine_is_the_fast_one_for_tables() -> None:
 @pytest.mark.slow
 def test_the_file_holds_what_its_script_makes_of_other_drawings() -> None:
     """A third of as many drawings, of another seed, span nearly the same space in front."""
-    from workbench.deep.straighten import straightened
+    from workbench.deep.scattering import straightened
 
     drawn = straightened(pen_strokes().drawings(2500, seed=9)).flatten(1)
     features = network("scatter-linear").prepared(drawn * 2 - 1)
@@ -96,6 +97,6 @@ def test_mnist_is_learned_at_a_small_epsilon(shared_data: Path) -> None:
     data = images(shared_data / "mnist", "train", 12_000)
     held_out = images(shared_data / "mnist", "t10k", 2000)
     plan = DpSgdPlan(**{**UPRIGHT, "epsilon": 2.0, "delta": DELTA, "batch": 2048, "device": "cpu"})
-    run = train(plan, data, lambda cost: None)
+    run = train(plan, data, Charged(lambda cost: None))
     assert float(run.cost.epsilon) <= 2.0
     assert TrainedModel.of(run).accuracy(held_out) > 0.96

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workbench.deep.straighten import MOST_SLANT, straightened  # noqa: E402
+from workbench.deep.scattering import MOST_SLANT, straightened  # noqa: E402
 
 
 def bar(slant: float, shift: tuple[int, int] = (0, 0)) -> torch.Tensor:

@@ -20,7 +20,7 @@ from workbench.deep.model import METRIC_COLUMNS, WEIGHTS, TrainedModel, facts, m
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import Record, Training, train  # noqa: E402
 from workbench.params import InputError, ParameterError  # noqa: E402
-from workbench.privacy.entropy import SeededEntropy  # noqa: E402
+from workbench.work.noise import Charged, Study  # noqa: E402
 
 FEATURES = Features(
     (Attribute(name="x", kind="real", lower=-1, upper=1), Attribute(name="c", kind="category", domain=("p", "q"))),
@@ -34,7 +34,7 @@ def run() -> Training:
     plan = DpSgdPlan(
         network="mlp", noise=1.0, delta=1e-5, batch=10, epochs=1, lr=0.5, clip=1.0, accountant="rdp", device="cpu"
     )
-    return train(plan, DATA, lambda cost: None)
+    return train(plan, DATA, Charged(lambda cost: None))
 
 
 def inputs() -> list[dict[str, object]]:
@@ -103,7 +103,7 @@ def test_missing_weights_and_a_broken_card_are_one_sentence(run: Training, tmp_p
 
 
 def test_a_seeded_run_is_not_saved(run: Training, tmp_path: Path) -> None:
-    seeded = train(run.plan, DATA, lambda cost: None, noise=SeededEntropy(1))
+    seeded = train(run.plan, DATA, Study(np.random.default_rng(1)))
     with pytest.raises(ParameterError, match="cannot be released"):
         weights_bytes(seeded)
     assert list(tmp_path.iterdir()) == []

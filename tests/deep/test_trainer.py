@@ -23,15 +23,17 @@ from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
-from workbench.deep.noise import ChaCha20Entropy  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, Schedule  # noqa: E402
-from workbench.deep.trainer import PrivateStep, Training, train  # noqa: E402
+from workbench.deep.private_step import PrivateStep, study_steps  # noqa: E402
+from workbench.deep.trainer import RunOptions, Training, train  # noqa: E402
 from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError, WorkbenchError  # noqa: E402
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
 from workbench.signals.events import Budget, Event, Memory, Metric, Notice, Progress  # noqa: E402
+from workbench.work.ask import Steps  # noqa: E402
+from workbench.work.noise import Charged, Study  # noqa: E402
 
 FALSE_ALARM = 1e-6
 FEATURES = Features(
@@ -57,8 +59,13 @@ def plan(**changes: Any) -> DpSgdPlan:
 
 def quick(p: DpSgdPlan, data: Any = None, charge: Callable[[Cost], None] = lambda cost: None, **more: Any) -> Training:
     """Train with seeded randomness: reproducible, and not releasable."""
-    given = {"coins": SeededEntropy(1), "noise": SeededEntropy(2), **more}
-    return train(p, easy(100) if data is None else data, charge, **given)
+    options = RunOptions(**{name: more.pop(name) for name in ("settle", "keep", "clock", "quiet") if name in more})
+    noise = more.pop("noise", None) or Study(np.random.default_rng(2), SeededEntropy(1), charge)
+    return train(p, easy(100) if data is None else data, noise, options=options, **more)
+
+
+def free(cost: Cost) -> None:
+    """A budget without end."""
 
 
 @dataclass
@@ -108,7 +115,7 @@ def test_a_refused_charge_reads_nothing() -> None:
 @pytest.mark.parametrize("name", ["logistic", "mlp"])
 def test_an_easy_table_is_learned_at_a_modest_epsilon(name: str) -> None:
     data = easy(2000)
-    run = quick(plan(network=name, noise=None, epsilon=2.0, batch=200, epochs=8), data, noise=ChaCha20Entropy())
+    run = quick(plan(network=name, noise=None, epsilon=2.0, batch=200, epochs=8), data, noise=Charged(free))
     assert TrainedModel.of(run).accuracy(easy(2000, seed=1)) > 0.93
     assert run.cost.epsilon <= 2
 
@@ -126,14 +133,19 @@ def test_the_event_charged_is_what_was_run() -> None:
     assert run.stopped == "epochs"
 
 
+def step_of(schedule: Schedule, name: str, steps: Steps | None = None) -> PrivateStep:
+    return PrivateStep.of(
+        steps or study_steps(replace(schedule.event, steps=5)),
+        rows=schedule.rows,
+        batch=schedule.batch,
+        clip=schedule.clip,
+        clipped_sum=lambda clip: PerRowClippedSum(network(name).build(3, 2), clip, 64),
+    )
+
+
 def test_the_mechanism_has_the_numbers_of_its_event() -> None:
     schedule = plan(batch=30, clip=0.25, noise=3.0).schedule(1000)
-    made = PrivateStep.of(
-        schedule,
-        lambda clip: PerRowClippedSum(network("logistic").build(3, 2), clip, 8),
-        SeededEntropy(1),
-        SeededEntropy(2),
-    )
+    made = step_of(schedule, "logistic")
     assert made.sampler.threshold == int(30 / 1000 * 2**64)
     assert made.noise.scale == 3.0 * 0.25
     clipping = made.clipped_sum._clipping  # type: ignore[attr-defined]
@@ -146,12 +158,7 @@ def test_noise_of_variance_sigma_squared_clip_squared_is_on_the_sum(clip: float)
     """On empty rows the sum is zero, so batch·gradient is the noise; σ²C would be off by a factor of 10 here."""
     sigma = 1.5
     schedule = plan(noise=sigma, clip=clip, batch=50).schedule(100)
-    made = PrivateStep.of(
-        schedule,
-        lambda c: PerRowClippedSum(network("mlp").build(3, 2), c, 64),
-        SeededEntropy(3),
-        SeededEntropy(4),
-    )
+    made = step_of(schedule, "mlp")
     inputs, targets = torch.zeros(100, 3), torch.full((100,), -1)
     noise = np.concatenate([made.step(inputs, targets)[0].numpy() * schedule.batch for _ in range(5)])
     standard = noise / (sigma * clip)
@@ -164,8 +171,7 @@ def test_noise_of_variance_sigma_squared_clip_squared_is_on_the_sum(clip: float)
 
 def test_the_noisy_sum_is_divided_by_the_public_batch_and_not_by_the_rows_drawn() -> None:
     schedule = plan(noise=0.01, clip=1e6, batch=50).schedule(100)
-    module = network("logistic").build(3, 2)
-    made = PrivateStep.of(schedule, lambda c: PerRowClippedSum(module, c, 64), SeededEntropy(5), _Silence())
+    made = step_of(schedule, "logistic", Steps(schedule.event, SeededEntropy(5), _Silence()))
     inputs = torch.ones(100, 3)
     gradient, sums = made.step(inputs, torch.zeros(100, dtype=torch.int64))
     assert sums.rows != 50
@@ -248,6 +254,7 @@ def test_a_fault_settles_to_the_steps_begun(monkeypatch: pytest.MonkeyPatch) -> 
 
     def breaks(self: PrivateStep, inputs: Any, targets: Any, **more: Any) -> Any:
         if next(calls) == 4:
+            self.steps.take()
             raise MemoryError
         return whole(self, inputs, targets, **more)
 
@@ -285,14 +292,13 @@ def test_the_physical_batch_changes_nothing_but_memory() -> None:
 def test_two_released_runs_differ_and_two_seeded_ones_do_not() -> None:
     again = [quick(plan()).weights["0.weight"] for _ in range(2)]
     assert np.array_equal(again[0], again[1])
-    released = [train(plan(), easy(100), lambda cost: None) for _ in range(2)]
+    released = [train(plan(), easy(100), Charged(free)) for _ in range(2)]
     assert all(r.releasable for r in released)
     assert not np.array_equal(released[0].weights["0.weight"], released[1].weights["0.weight"])
 
 
-@pytest.mark.parametrize(("coins", "noise"), [(SeededEntropy(1), None), (None, SeededEntropy(1))])
-def test_one_seeded_stream_makes_a_run_that_cannot_leave(coins: Any, noise: Any) -> None:
-    assert not train(plan(), easy(60), lambda cost: None, coins=coins, noise=noise).releasable
+def test_a_study_makes_a_run_that_cannot_be_released() -> None:
+    assert not quick(plan()).releasable
 
 
 def test_events_carry_epsilon_with_its_cap_memory_and_private_metrics() -> None:
@@ -361,6 +367,16 @@ def test_contradictory_plans_are_refused() -> None:
         plan(optimizer="adam", momentum=0.5)
     with pytest.raises(ParameterError, match="larger than the table"):
         plan(batch=101).schedule(100)
+
+
+def test_plans_of_former_versions_mean_plain_steps() -> None:
+    """They said how a GPU was to compute."""
+    stated = plan().to_plain()
+    former = {**stated, "gpu_steps": "replayed", "precision": "bf16"}
+    assert DpSgdPlan.from_plain(former) == plan()
+    assert plan().request() == {**stated, "gpu_steps": "plain", "precision": "float32"}, "so that their runs go on"
+    with pytest.raises(ParameterError, match="precision = 'half' is not one of float32, tf32, bf16"):
+        DpSgdPlan.from_plain({**stated, "precision": "half"})
 
 
 def test_no_steps_cost_nothing() -> None:

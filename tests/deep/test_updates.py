@@ -65,16 +65,3 @@ def test_flattened_parameters_move_with_their_vector() -> None:
     flat.add_(1)
     after = torch.cat([p.detach().flatten() for p in module.parameters()])
     assert torch.equal(after, before + 1)
-
-
-@pytest.mark.parametrize(("name", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adam", 0.0), ("adamw", 0.0)])
-def test_memory_that_is_taken_before_the_first_step_changes_no_step(name: str, momentum: float) -> None:
-    ends = []
-    for prepared in (False, True):
-        parameters, update = torch.arange(5.0), UPDATES[name](0.1, momentum)
-        if prepared:
-            update.prepare(parameters)
-        for step in range(3):
-            update(parameters, torch.full((5,), 1.0 + step))
-        ends.append(parameters)
-    assert torch.equal(*ends)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import ImageFeatures
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.open_model import OpenModel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ from released import release_table
 
 from workbench.data.table import Table
 from workbench.deep.features import Features
+from workbench.deep.noise import FORMER_ON_GPU
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners import LEARNERS, NAIVE_BAYES, learner
 from workbench.release.certificate import checksum
@@ -187,6 +189,21 @@ def test_a_card_that_contradicts_itself_is_not_believed(models: Path, name: str)
     assert verify_model(models / name) == []
     chosen = lies(models, name)
     assert believed(models, name, random.Random(name).sample(chosen, 60)) == []
+
+
+@pytest.mark.parametrize("sentence", ["", *FORMER_ON_GPU])
+def test_a_network_s_card_of_a_former_version_is_believed(models: Path, tmp_path: Path, sentence: str) -> None:
+    """It says how a GPU was to compute, and where noise was made there."""
+    folder = tmp_path / "model"
+    shutil.copytree(models / NETWORK, folder)
+    card = json.loads((folder / CARD).read_text("utf-8"))
+    stated = {**card["parameters"], "gpu_steps": "replayed" if sentence else "plain", "precision": "float32"}
+    randomness = f"{card['guarantee']['randomness']} {sentence}".strip()
+    card = changed(changed(card, ("parameters",), stated), ("guarantee", "randomness"), randomness)
+    (folder / CARD).write_text(json.dumps(card), "utf-8")
+    assert verify_model(folder) == []
+    (folder / CARD).write_text(json.dumps(changed(card, ("parameters", "precision"), "half")), "utf-8")
+    assert verify_model(folder)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from workbench.data.images.image_set import ImageSet, ImageShape, class_attribute, pixel_attribute
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import ImageFeatures
 from workbench.params import CancelledError, InputError
 from workbench.release.model.image_predictions import images_to_predict, predict_images, write_image_predictions
 from workbench.release.model.open_model import OpenModel

@@ -105,6 +105,23 @@ def test_the_file_of_another_study_is_not_gone_on_with(rows: LoadedRows, tmp_pat
         run_grid(spec, rows, path)
 
 
+def test_a_sweep_of_a_former_version_is_read_and_not_gone_on_with(rows: LoadedRows, tmp_path: Path) -> None:
+    """It has columns of what a GPU was to do."""
+    spec, path = spec_of(tmp_path, repeats=1), tmp_path / "out.csv"
+    runs = run_grid(spec, rows, path)
+    with path.open(newline="", encoding="utf-8") as stream:
+        lines = list(csv.reader(stream))
+    place = lines[0].index("weights")
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        former = [["gpu_steps", "precision"], *[["plain", "float32"]] * len(runs)]
+        csv.writer(stream, lineterminator="\n").writerows(
+            [*line[:place], *more, *line[place:]] for line, more in zip(lines, former, strict=True)
+        )
+    assert [run.figures for run in read_runs(path)] == [run.figures for run in runs]
+    with pytest.raises(InputError, match="version"):
+        run_grid(spec, rows, path)
+
+
 def test_runs_are_joined_to_lines_against_epsilon(rows: LoadedRows, tmp_path: Path) -> None:
     lines = sweep_lines(run_grid(spec_of(tmp_path), rows, tmp_path / "out.csv"))
     assert [line.name for line in lines] == ["lr=0.1", "lr=1"]

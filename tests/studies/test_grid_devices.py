@@ -14,14 +14,14 @@ torch = pytest.importorskip("torch")
 
 from test_grid import rows, spec_of  # noqa: E402, F401
 
-from workbench.deep import trainer  # noqa: E402
-from workbench.deep.device import placing  # noqa: E402
+from workbench.deep import devices, trainer  # noqa: E402
 from workbench.deep.device_names import parse_devices, require_device  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.params import InputError, ParameterError  # noqa: E402
 from workbench.studies.grid import sweep  # noqa: E402
 from workbench.studies.grid.runs_file import read_runs  # noqa: E402
 from workbench.studies.grid.sweep import LoadedRows, run_grid  # noqa: E402
+from workbench.work.noise import Charged  # noqa: E402
 
 PLAN = {"network": "mlp", "noise": 1.0, "delta": 1e-5, "batch": 5, "epochs": 1, "lr": 0.1, "clip": 1.0}
 FIGURES = {
@@ -82,7 +82,7 @@ def test_a_file_of_one_kind_of_device_is_not_continued_on_another(
     assert len(read_runs(path)) == 1
     with pytest.raises(InputError, match="kind of device"):
         run_grid(spec, rows, path, devices=("cuda:0", "cuda:1"))
-    monkeypatch.setattr(placing, "gpus", lambda: 1)
+    monkeypatch.setattr(devices, "gpus", lambda: 1)
     with pytest.raises(InputError, match="kind of device"):
         run_grid(spec, rows, path)  # by itself it would train on the GPU
     assert sweep.kind_of_devices(spec, ("cpu",)) == "cpu"
@@ -129,9 +129,9 @@ def test_a_training_on_a_gpu_that_is_not_there_is_refused_before_it_is_charged(
     rows: LoadedRows,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(placing, "gpus", lambda: 1)
+    monkeypatch.setattr(devices, "gpus", lambda: 1)
     with pytest.raises(InputError, match=r"there is no device cuda:1 .*use cuda:0, or cpu"):
-        trainer.train(DpSgdPlan(**PLAN, device="cuda:1"), rows, lambda cost: pytest.fail("charged"))
+        trainer.train(DpSgdPlan(**PLAN, device="cuda:1"), rows, Charged(lambda cost: pytest.fail("charged")))
     require_device("auto", 0)
     require_device("cuda:0", 1)
     assert np.array(rows.targets).any()

@@ -17,8 +17,7 @@ from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.read import ReadOptions
 from workbench.data.table import Table
 from workbench.deep import networks
-from workbench.deep.features import Features
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import Features, ImageFeatures
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField

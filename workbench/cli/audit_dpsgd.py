@@ -34,9 +34,12 @@ class StepOptions(Parameters):
 
 def run(options: argparse.Namespace, context: Context, epsilon: float, seed: int | None) -> dict[str, Any]:
     """Audit the step."""
+    import numpy as np
+
     from workbench.deep.canaries import IN_ONE_RUN, audit_step
     from workbench.deep.plan import DpSgdPlan
     from workbench.privacy.entropy import SeededEntropy
+    from workbench.work.noise import Study
 
     asked = read_options(options, StepOptions)
     plan = DpSgdPlan(
@@ -48,9 +51,9 @@ def run(options: argparse.Namespace, context: Context, epsilon: float, seed: int
         lr=1.0,
         clip=asked.clip,
     )
-    coins, noise = (None, None) if seed is None else (SeededEntropy(seed), SeededEntropy(seed + 1))
+    noise = None if seed is None else Study(np.random.default_rng(seed + 1), SeededEntropy(seed))
     found = audit_step(
-        plan, canaries=asked.canaries, alpha=ALPHA, emit=context.emit, cancel=context.cancel, coins=coins, noise=noise
+        plan, canaries=asked.canaries, alpha=ALPHA, noise=noise, emit=context.emit, cancel=context.cancel
     )
     return {
         "ok": not found.refuted,

@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 def _devices(words: str) -> tuple[str, ...]:
     """Return the devices of a list; they are all there."""
-    from workbench.deep.device.placing import gpus
+    from workbench.deep.devices import gpus
 
     return parse_devices(words, gpus())
 
@@ -179,8 +179,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
 
 
 def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> tuple[LoadedRows, Table]:
-    from workbench.deep.features import TableData
-    from workbench.deep.image_features import ImageFeatures
+    from workbench.deep.features import ImageFeatures, TableData
 
     if spec.file.target is not None or spec.file.bounds is not None:
         raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text
-from workbench.deep.memory_phases import Setting, largest_batch, phases
+from workbench.deep.memory import Setting, largest_batch, phases
 from workbench.deep.memory_study import (
     MB,
     NO,

@@ -91,7 +91,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         InputError: the images cannot be read, or those of --test are of another kind.
         ParameterError: an option is of tables.
     """
-    from workbench.deep.image_features import ImageFeatures
+    from workbench.deep.features import ImageFeatures
 
     for name in ("target", "bounds"):
         if getattr(options, name) is not None:

@@ -5,20 +5,95 @@ A private study: seeded, on four fifths of the rows and measured on the others. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
+from workbench.deep.devices import one_thread
+from workbench.deep.engines import engine_for
+from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.features import TrainingData
+from workbench.deep.flat_parameters import flattened
+from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.preparation import prepared_rows
-from workbench.deep.seeded_training import STAGES, SeededTraining, accuracy_of
-from workbench.deep.threads import one_thread
+from workbench.deep.private_step import PrivateStep, study_steps
+from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.updates import UPDATES
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
+from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
+
+PLAIN, CLIPPED, NOISY = "no privacy", "clipped", "clipped and noisy"
+STAGES = (PLAIN, CLIPPED, NOISY)
+
+
+@dataclass(frozen=True)
+class SeededTraining:
+    """What is trained, and how.
+
+    Attributes:
+        plan: optimiser, clipping, rows in memory.
+        network: the architecture that the plan names.
+        width: inputs of a row.
+        classes: how many there are.
+        event: sample rate, noise where there is any, and how many steps are taken.
+    """
+
+    plan: DpSgdPlan
+    network: Network
+    width: int
+    classes: int
+    event: PoissonGaussian
+
+    def run(
+        self, stage: str, inputs: Tensor, targets: Tensor, *, seed: int, before_step: Callable[[int], None]
+    ) -> nn.Module:
+        """Return the trained module.
+
+        Args:
+            stage: one of :data:`STAGES`.
+            inputs: rows as the trained layers read them.
+            targets: their classes.
+            seed: of batches and noise.
+            before_step: called with the number of each step; what it raises ends the training.
+        """
+        module = self.network.build(self.width, self.classes)
+        parameters, update = flattened(module), UPDATES[self.plan.optimizer](self.plan.lr, self.plan.momentum)
+        # Without privacy: a norm that no gradient reaches, which leaves the plain sum.
+        clip, rule = (MOST_SINGLE, FLAT) if stage == PLAIN else (self.plan.clip, self.plan.clipping)
+        example = self.network.example(self.width)
+        sums = HalvingClippedSum(
+            lambda rows: engine_for(module, clip, rows, rule=rule, example=example),
+            self.plan.physical_batch,
+            lambda event: None,
+        )
+        mechanism = PrivateStep.of(
+            study_steps(self.event, seed),
+            rows=len(targets),
+            batch=self.event.sample_rate * len(targets),
+            clip=self.plan.clip,
+            clipped_sum=lambda _: sums,
+        )
+        if stage != NOISY:
+            mechanism = replace(mechanism, noise=None)
+        while mechanism.steps.left:
+            before_step(mechanism.steps.taken + 1)
+            gradient, _ = mechanism.step(inputs, targets, measure=False)
+            update(parameters, gradient)
+        return module
+
+
+def accuracy_of(module: nn.Module, inputs: Tensor, targets: Tensor) -> float:
+    """Return the share of rows that ``module`` classifies right."""
+    with torch.inference_mode():
+        return float((module(inputs).argmax(1) == targets).double().mean())
+
 
 HELD_OUT = 5
 """One row in so many is measured on."""
@@ -31,7 +106,7 @@ class Stage:
     """One training of the study.
 
     Attributes:
-        name: one of :data:`~workbench.deep.seeded_training.STAGES`.
+        name: one of :data:`~workbench.deep.accuracy_study.STAGES`.
         accuracy: on the rows that were held out; private.
         measured: how many they were.
     """
@@ -74,15 +149,7 @@ def where_it_went(
     held, kept = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
     architecture = plan.architecture
     targets = torch.from_numpy(y)
-    training = SeededTraining(
-        plan,
-        architecture,
-        data.features.width,
-        len(data.features.classes),
-        schedule.event.sample_rate,
-        schedule.steps,
-        schedule.noise_scale,
-    )
+    training = SeededTraining(plan, architecture, data.features.width, len(data.features.classes), schedule.event)
     stages = []
     with one_thread():  # as the run itself
         inputs = prepared_rows(architecture, X, "cpu", emit=emit, cancel=cancel)

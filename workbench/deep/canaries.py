@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from workbench.deep.engines import engine_for
-from workbench.deep.noise import ChaCha20Entropy
 from workbench.deep.plan import DpSgdPlan, Schedule
-from workbench.deep.trainer import PrivateStep
-from workbench.privacy.entropy import Entropy
+from workbench.deep.private_step import PrivateStep
+from workbench.privacy.accounting.event import Cost
 from workbench.privacy.one_run import epsilon_of_guesses, right_guesses, scale_bounds
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
+from workbench.work.ask import Steps
+from workbench.work.noise import Charged, Noise
 
 IN_ONE_RUN = 500
 """Canaries of a run: each has a feature, so a run takes their square."""
@@ -34,8 +35,8 @@ _LOUD = 1e3
 _GUESSED = 10
 """One canary in so many is guessed for, the clearest ones."""
 
-Made = Callable[[Schedule, Entropy, Entropy], PrivateStep]
-"""Makes a step from a schedule, coins and entropy of the noise, for :data:`IN_ONE_RUN` canaries."""
+Made = Callable[[Schedule, Steps], PrivateStep]
+"""Makes the mechanism of a run from its schedule and its steps, for :data:`IN_ONE_RUN` canaries."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,23 @@ class CanaryAudit:
         return self.epsilon_lower > self.claim or self.noise_high < 1
 
 
-def step_of(schedule: Schedule, coins: Entropy, noise: Entropy) -> PrivateStep:
+def step_of(schedule: Schedule, steps: Steps) -> PrivateStep:
     """Return a training step for the canaries' network: one linear layer with zero weights."""
     linear = nn.Linear(IN_ONE_RUN, 2)
     nn.init.zeros_(linear.weight)
     nn.init.zeros_(linear.bias)
     module = nn.Sequential(linear)
-    return PrivateStep.of(schedule, lambda clip: engine_for(module, clip, IN_ONE_RUN), coins, noise)
+    return PrivateStep.of(
+        steps,
+        rows=schedule.rows,
+        batch=schedule.batch,
+        clip=schedule.clip,
+        clipped_sum=lambda clip: engine_for(module, clip, IN_ONE_RUN),
+    )
+
+
+def _nothing_is_charged(cost: Cost) -> None:
+    """Canaries are generated rows."""
 
 
 def audit_step(
@@ -86,8 +97,7 @@ def audit_step(
     *,
     canaries: int,
     alpha: float,
-    coins: Entropy | None = None,
-    noise: Entropy | None = None,
+    noise: Noise | None = None,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
     made: Made = step_of,
@@ -98,8 +108,7 @@ def audit_step(
         plan: what is audited; its batch and epochs are those of a table of :data:`IN_ONE_RUN` rows.
         canaries: at least so many, in whole runs.
         alpha: largest probability that a correct step is refuted, or called less noisy than it is.
-        coins: entropy of the sampler and of who is in; a ChaCha20 stream by default.
-        noise: entropy of the noise; a ChaCha20 stream by default.
+        noise: of the sums, the batches and who is in; that of a release by default.
         emit: hears Progress.
         cancel: looked at before each run.
         made: makes the step; audits of the audit give a wrong one.
@@ -108,15 +117,16 @@ def audit_step(
         ParameterError: the plan does not fit a table of so many rows.
         CancelledError: ``cancel`` was set.
     """
-    coins, noise, cancel = coins or ChaCha20Entropy(), noise or ChaCha20Entropy(), cancel or CancelToken()
+    noise, cancel = noise or Charged(_nothing_is_charged), cancel or CancelToken()
     schedule = plan.schedule(IN_ONE_RUN)
-    runs = -(-canaries // IN_ONE_RUN)
-    step = made(schedule, coins, noise)
+    runs, cost = -(-canaries // IN_ONE_RUN), schedule.cost()
     evidence, present, squares = [], [], 0.0
     for run in range(runs):
         cancel.check()
-        there = (coins.words(IN_ONE_RUN) & np.uint64(1)).astype(bool)
-        found, square = _one_run(step, schedule, there)
+        ask = noise.ask(cost)
+        there = (ask.coins.words(IN_ONE_RUN) & np.uint64(1)).astype(bool)
+        mechanism = made(schedule, ask.steps(schedule.event.label))
+        found, square = _one_run(mechanism, schedule, there)
         evidence.append(found)
         present.append(there)
         squares += square
@@ -127,7 +137,7 @@ def audit_step(
     drawn, scale = count * schedule.steps, _planned_scale(schedule)
     low, high = scale_bounds(squares, drawn, alpha=alpha / 2)
     return CanaryAudit(
-        claim=float(schedule.cost().epsilon),
+        claim=float(cost.epsilon),
         delta=plan.delta,
         epsilon_lower=epsilon_of_guesses(count, guesses, right, alpha=alpha / 2, delta=plan.delta),
         canaries=count,
@@ -145,14 +155,16 @@ def _planned_scale(schedule: Schedule) -> float:
     return schedule.event.noise_multiplier * schedule.clip
 
 
-def _one_run(step: PrivateStep, schedule: Schedule, present: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
+def _one_run(
+    mechanism: PrivateStep, schedule: Schedule, present: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], float]:
     """Return the evidence for each canary, and the sum of squares of as many coordinates that no row touches."""
     rows = _LOUD * torch.eye(IN_ONE_RUN)
     classes = torch.from_numpy(np.where(present, 0, -1))
     rate, scale = schedule.event.sample_rate, _planned_scale(schedule)
     evidence, squares = np.zeros(IN_ONE_RUN), 0.0
     for _ in range(schedule.steps):
-        gradient, _ = step.step(rows, classes, measure=False)
+        gradient, _ = mechanism.step(rows, classes, measure=False)
         weights = (gradient * schedule.batch)[: 2 * IN_ONE_RUN].view(2, IN_ONE_RUN).double().numpy()
         # Of two classes at zero weights the gradients are opposite: their difference carries a canary, their sum noise.
         along, across = (weights[1] - weights[0]) / math.sqrt(2), (weights[1] + weights[0]) / math.sqrt(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,17 +32,13 @@ class StepSums:
             double precision, as the engine computes.
         rows: rows in the batch that are not empty (private).
         loss: sum of their losses (private).
-        correct: how many of them the network classified right (private).
-        measured: whether rows, loss and correct were computed; they are 0 if not.
-
-    Of a step on a device the last three are still there, as tensors: to read one waits for the device.
+        correct: how many of them the network classified right (private); the last three are 0 where nobody wants them.
     """
 
     total: Tensor
-    rows: int | Tensor = 0
-    loss: float | Tensor = 0.0
-    correct: int | Tensor = 0
-    measured: bool = True
+    rows: int = 0
+    loss: float = 0.0
+    correct: int = 0
 
 
 class ClippedSum(Protocol):
@@ -83,6 +80,31 @@ def sums_of(
     batch = inputs.index_select(0, there), targets.index_select(0, there)
     enter("backward")
     return engine(*batch, measure=measure)
+
+
+def chunks(rows: int, most: int) -> list[slice]:
+    """Return as few parts of at most ``most`` rows as possible, all of nearly the same size."""
+    count = -(-rows // most)
+    edges = [rows * k // max(1, count) for k in range(count + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def in_chunks(rows: int, most: int, total: Tensor, chunk: Callable[[slice], tuple[int, float, int]]) -> StepSums:
+    """Return the sums of a batch, added up in double precision.
+
+    Args:
+        rows: of the batch.
+        most: rows of a chunk at most.
+        total: where ``chunk`` leaves Σ fᵢgᵢ of its rows.
+        chunk: returns rows, loss and rows classified right of some rows.
+    """
+    whole = torch.zeros(len(total), dtype=torch.float64)
+    count, loss, correct = 0, 0.0, 0
+    for part in chunks(rows, most):
+        stated = chunk(part)
+        count, loss, correct = count + stated[0], loss + stated[1], correct + stated[2]
+        whole += total
+    return StepSums(whole, count, loss, correct)
 
 
 def nothing() -> None:
@@ -143,7 +165,7 @@ class PerRowClippedSum:
             rows += int((y >= 0).sum())
             loss += float(losses.sum(dtype=torch.float64))
             correct += int(right.sum())
-        return StepSums(total, rows, loss, correct, measured=measure)
+        return StepSums(total, rows, loss, correct)
 
     def _loss_of_row(self, parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the cross-entropy of one row, 0 where it is empty, and whether it was classified right."""

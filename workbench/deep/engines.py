@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from workbench.deep import image_kernel, logistic_kernel, table_kernel
+from workbench.deep import image_kernel, table_kernel
 from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
 from workbench.deep.clipping import ClippedSum, PerRowClippedSum, nothing
 from workbench.deep.factors import FLAT, LEAST_SINGLE, MOST_SINGLE
@@ -59,8 +59,8 @@ def _candidates(network: nn.Module, clip: float) -> list[Callable[..., ClippedSu
     found: list[Callable[..., ClippedSum]] = []
     single = all(p.dtype == torch.float32 for p in network.parameters()) and LEAST_SINGLE <= clip <= MOST_SINGLE
     on_cpu = all(p.device.type == "cpu" for p in network.parameters())
-    if single and on_cpu and logistic_kernel.fits(network):
-        found.append(logistic_kernel.LogisticClippedSum)
+    if single and on_cpu and table_kernel.is_logistic(network):
+        found.append(table_kernel.LogisticClippedSum)
     if single and on_cpu and table_kernel.fits(network):
         found.append(table_kernel.TableClippedSum)
     if single and on_cpu and image_kernel.fits(network):

@@ -18,12 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.deep.accuracy_study import CLIPPED, NOISY, PLAIN, SeededTraining, accuracy_of
+from workbench.deep.devices import one_thread
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import prepared_rows
-from workbench.deep.seeded_training import CLIPPED, NOISY, PLAIN, SeededTraining, accuracy_of
-from workbench.deep.threads import one_thread
 from workbench.params import InputError
+from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
@@ -254,9 +255,10 @@ class _Simulation:
 
     def _training(self, size: _Size, steps: int) -> SeededTraining:
         # σC on a sum of B rows: on a sum of b rows the mean has the same noise with σC·b/B.
-        scale = self.schedule.noise_scale * size.batch / self.schedule.batch
+        noise = self.schedule.event.noise_multiplier * size.batch / self.schedule.batch
+        event = PoissonGaussian(size.batch / size.rows, noise, steps)
         width, classes = self.features.width, len(self.features.classes)
-        return SeededTraining(self.plan, self.plan.architecture, width, classes, size.batch / size.rows, steps, scale)
+        return SeededTraining(self.plan, self.plan.architecture, width, classes, event)
 
     def _seconds_of(self, size: _Size) -> float:
         """Return how long a step takes: a few are taken, until the time for that is over."""

@@ -16,22 +16,15 @@ class Places:
     def __init__(self, network: nn.Module) -> None:
         parameters = list(network.parameters())
         self.total = torch.zeros(sum(p.numel() for p in parameters))
-        self._slices: dict[int, slice] = {}
         self._views: dict[int, Tensor] = {}
         start = 0
         for p in parameters:
-            self._slices[id(p)] = slice(start, start + p.numel())
             self._views[id(p)] = self.total[start : start + p.numel()].view(p.shape)
             start += p.numel()
 
     def of(self, parameter: Tensor) -> Tensor:
         """Return the part of the vector that belongs to ``parameter``, in its shape."""
         return self._views[id(parameter)]
-
-    def index(self, parameter: Tensor) -> Tensor:
-        """Return the places of ``parameter`` in the vector."""
-        place = self._slices[id(parameter)]
-        return torch.arange(place.start, place.stop)
 
 
 def flattened(network: nn.Module) -> Tensor:

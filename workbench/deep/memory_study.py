@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.deep.memory_phases import PHASES, Setting, crossed_pool, largest_batch, phases
+from workbench.deep.memory import PHASES, Setting, crossed_pool, largest_batch, phases
 from workbench.deep.networks.images import Pixels
 from workbench.deep.networks.network import Network
 from workbench.params import ParameterError, Parameters, choice, integer, real, text

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.images.image_set import ImageShape
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.deep.features import Features, TrainingData
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import Features, ImageFeatures, TrainingData
 from workbench.deep.networks import Network, network
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
@@ -126,8 +125,8 @@ class TrainedModel:
     def _logits(self, inputs: NDArray[np.float32], *, keep: bool = False) -> NDArray[np.float32]:
         import torch
 
+        from workbench.deep.devices import one_thread
         from workbench.deep.preparation import prepared_rows
-        from workbench.deep.threads import one_thread
 
         module = self.network.build(self.features.width, len(self.features.classes))
         module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()}, strict=False)

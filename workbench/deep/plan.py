@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any, Self
 
 from workbench.deep.device_names import DeviceField
 from workbench.deep.networks import Network, network
@@ -22,10 +24,12 @@ from workbench.privacy.accounting.accountant import (
 from workbench.privacy.accounting.compose import for_person, round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 
-PRECISIONS = ("float32", "tf32", "bf16")
 OPTIMIZERS = ("sgd", "adam", "adamw")
 CLIPPINGS = ("flat", "per-layer", "automatic")
-PLAIN_STEPS, REPLAYED_STEPS = GPU_STEPS = ("plain", "replayed")
+
+FORMER = {"gpu_steps": ("plain", "replayed"), "precision": ("float32", "tf32", "bf16")}
+"""Fields of former versions and their values, the defaults first: how steps were to be computed on a GPU. Whatever they
+asked for, steps are now plain ones, with passes in single precision and the noise of the processor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,21 +124,6 @@ class DpSgdPlan(Parameters):
         DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", advanced=True),
         default="auto",
     )
-    gpu_steps: str = choice(
-        choices=GPU_STEPS,
-        default=PLAIN_STEPS,
-        title="steps on a GPU",
-        help="plain adds noise that the processor made; replayed makes it on the GPU and replays recorded steps, which "
-        "should be faster but was never tested on a GPU",
-        advanced=True,
-    )
-    precision: str = choice(
-        choices=PRECISIONS,
-        default="float32",
-        help="of the passes of replayed steps on a GPU: float32, or tf32 or bf16, which should be faster and change "
-        "neither clipping nor cost",
-        advanced=True,
-    )
     weights: str | None = text(
         default=None,
         help="a file of public weights, for a network with a frozen part",
@@ -171,16 +160,27 @@ class DpSgdPlan(Parameters):
             raise ParameterError(
                 "neither noise nor epsilon is given", hint="give --noise S or --epsilon E", field="epsilon"
             )
-        if self.precision != "float32" and self.gpu_steps != REPLAYED_STEPS:
-            raise ParameterError(
-                f"only replayed steps compute in {self.precision}",
-                hint="add --gpu-steps replayed, which was never tested on a GPU, or leave the precision out",
-                field="precision",
-            )
         if self.momentum and self.optimizer != "sgd":
             raise ParameterError(
                 f"{self.optimizer} has a momentum of its own", hint="leave momentum out, or use sgd", field="momentum"
             )
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Make the plan; the fields of :data:`FORMER` have no effect.
+
+        Raises:
+            ParameterError: a key is unknown or missing, or a value is refused; ``where`` names the table.
+        """
+        for name, choices in FORMER.items():
+            if name in values and values[name] not in choices:
+                stated = f"{name} = {values[name]!r} is not one of {', '.join(choices)}"
+                raise ParameterError(stated, where, "leave it out", field=name)
+        return super().from_plain({key: value for key, value in values.items() if key not in FORMER}, where)
+
+    def request(self) -> dict[str, Any]:
+        """Return the values as a run is identified by them: as in former versions, whose runs can so go on."""
+        return {**self.to_plain(), **{name: choices[0] for name, choices in FORMER.items()}}
 
     @property
     def architecture(self) -> Network:

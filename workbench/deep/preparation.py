@@ -23,24 +23,22 @@ def prepared_rows(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
     keep: bool = True,
-    kept_on: str | None = None,
 ) -> Tensor:
     """Return what the trained layers of ``architecture`` read, (n, width).
 
     Args:
         architecture: the network.
         inputs: rows (n, width) of a table, or images (n, c, h, w).
-        device: where to compute.
+        device: where to compute, and where the result is.
         emit: hears the progress.
         cancel: looked at before each block of rows.
         keep: whether features may be read from and kept on disk.
-        kept_on: where the result is, ``device`` by default.
 
     Raises:
         CancelledError: ``cancel`` was set.
     """
     if not architecture.frozen:
-        return architecture.prepared(torch.from_numpy(inputs).to(kept_on or device))
+        return architecture.prepared(torch.from_numpy(inputs).to(device))
     first = _made(architecture, inputs[:1], device)
     cache = FeatureCache(inputs, architecture.frozen, first.shape[1]) if keep else None
     features = np.empty((len(inputs), first.shape[1]), np.float32)
@@ -55,7 +53,7 @@ def prepared_rows(
 
         features[start : start + BLOCK] = make() if cache is None else cache.block(start, make)
     emit(Progress(len(inputs), len(inputs), PREPARING))
-    return torch.from_numpy(features).to(kept_on or device)
+    return torch.from_numpy(features).to(device)
 
 
 def _made(architecture: Network, rows: NDArray[np.float32], device: str) -> NDArray[np.float32]:

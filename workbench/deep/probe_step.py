@@ -1,6 +1,6 @@
-"""One step on made-up rows before the charge: what a step really takes, by which prediction and chunk are corrected.
+"""Steps on made-up rows before the charge: libraries are loaded, and memory is measured by a step of the run's size.
 
-No private row is read and nothing of the run is drawn: the rows are empty ones, the noise is thrown away, and the model
+No private row is read and nothing of the run is drawn: the rows are empty ones, the noise is a study's, and the model
 is not moved. So ε, sampling and results are those of a run without it.
 """
 
@@ -9,13 +9,42 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
+from workbench.deep.engines import engine_for
 from workbench.deep.features import Features
+from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryForecast, MemoryWatch, available, most_drawn
 from workbench.deep.networks import Network
-from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
-from workbench.deep.plan import Schedule
+from workbench.deep.noise import GaussianNoise
+from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.private_step import PrivateStep, study_steps
 from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.updates import UPDATES
+from workbench.privacy.accounting.event import PoissonGaussian
+
+
+def example_of(architecture: Network, features: Features, device: str) -> Tensor | None:
+    """Return generated rows on ``device``, if the network is to be tried on some."""
+    example = architecture.example(features.width)
+    return None if example is None else example.to(device)
+
+
+def warm_up(plan: DpSgdPlan, architecture: Network, features: Features, device: str) -> None:
+    """Take the parts of a step on zeros, so that what is loaded or compiled at first use is not part of the run."""
+    module = architecture.build(features.width, len(features.classes)).to(device)
+    parameters = flattened(module)
+    example = example_of(architecture, features, device)
+    engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping, example=example)
+    rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
+    engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
+    steps = study_steps(PoissonGaussian(0.5, 1.0, 2))
+    mechanism = PrivateStep.of(steps, rows=2, batch=1, clip=1.0, clipped_sum=lambda clip: engine)
+    mechanism.sampler.draw()
+    for kind in (torch.float32, torch.float64):  # the sum of one chunk, and of several
+        steps.take()
+        gradient = mechanism.noisy(torch.zeros(len(parameters), dtype=kind, device=device))
+    UPDATES[plan.optimizer](plan.lr, plan.momentum)(parameters, gradient)
 
 
 def probed(
@@ -50,11 +79,14 @@ def probed(
         watch.enter("backward")
         sums = halving(inputs, targets)
         watch.enter("step")
-        noise = GaussianNoise(schedule.noise_scale, ChaCha20Entropy()).draw(len(sums.total))
-        torch.from_numpy(noise).to(device).add_(sums.total).div_(schedule.batch)
+        steps, gradient = study_steps(schedule.event), torch.empty(len(sums.total))
+        noise = GaussianNoise(steps, schedule.clip)
+        steps.take()
+        noise.add_to(sums.total.cpu().numpy(), gradient.numpy(), schedule.batch)
+        gradient.to(device)
         watch.look()
     batch, backward, step = (max(0, watch.peaks[name] - held) for name in ("batch", "backward", "step"))
-    del inputs, targets, sums, noise
+    del inputs, targets, sums, gradient, noise
     corrected = forecast.with_step(batch, backward, step)
     corrected = _with_room(corrected, halving, min(rows, halving.physical_batch, architecture.rows_at_once()), watch)
     halving.renew()  # the rows are read first, and may have the room until a step needs it

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from workbench.deep.clipping import StepSums
-from workbench.deep.memory import MemoryForecast, MemoryWatch, curve_bytes
-from workbench.deep.memory_phases import PHASES
+from workbench.deep.memory import PHASES, MemoryForecast, MemoryWatch, curve_bytes
 from workbench.deep.plan import Schedule
 from workbench.privacy.accounting.event import Cost
 from workbench.signals.events import Budget, Emit, Memory, Metric, PhaseMemory, Progress, Spread
@@ -66,9 +65,9 @@ class RunReport:
     corrected: MemoryForecast
     first_step: int | None = None
     _records: list[Record] = field(default_factory=list)
-    _rows: int | Tensor = 0
-    _loss: float | Tensor = 0.0
-    _correct: int | Tensor = 0
+    _rows: int = 0
+    _loss: float = 0.0
+    _correct: int = 0
     _stated: float = 0.0
     _steps: int = 0
     _norms: list[Tensor] = field(default_factory=list)
@@ -109,11 +108,9 @@ class RunReport:
             self.first_step = self.watch.peak
             to_come = curve_bytes(self.schedule.accountant, self.watch.device)
             self.corrected = self.corrected.after_first_step(self.watch.now, to_come)
-        self._rows, self._loss, self._correct = (
-            self._rows + sums.rows,
-            self._loss + sums.loss,
-            self._correct + sums.correct,
-        )
+        self._rows += sums.rows
+        self._loss += sums.loss
+        self._correct += sums.correct
         steps = self.schedule.steps
         # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
         due = step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps
@@ -151,9 +148,8 @@ class RunReport:
 
     def _record(self, step: int, epsilon: float) -> None:
         loss = accuracy = None
-        rows = int(self._rows)  # waits for a GPU, which the steps between two records do not
-        if rows:
-            loss, accuracy = float(self._loss) / rows, float(self._correct) / rows
+        if self._rows:
+            loss, accuracy = self._loss / self._rows, self._correct / self._rows
             self.emit(Metric("loss", step, loss))
             self.emit(Metric("accuracy", step, accuracy))
         if self._norms:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,32 +13,29 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
-from workbench.deep.clipping import ClippedSum, StepSums, ignore_phase, sums_of
-from workbench.deep.device.device_forecast import device_forecast
-from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
-from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
-from workbench.deep.device.precision import full_precision
 from workbench.deep.device_names import CPU
+from workbench.deep.devices import computing_on, device_of, finish_on
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network
-from workbench.deep.noise import ADDED_ON_GPU, GAUSSIAN_SENTENCE, MADE_ON_GPU, ChaCha20Entropy, GaussianNoise
-from workbench.deep.plan import JUDGED, REPLAYED_STEPS, DpSgdPlan, Schedule
-from workbench.deep.poisson import PoissonSampler
-from workbench.deep.probe_step import probed
+from workbench.deep.noise import GAUSSIAN_SENTENCE, ON_GPU
+from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
+from workbench.deep.preparation import prepared_rows
+from workbench.deep.private_step import PrivateStep
+from workbench.deep.probe_step import example_of, probed, warm_up
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum, too_large
-from workbench.deep.threads import one_thread
-from workbench.deep.updates import UPDATES, Update
+from workbench.deep.updates import UPDATES
 from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.entropy import Entropy, SeededEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice, ignore
+from workbench.work.ask import Steps
+from workbench.work.noise import Noise
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,82 +79,36 @@ class Training:
     randomness: str = GAUSSIAN_SENTENCE
 
 
-@dataclass(frozen=True, eq=False)
-class PrivateStep:
-    """The private step, made from one schedule, so that sampling, clipping, noise and event cannot disagree."""
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a run is kept, ended and watched; nothing of it changes what a step does or costs.
 
-    sampler: PoissonSampler
-    clipped_sum: ClippedSum
-    noise: GaussianNoise
-    batch: int
-    enter: Callable[[str], None] = ignore_phase
-    _kept: dict[int, tuple[Tensor, Any, Tensor, Any]] = field(default_factory=dict, init=False, repr=False)
-    """A total, its gradient, and both as arrays."""
+    Attributes:
+        settle: called with the cost of the steps begun if the run ends early by its clock or for want of memory, and
+            for no other fault: that may depend on the rows, or be made by who hears the run or owns its folder.
+        keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
+        clock: seconds, for the plan's ``seconds``.
+        quiet: whether no private figure is computed.
+        judge: called with step and weights :data:`~workbench.deep.plan.JUDGED` times, evenly: for figures of public
+            rows, which tell of the weights all the same.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        schedule: Schedule,
-        clipped_sum: Callable[[float], ClippedSum],
-        coins: Entropy,
-        noise: Entropy,
-        enter: Callable[[str], None] = ignore_phase,
-    ) -> PrivateStep:
-        """Make the parts of ``schedule``.
-
-        Args:
-            schedule: of the run.
-            clipped_sum: makes the engine for a clipping norm.
-            coins: entropy of the sampler.
-            noise: entropy of the noise.
-            enter: hears the name of each phase of a step as it begins.
-        """
-        return cls(
-            sampler=PoissonSampler(schedule.rows, schedule.event.sample_rate, coins),
-            clipped_sum=clipped_sum(schedule.clip),
-            noise=GaussianNoise(schedule.noise_scale, noise),
-            batch=schedule.batch,
-            enter=enter,
-        )
-
-    def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
-        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
-
-        Both are overwritten by the next step.
-        """
-        self.enter("batch")
-        drawn = self.sampler.draw()
-        sums = sums_of(self.clipped_sum, inputs, targets, drawn, measure=measure, enter=self.enter)
-        self.enter("step")
-        total = sums.total
-        if total.device.type != "cpu":
-            noise = torch.from_numpy(self.noise.draw(len(total))).to(total.device)
-            return noise.add_(total).div_(self.batch), sums
-        kept = self._kept.get(id(total))
-        if kept is None or kept[0] is not total:
-            self._kept.clear()  # an engine has one total, or a new one for each step
-            noisy = torch.empty_like(total)
-            kept = self._kept[id(total)] = (total, total.numpy(), noisy, noisy.numpy())
-        _, values, noisy, written = kept
-        self.noise.add_to(values, written, self.batch)
-        return noisy, sums
+    settle: Charge | None = None
+    keep: Keeper | None = None
+    clock: Callable[[], float] = time.monotonic
+    quiet: bool = False
+    judge: Callable[[int, Mapping[str, NDArray[np.float32]]], None] | None = None
 
 
 def train(
     plan: DpSgdPlan,
     data: TrainingData,
-    charge: Charge,
+    noise: Noise,
     *,
-    settle: Charge | None = None,
     rows_per_person: int = 1,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
-    coins: Entropy | None = None,
-    noise: Entropy | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    keep: Keeper | None = None,
-    quiet: bool = False,
-    judge: Callable[[int, Mapping[str, NDArray[np.float32]]], None] | None = None,
+    options: RunOptions | None = None,
 ) -> Training:
     """Train ``plan`` on ``data``.
 
@@ -168,19 +118,11 @@ def train(
     Args:
         plan: what to do.
         data: read once, after the charge.
-        charge: called with the cost of the whole run before a row is read.
-        settle: called with the cost of the steps begun if the run ends early by its clock or for want of memory, and
-            for no other fault: that may depend on the rows, or be made by who hears the run or owns its folder.
+        noise: asked for the steps of the whole run before a row is read; a study's cannot be released.
         rows_per_person: maximum rows per person.
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
-        coins: entropy of the sampler, a ChaCha20 stream by default.
-        noise: entropy of the noise, another ChaCha20 stream by default. With a seeded one nothing can be released.
-        clock: seconds, for ``plan.seconds``.
-        keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
-        quiet: whether no private figure is computed.
-        judge: called with step and weights :data:`~workbench.deep.plan.JUDGED` times, evenly: for figures of public
-            rows, which tell of the weights all the same.
+        options: how the run is kept, ended and watched.
 
     Raises:
         BudgetRefusedError: the cap does not allow the run, or not its first step.
@@ -189,196 +131,185 @@ def train(
         WorkbenchError: there is not enough memory, for a step on made-up rows before the charge or for one of the run;
             the sentence names what to change.
     """
-    cancel = cancel or CancelToken()
     schedule = plan.schedule(data.rows, rows_per_person)
-    device = device_of(plan, emit)
-    features = data.features
-    architecture = plan.architecture
-    forecast = predict(plan, features, data.rows, device)
-    with one_thread(), computing_on(device), full_precision():
-        engine = _warm_up(architecture, features, plan, device)
-        coins = coins or ChaCha20Entropy()
-        whole = schedule.cost()
-        watch = MemoryWatch(device)
-        module = architecture.build(features.width, len(features.classes)).to(device)
-        parameters, update = flattened(module), _update(plan)
-        former = None if keep is None else keep.state
-        at_once = plan.physical_batch if former is None else former.physical_batch
-        example = _example(architecture, features, device)
-        on_device = serves(plan, device, engine)
-        randomness = _randomness(device, on_device=on_device, asked=plan.gpu_steps, emit=emit)
-        mechanism: PrivateStep | DevicePrivateStep
-        chunked: HalvingClippedSum | DevicePrivateStep
-        confirm: Callable[[], None] = _nothing_to_confirm  # before anything that noise went into is kept or shown
-        if on_device:
-            forecast = corrected = device_forecast(plan, features, data.rows)
-            report = RunReport(schedule, whole, emit, watch, forecast, corrected)
-            way = Way(at_once, plan.clipping, plan.precision, measure=not quiet)
-            mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit, report.enter)
-            confirm = mechanism.noise.require_made
-        else:
-            halving = HalvingClippedSum(
-                lambda rows: engine_for(module, schedule.clip, rows, watch.glance, plan.clipping, example),
-                at_once,
-                emit,
-            )
-            try:
-                corrected = probed(schedule, architecture, features, halving, watch, forecast)
-            except (MemoryError, RuntimeError) as error:
-                if not out_of_memory(error):
-                    raise
-                raise too_large(halving.physical_batch, data.rows, 1) from None  # nothing was charged
-            report = RunReport(schedule, whole, emit, watch, forecast, corrected)
-            mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise or ChaCha20Entropy(), report.enter)
-            chunked = halving
-        report.enter("model")
-        stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
-        charge(whole)
-        begun = 0 if keep is None else keep.counted
-        if former is not None:
-            restore(former, parameters, update)
-        elif on_device:
-            update.prepare(parameters)  # so that the first step takes what every later one does
+    device = device_of(plan.device, emit)
+    options = options or RunOptions()
+    with computing_on(device):
+        run = _Run(plan, data, schedule, device, emit, options)
+        ask = noise.ask(run.whole)
+        steps = ask.steps(schedule.event.label, 0 if options.keep is None else options.keep.counted)
+        ask.finish()
+        run.take(steps, cancel or CancelToken())
+    return run.result(steps)
+
+
+class _Run:
+    """A run of DP-SGD: what is made before the charge, its steps, and its result."""
+
+    def __init__(
+        self, plan: DpSgdPlan, data: TrainingData, schedule: Schedule, device: str, emit: Emit, options: RunOptions
+    ) -> None:
+        """Make the network, try one step on made-up rows, and begin the report; nothing private is read or drawn."""
+        self.plan, self.data, self.schedule, self.device, self.emit = plan, data, schedule, device, emit
+        self.options = options
+        self.network, features = plan.architecture, data.features
+        self.forecast = predict(plan, features, data.rows, device)
+        warm_up(plan, self.network, features, device)
+        self.whole = schedule.cost()
+        self.watch = MemoryWatch(device)
+        self.module = self.network.build(features.width, len(features.classes)).to(device)
+        self.parameters = flattened(self.module)
+        self.update = UPDATES[plan.optimizer](plan.lr, plan.momentum)
+        self.former = None if options.keep is None else options.keep.state
+        example = example_of(self.network, features, device)
+        if device != CPU:
+            emit(Notice("info", ON_GPU))
+        self.sums = HalvingClippedSum(
+            lambda rows: engine_for(self.module, plan.clip, rows, self.watch.glance, plan.clipping, example),
+            plan.physical_batch if self.former is None else self.former.physical_batch,
+            emit,
+        )
         try:
-            rows, classes = data.load()
-            inputs, targets = placed(
-                architecture, features.width, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
-            )
-            del rows
-            watch.look_back()
-            every = max(1, schedule.steps // MEASURED)
-            started = clock()
-            if former is not None:
-                started -= former.seconds
-                report.go_on(former.records)
+            corrected = probed(schedule, self.network, features, self.sums, self.watch, self.forecast)
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error):
+                raise
+            raise too_large(self.sums.physical_batch, data.rows, 1) from None  # nothing was charged
+        self.report = RunReport(schedule, self.whole, emit, self.watch, self.forecast, corrected)
+        self.report.enter("model")
+        self.stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
 
-            def state(step: int) -> RunState:
-                confirm()
-                return RunState(
-                    step=step,
-                    parameters=parameters,
-                    update=update.state(),
-                    seconds=clock() - started,
-                    physical_batch=chunked.physical_batch,
-                    records=report.records,
-                )
-
-            checkpoints = Checkpoints(keep, schedule.steps, state, 0.0 if former is None else former.seconds)
-            with BackgroundCurve(
-                schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
-            ) as curve:
-                for step in range(begun + 1, schedule.steps + 1):
-                    if cancel.cancelled:
-                        checkpoints.pause(begun)
-                        cancel.check()
-                    if plan.seconds is not None and clock() - started >= plan.seconds:
-                        stopped = "clock"
-                        checkpoints.pause(begun)
-                        break
-                    checkpoints.before(step)
-                    begun = step
-                    measure = not quiet and step % every == 0
-                    NORMS.on_norms = report.on_norms if measure else None
-                    gradient, sums = mechanism.step(inputs, targets, measure=measure)
-                    if gradient.dtype != parameters.dtype:
-                        gradient = gradient.to(parameters.dtype)
-                    update(parameters, gradient)
-                    report.after(step, sums, curve.at(step))
-                    if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
-                        confirm()
-                        judge(step, _weights(module))
-                finish_on(device)
-                confirm()
-                seconds = clock() - started
-                records = report.finish(begun, curve.wait().at)
-                watch.look_back()
+    def take(self, steps: Steps, cancel: CancelToken) -> None:
+        """Take the steps; where they end early, settle for those that count."""
+        settle = self.options.settle
+        if self.former is not None:
+            restore(self.former, self.parameters, self.update)
+        try:
+            self._descend(steps, cancel)
         except (CancelledError, KeyboardInterrupt, BrokenPipeError):  # the last: whoever heard the run has gone
             raise
         except BaseException as error:
             short = out_of_memory(error)
             if short:
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
-            counted = _counted(keep, begun)
+            counted = self._counted(steps)
             # Of the faults of a step this one alone says nothing of the rows; the step that failed counts as run.
             if settle is not None and (short or counted == 0):
-                settle(schedule.cost(counted))
+                settle(self.schedule.cost(counted))
             if short:
-                raise too_large(chunked.physical_batch, data.rows, begun) from None
+                raise too_large(self.sums.physical_batch, self.data.rows, steps.taken) from None
             raise
         finally:
             NORMS.on_norms = None
-        if begun < schedule.steps and settle is not None:
-            settle(schedule.cost(_counted(keep, begun)))
-    return Training(
-        network=architecture,
-        features=features,
-        weights=_weights(module),
-        plan=plan,
-        schedule=schedule,
-        steps=begun,
-        stopped=stopped,
-        cost=schedule.cost(begun),
-        records=records,
-        peak_memory_bytes=watch.peak,
-        predicted_peak_bytes=forecast.peak,
-        corrected_peak_bytes=report.predicted,
-        seconds=seconds,
-        device=device,
-        releasable=mechanism.sampler.releasable and mechanism.noise.releasable,
-        randomness=randomness,
-    )
+        if steps.left and settle is not None:
+            settle(self.schedule.cost(self._counted(steps)))
 
+    def _descend(self, steps: Steps, cancel: CancelToken) -> None:
+        """Read the rows and follow noisy gradients, until all steps are taken or the clock ends them."""
+        schedule, report = self.schedule, self.report
+        inputs, targets = self._rows(cancel)
+        mechanism = PrivateStep.of(
+            steps,
+            rows=schedule.rows,
+            batch=schedule.batch,
+            clip=schedule.clip,
+            clipped_sum=lambda clip: self.sums,
+            enter=report.enter,
+        )
+        self.started = self.options.clock() - self._begin_report()
+        checkpoints = Checkpoints(
+            self.options.keep, schedule.steps, self._state, 0.0 if self.former is None else self.former.seconds
+        )
+        whole, people = float(self.whole.epsilon), schedule.rows_per_person
+        with BackgroundCurve(schedule.event, schedule.delta, whole, schedule.accountant, people) as curve:
+            while steps.left:
+                if self._ends(steps, cancel, checkpoints):
+                    break
+                step = steps.taken + 1
+                checkpoints.before(step)
+                measure = self._measures(step)
+                gradient, sums = mechanism.step(inputs, targets, measure=measure)  # sample, clip, add noise
+                self.update(self.parameters, gradient)
+                report.after(step, sums, curve.at(step))
+                self._judge(step)
+            finish_on(self.device)
+            self.seconds = self.options.clock() - self.started
+            self.records = report.finish(steps.taken, curve.wait().at)
+            self.watch.look_back()
 
-def _nothing_to_confirm() -> None:
-    """Noise of the processor is made by operations that the tests have seen."""
+    def _rows(self, cancel: CancelToken) -> tuple[Tensor, Tensor]:
+        """Return what the trained layers read (n, …) and the classes (n,), on the device."""
+        rows, classes = self.data.load()
+        inputs = prepared_rows(self.network, rows, self.device, emit=self.emit, cancel=cancel)
+        del rows
+        self.watch.look_back()
+        return inputs, torch.from_numpy(classes).to(self.device)
 
+    def _begin_report(self) -> float:
+        """Go on with what an earlier part of the run recorded; return the seconds that it took."""
+        if self.former is None:
+            return 0.0
+        self.report.go_on(self.former.records)
+        return self.former.seconds
 
-def _randomness(device: str, *, on_device: bool, asked: str, emit: Emit) -> str:
-    """Return where the noise comes from, for the card; say beforehand what was never tested."""
-    if device == CPU and not on_device:
-        return GAUSSIAN_SENTENCE
-    if asked == REPLAYED_STEPS and not on_device:
-        emit(Notice("warning", "the layers of this network cannot be replayed: its steps are plain, in float32"))
-    untested = MADE_ON_GPU if on_device else ADDED_ON_GPU
-    emit(Notice("info", untested))
-    return f"{GAUSSIAN_SENTENCE} {untested}"
+    def _ends(self, steps: Steps, cancel: CancelToken, checkpoints: Checkpoints) -> bool:
+        """Return whether the plan's clock ends the run; raise where a person cancelled it."""
+        if cancel.cancelled:
+            checkpoints.pause(steps.taken)
+            cancel.check()
+        seconds = self.plan.seconds
+        if seconds is None or self.options.clock() - self.started < seconds:
+            return False
+        self.stopped = "clock"
+        checkpoints.pause(steps.taken)
+        return True
 
+    def _measures(self, step: int) -> bool:
+        """Return whether loss, accuracy and norms of a step are computed, and let the report hear of the norms."""
+        measure = not self.options.quiet and step % max(1, self.schedule.steps // MEASURED) == 0
+        NORMS.on_norms = self.report.on_norms if measure else None
+        return measure
 
-def _weights(module: torch.nn.Module) -> dict[str, NDArray[np.float32]]:
-    return {name: p.detach().cpu().numpy().copy() for name, p in module.named_parameters()}
+    def _judge(self, step: int) -> None:
+        judge, steps = self.options.judge, self.schedule.steps
+        if judge is not None and step * JUDGED // steps > (step - 1) * JUDGED // steps:
+            judge(step, self._weights())
 
+    def _state(self, step: int) -> RunState:
+        return RunState(
+            step=step,
+            parameters=self.parameters,
+            update=self.update.state(),
+            seconds=self.options.clock() - self.started,
+            physical_batch=self.sums.physical_batch,
+            records=self.report.records,
+        )
 
-def _counted(keep: Keeper | None, begun: int) -> int:
-    """Return how many steps count as taken: where they are counted, never fewer than stand there."""
-    return begun if keep is None else max(begun, keep.counted)
+    def _counted(self, steps: Steps) -> int:
+        """Return how many steps count as taken: where they are counted, never fewer than were claimed."""
+        keep = self.options.keep
+        return steps.taken if keep is None else max(steps.taken, keep.counted)
 
+    def _weights(self) -> dict[str, NDArray[np.float32]]:
+        return {name: p.detach().cpu().numpy().copy() for name, p in self.module.named_parameters()}
 
-def _example(architecture: Network, features: Features, device: str) -> Tensor | None:
-    """Return generated rows on ``device``, if the network is to be tried on some."""
-    example = architecture.example(features.width)
-    return None if example is None else example.to(device)
-
-
-def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> ClippedSum:
-    """Take one step on zeros, so that libraries loaded, and loops compiled, at first use are not part of the run.
-
-    Returns:
-        The engine that took it.
-    """
-    module = architecture.build(features.width, len(features.classes)).to(device)
-    parameters = flattened(module)
-    example = _example(architecture, features, device)
-    engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping, example=example)
-    rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
-    sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
-    _update(plan)(parameters, sums.total.to(parameters.dtype))
-    PoissonSampler(2, 0.5, SeededEntropy(0)).draw()
-    noise = GaussianNoise(1.0, SeededEntropy(0))
-    for kind in (np.float32, np.float64):  # the sum of one chunk, and of several
-        noise.add_to(np.zeros(1, kind), np.zeros(1, kind))
-    return engine
-
-
-def _update(plan: DpSgdPlan) -> Update:
-    """Return what turns noisy gradients into steps: post-processing, whatever it does."""
-    return UPDATES[plan.optimizer](plan.lr, plan.momentum)
+    def result(self, steps: Steps) -> Training:
+        """Return what the finished run gave."""
+        return Training(
+            network=self.network,
+            features=self.data.features,
+            weights=self._weights(),
+            plan=self.plan,
+            schedule=self.schedule,
+            steps=steps.taken,
+            stopped=self.stopped,
+            cost=self.schedule.cost(steps.taken),
+            records=self.records,
+            peak_memory_bytes=self.watch.peak,
+            predicted_peak_bytes=self.forecast.peak,
+            corrected_peak_bytes=self.report.predicted,
+            seconds=self.seconds,
+            device=self.device,
+            releasable=steps.releasable,
+            randomness=GAUSSIAN_SENTENCE if self.device == CPU else f"{GAUSSIAN_SENTENCE} {ON_GPU}",
+        )

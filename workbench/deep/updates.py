@@ -44,10 +44,6 @@ class Update(Protocol):
         """Change ``parameters`` (P,) in place; ``gradient`` (P,) may be overwritten."""
         ...
 
-    def prepare(self, parameters: Tensor) -> None:
-        """Take the memory of what the rule remembers now, and not at the first step."""
-        ...
-
     def state(self) -> dict[str, Tensor]:
         """Return what the rule remembers, by name."""
         ...
@@ -67,16 +63,11 @@ class Sgd:
     _arrays: dict[int, tuple[Tensor, NDArray[np.float32]]] = field(default_factory=dict)
     """Vectors of the processor that were seen, as arrays, by where they lie."""
 
-    def prepare(self, parameters: Tensor) -> None:
-        """Begin at rest."""
-        if self.momentum and self._velocity is None:
-            self._velocity = torch.zeros_like(parameters)
-
     def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
         """Change the parameters."""
         if self.momentum:
-            self.prepare(parameters)
-            assert self._velocity is not None
+            if self._velocity is None:
+                self._velocity = torch.zeros_like(parameters)
             gradient = self._velocity.mul_(self.momentum).add_(gradient)
         if parameters.device.type == "cpu" and parameters.dtype == gradient.dtype == torch.float32:
             _descend(self._array(parameters), self._array(gradient), self.lr)
@@ -110,14 +101,10 @@ class Adam:
     _steps: int = 0
     _moments: dict[str, Tensor] = field(default_factory=dict)
 
-    def prepare(self, parameters: Tensor) -> None:
-        """Begin with moments of zero."""
-        if not self._moments:
-            self._moments = {"first": torch.zeros_like(parameters), "second": torch.zeros_like(parameters)}
-
     def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
         """Change the parameters."""
-        self.prepare(parameters)
+        if not self._moments:
+            self._moments = {"first": torch.zeros_like(parameters), "second": torch.zeros_like(parameters)}
         self._steps += 1
         first, second = self._moments["first"], self._moments["second"]
         first.lerp_(gradient, 1 - BETAS[0])

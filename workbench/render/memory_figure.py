@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.deep.memory_phases import PHASES
+from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import MB, StudyLine, StudyResult, StudyRow, line_name
 from workbench.render.values import Baseline, CurveFigure, Series
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.deep.expected_accuracy import ExpectedAccuracy, PublicRows
-from workbench.deep.features import Features
-from workbench.deep.image_features import ImageFeatures
+from workbench.deep.features import Features, ImageFeatures
 from workbench.deep.networks.images import PIXELS, SIDE
 from workbench.learners.tasks import CLASSIFICATION, EMPTY
 from workbench.studies.made_up_images import made_up_images

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_PREC, Decimal, localcontext
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from workbench.privacy.central.noisy_max import noisy_max
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import depths, drawn_quantiles
 from workbench.privacy.central.share import Share
-from workbench.privacy.entropy import Entropy
+from workbench.privacy.entropy import ChaCha20Entropy, Entropy
 
 Declared = PureDp | ZeroConcentrated | PoissonGaussian
 Cells = NDArray[np.int64]
@@ -192,6 +193,28 @@ class Ask:
             raise UndeclaredError(f"{label!r} is not declared as a mechanism of each row")
         return self.coins
 
+    # -- trainings ----------------------------------------------------------------------------------------------------
+
+    def steps(self, label: str, taken: int = 0) -> Steps:
+        """Return the steps of DP-SGD that an event declares.
+
+        Args:
+            label: of the event.
+            taken: steps that count as taken by earlier parts of the training.
+
+        Raises:
+            UndeclaredError: the event was not declared, was served before, or has not so many steps; or there is no
+                noise to take them with.
+        """
+        if not self.private:
+            raise UndeclaredError(f"without noise there are no steps of {label!r}")
+        event = self._take(label)
+        if not isinstance(event, PoissonGaussian):
+            raise UndeclaredError(f"{label!r} is not declared as the steps of a training")
+        if self.releasable:
+            return Steps(event, ChaCha20Entropy(), ChaCha20Entropy(), taken)
+        return Steps(event, self.coins, cast("Entropy", self._noise), taken)  # a study's noise is random bits, too
+
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def divided(self, label: str, parts: Mapping[str, tuple[int, int]]) -> Ask:
@@ -253,6 +276,69 @@ class Ask:
             raise UndeclaredError(f"{label!r} was not declared, and so not paid for")
         self._asked.append(label)
         return self._open.pop(label)
+
+
+class Steps:
+    """The steps of DP-SGD that one event declares: the only source of their sampling and their noise.
+
+    A step is taken before anything of it is drawn. Fewer steps than declared are an early stop, which costs those that
+    were taken; one more is refused.
+
+    Attributes:
+        coins: random bits of the batches.
+        noise: random bits of the noise.
+    """
+
+    def __init__(self, event: PoissonGaussian, coins: Entropy, noise: Entropy, taken: int = 0) -> None:
+        """Begin after ``taken`` steps.
+
+        Raises:
+            UndeclaredError: these are more than the event has.
+        """
+        if not 0 <= taken <= event.steps:
+            raise UndeclaredError(f"{event.label!r} is declared with {event.steps} steps, and {taken} were taken")
+        self._event, self._taken = event, taken
+        self.coins, self.noise = coins, noise
+
+    def __reduce__(self) -> str:
+        """Refuse to be copied: the copy would take every step a second time."""
+        raise TypeError("the steps of a training cannot be copied: each is taken once")
+
+    @property
+    def sample_rate(self) -> float:
+        """The chance of each row to be in the batch of a step."""
+        return self._event.sample_rate
+
+    @property
+    def noise_multiplier(self) -> float:
+        """The standard deviation of the noise on a sum, divided by the clipping norm."""
+        return self._event.noise_multiplier
+
+    @property
+    def taken(self) -> int:
+        """Steps that count as taken."""
+        return self._taken
+
+    @property
+    def left(self) -> int:
+        """Steps that can still be taken."""
+        return self._event.steps - self._taken
+
+    @property
+    def releasable(self) -> bool:
+        """Whether batches and noise are drawn from cryptographic streams that the operating system keys."""
+        return self.coins.releasable and self.noise.releasable
+
+    def take(self) -> int:
+        """Take the next step and return its number, the first one's being 1.
+
+        Raises:
+            UndeclaredError: all that were declared are taken.
+        """
+        if self._taken >= self._event.steps:
+            raise UndeclaredError(f"all {self._event.steps} steps of {self._event.label!r} are taken")
+        self._taken += 1
+        return self._taken
 
 
 def declared(event: CostEvent) -> Iterator[Declared]:

@@ -1,15 +1,11 @@
-"""The networks by name: each is a file with a :class:`Network`, and a line in :data:`NETWORKS`."""
+"""The networks by name: each is a :class:`Network` in a file here, and a line in :data:`NETWORKS`."""
 
 from __future__ import annotations
 
-from workbench.deep.networks.cifar_cnn import CIFAR_CNN
-from workbench.deep.networks.logistic import LOGISTIC
-from workbench.deep.networks.mlp import MLP
-from workbench.deep.networks.mnist_cnn import MNIST_CNN
+from workbench.deep.networks.convolutional import CIFAR_CNN, MNIST_CNN, SCATTER_CNN
+from workbench.deep.networks.dense import LOGISTIC, MLP
 from workbench.deep.networks.network import Network
-from workbench.deep.networks.scatter_cnn import SCATTER_CNN
-from workbench.deep.networks.scatter_linear import SCATTER_LINEAR
-from workbench.deep.networks.scatter_upright import SCATTER_UPRIGHT
+from workbench.deep.networks.scattered import SCATTER_LINEAR, SCATTER_UPRIGHT
 from workbench.deep.networks.vgg16_head import VGG16_HEAD
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean

@@ -160,7 +160,7 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
 def _plan(card: dict[str, Any]) -> DpSgdPlan:
     """Return the parameters of a training; of code that is not at hand, a network of the house stands in its place."""
     from workbench.deep import networks
-    from workbench.deep.plan import DpSgdPlan
+    from workbench.deep.plan import FORMER, DpSgdPlan
 
     stated, known = card["parameters"], {network.name for network in networks.NETWORKS}
     name = stated.get("network")
@@ -168,7 +168,7 @@ def _plan(card: dict[str, Any]) -> DpSgdPlan:
     if not isinstance(name, str) or not (name == card["model"] if house else ":" in name):
         raise ParameterError(f"the card is of {card['model']!r}, and its parameters of {str(name)[:60]!r}")
     plan = DpSgdPlan.from_plain({**stated, "network": name if house else networks.NETWORKS[0].name}, where="parameters")
-    if {**plan.to_plain(), "network": name} != stated:
+    if {**plan.to_plain(), "network": name} != {key: value for key, value in stated.items() if key not in FORMER}:
         raise ParameterError("the parameters on the card are not all of those that a training has")
     return plan
 
@@ -217,9 +217,9 @@ def _widths(card: dict[str, Any], inputs: list[Attribute]) -> dict[str, Any]:
 
 
 def _randomness() -> tuple[str, ...]:
-    from workbench.deep.noise import ADDED_ON_GPU, GAUSSIAN_SENTENCE, MADE_ON_GPU
+    from workbench.deep.noise import FORMER_ON_GPU, GAUSSIAN_SENTENCE, ON_GPU
 
-    return (GAUSSIAN_SENTENCE, *(f"{GAUSSIAN_SENTENCE} {more}" for more in (ADDED_ON_GPU, MADE_ON_GPU)))
+    return (GAUSSIAN_SENTENCE, *(f"{GAUSSIAN_SENTENCE} {more}" for more in (ON_GPU, *FORMER_ON_GPU)))
 
 
 def _used(stated: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:

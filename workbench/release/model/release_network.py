@@ -30,6 +30,7 @@ from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import AtStake, Budget, Event, Metric
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Spread, ignore
+from workbench.work.noise import Charged
 
 if TYPE_CHECKING:
     from workbench.deep.trainer import Training
@@ -153,7 +154,7 @@ def release_training(
     run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel, quiet)
     run.note = partial(_note, ledger, tuple(shown))
     asked = {
-        "plan": plan.to_plain(),
+        "plan": plan.request(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
         **features.facts(),
         "rows_per_person": rows_per_person,
@@ -242,19 +243,21 @@ class _Run:
 
     def train(self, charger: Charger) -> Trained:
         """Charge, train and measure; return what is to be released."""
-        from workbench.deep.trainer import train  # torch takes a second to import: only a run pays for it
+        from workbench.deep.trainer import RunOptions, train  # torch takes a second to import: only a run pays for it
 
         self.training = train(
             self.plan,
             TableData(self.features, self.rows),
-            partial(self._charge, charger),
-            settle=charger.settle,
+            Charged(partial(self._charge, charger)),
             rows_per_person=self.rows_per_person,
             emit=self._on_event,
             cancel=self.cancel,
-            keep=self.kept,
-            quiet=self.quiet,
-            judge=self._judge if self.quiet and self.test is not None and self.test.public else None,
+            options=RunOptions(
+                settle=charger.settle,
+                keep=self.kept,
+                quiet=self.quiet,
+                judge=self._judge if self.quiet and self.test is not None and self.test.public else None,
+            ),
         )
         if self.test is not None:
             held_out = TableData(self.features, self.test.table)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from workbench.deep.plan import DpSgdPlan
+from workbench.deep.plan import FORMER, DpSgdPlan
 from workbench.params import InputError
 
 NOTE = "private - not for release"
@@ -82,19 +82,19 @@ def read_runs(path: Path) -> tuple[FinishedRun, ...]:
         rows = list(csv.reader(io.StringIO(whole.decode("utf-8"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):
         raise _no_sweep(path) from None
-    if not rows or tuple(rows[0]) != header():
+    if not rows or tuple(name for name in rows[0] if name not in FORMER) != header():
         raise _no_sweep(path)
-    return tuple(_run(row, f"{path}, row {number}") for number, row in enumerate(rows[1:], 2))
+    return tuple(_run(rows[0], row, f"{path}, row {number}") for number, row in enumerate(rows[1:], 2))
 
 
 def _no_sweep(path: Path) -> InputError:
     return InputError("the file is not the CSV of a sweep of this version", str(path), "name another file")
 
 
-def _run(row: list[str], where: str) -> FinishedRun:
-    if len(row) != len(header()):
-        raise InputError(f"the row has {len(row)} cells instead of {len(header())}", where, "name another file")
-    cells = dict(zip(header(), row, strict=True))
+def _run(columns: list[str], row: list[str], where: str) -> FinishedRun:
+    if len(row) != len(columns):
+        raise InputError(f"the row has {len(row)} cells instead of {len(columns)}", where, "name another file")
+    cells = dict(zip(columns, row, strict=True))
     setting = {}
     try:
         for name, spec in DpSgdPlan.declared().items():
@@ -125,7 +125,8 @@ class RunsFile:
         here = path.exists()
         if here:
             self.done = {run.name: run for run in read_runs(path)}
-            if any(not name.startswith(f"{study}-") for name in self.done):
+            first, _, _ = path.read_text("utf-8").partition("\n")
+            if first.rstrip() != ",".join(header()) or any(not name.startswith(f"{study}-") for name in self.done):
                 raise InputError(
                     "the file holds a sweep of another table, plan, seed, version or kind of device",
                     str(path),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.deep.plan import DpSgdPlan
+from workbench.deep.plan import FORMER, DpSgdPlan
 from workbench.params import ParameterError, Parameters, integer, text
 from workbench.params.codec import read_toml, require_table
 from workbench.params.field import did_you_mean
@@ -90,7 +90,7 @@ def _combinations(table: Mapping[str, Any], repeats: int, where: str) -> tuple[t
     lists: dict[str, list[Any]] = {}
     count = repeats
     for name, value in table.items():
-        if name not in declared:
+        if name not in declared and name not in FORMER:
             raise ParameterError(
                 f"{name!r} is not a setting of DP-SGD{did_you_mean(name, declared)}",
                 where,

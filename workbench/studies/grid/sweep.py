@@ -24,7 +24,6 @@ from workbench.deep.features import Features, TrainingData
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
-from workbench.privacy.accounting.event import Cost
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.executor import run_tasks
 from workbench.signals import Notice, Progress
@@ -33,6 +32,7 @@ from workbench.signals.events import Emit, ignore
 from workbench.studies.grid.runs_file import FIGURES, FinishedRun, RunsFile, row_of, run_name
 from workbench.studies.grid.spec import GridSpec
 from workbench.studies.splits import seed_of, stratified_split
+from workbench.work.noise import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def kind_of_devices(spec: GridSpec, devices: Sequence[str] = ()) -> str:
         )
     if kinds:
         return kinds.pop()
-    from workbench.deep.device.placing import gpus
+    from workbench.deep.devices import gpus
 
     return CUDA if any(setting.device == AUTO for setting in spec.settings) and gpus() else CPU
 
@@ -263,10 +263,8 @@ def _one(shared: _Shared, task: _Task) -> dict[str, float]:
     done = train(
         replace(task.calibrated, device=shared.device or task.calibrated.device),
         data.part(training),
-        _nothing_is_charged,
+        Study(np.random.default_rng(seed_of("noise", *own)), SeededEntropy(seed_of("coins", *own))),
         rows_per_person=data.rows_per_person,
-        coins=SeededEntropy(seed_of("coins", *own)),
-        noise=SeededEntropy(seed_of("noise", *own)),
     )
     tested = data.part(held_out)
     known = tested.targets[tested.targets != EMPTY]
@@ -284,7 +282,3 @@ def _one(shared: _Shared, task: _Task) -> dict[str, float]:
         done.peak_memory_bytes,
     )
     return dict(zip(FIGURES, map(float, figures), strict=True))
-
-
-def _nothing_is_charged(cost: Cost) -> None:
-    """A study's seeded run is never released: there is nothing to pay for."""

@@ -54,7 +54,7 @@ def note(result: StudyResult | None) -> str:
 
 def table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
     """Return a line of the table for each setting."""
-    from workbench.deep.memory_phases import PHASES
+    from workbench.deep.memory import PHASES
     from workbench.deep.memory_study import line_name
 
     lines, highest = result.lines, max(row.peak for row in result.rows)

@@ -27,8 +27,8 @@ ASK = "Point at a field to read what it means."
 HELP_HEIGHT = 54
 """Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
 
-NOT_ASKED = {"accountant": "pld", "gpu_steps": "plain", "precision": "float32"}
-"""What nobody needs to choose for a network: this accountant gives the least ε, and the others are for GPUs."""
+NOT_ASKED = {"accountant": "pld"}
+"""What nobody needs to choose for a network: this accountant gives the least ε."""
 
 NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_batchnorm": False}
 """What a network reads only if its options name it, by default."""

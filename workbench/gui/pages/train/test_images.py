@@ -96,7 +96,7 @@ def read_test(opened: OpenImages, path: str, emit: Emit, cancel: CancelToken) ->
     """
     from workbench.data.images.arrays import TEST
     from workbench.data.images.read import ImageOptions, of_class_folders, read_images
-    from workbench.deep.image_features import ImageFeatures
+    from workbench.deep.features import ImageFeatures
 
     classes = opened.table.classes
     declared = ImageOptions(classes=classes)

@@ -146,7 +146,7 @@ class ImageRows:
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
         """Return the figures of the network ``model``."""
-        from workbench.deep.image_features import ImageFeatures
+        from workbench.deep.features import ImageFeatures
         from workbench.release.model.preflight import network_preflight
 
         load(*ACCOUNTING)
@@ -156,7 +156,7 @@ class ImageRows:
 
     def task(self, run: NetworkRun) -> NetworkTask:
         """Return the training of a network."""
-        from workbench.deep.image_features import ImageFeatures
+        from workbench.deep.features import ImageFeatures
         from workbench.jobs.network import NetworkTask
 
         opened = self.opened
@@ -174,7 +174,7 @@ class ImageRows:
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
         """Return the simulation of a training: of these images their number, shape and classes alone are in it."""
-        from workbench.deep.image_features import ImageFeatures
+        from workbench.deep.features import ImageFeatures
         from workbench.jobs.network import ExpectationTask
 
         opened = self.opened

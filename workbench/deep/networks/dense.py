@@ -1,8 +1,16 @@
-"""A small fully connected network."""
+"""Fully connected networks: logistic regression, and a small one with two hidden layers."""
 
 from __future__ import annotations
 
 from workbench.deep.networks.network import Network
+
+LOGISTIC = Network(
+    "logistic",
+    "Logistic regression, DP-SGD",
+    "It weighs every column once for each class.",
+    hidden=(),
+    short="Logistic, DP-SGD",
+)
 
 MLP = Network(
     "mlp",

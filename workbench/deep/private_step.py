@@ -1,0 +1,99 @@
+"""The step of DP-SGD: sample, clip, add noise (Abadi et al. 2016, Algorithm 1, with Poisson sampling)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.deep.clipping import ClippedSum, StepSums, ignore_phase, sums_of
+from workbench.deep.noise import GaussianNoise
+from workbench.deep.poisson import PoissonSampler
+from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
+from workbench.privacy.entropy import SeededEntropy
+from workbench.work.ask import Steps
+from workbench.work.noise import Study
+
+
+def study_steps(event: PoissonGaussian, seed: int = 0) -> Steps:
+    """Return the steps of ``event`` with seeded batches and noise, of which nothing can be released."""
+    study = Study(np.random.default_rng(seed + 1), SeededEntropy(seed))
+    return study.ask(Cost(exact(0), exact(0), event)).steps(event.label)
+
+
+@dataclass(eq=False)
+class PrivateStep:
+    """The parts of a step, made from one source of steps, so that sampling, clipping, noise and cost cannot disagree.
+
+    Attributes:
+        steps: counts each step before anything of it is drawn.
+        sampler: draws the batches.
+        clipped_sum: sums clipped gradients.
+        noise: is added to a sum; ``None`` in studies of what clipping alone does.
+        batch: expected rows of a batch, by which a sum is divided.
+        enter: hears the name of each phase of a step as it begins.
+    """
+
+    steps: Steps
+    sampler: PoissonSampler
+    clipped_sum: ClippedSum
+    noise: GaussianNoise | None
+    batch: float
+    enter: Callable[[str], None] = ignore_phase
+    _kept: tuple[Tensor, Any, Tensor, Any] | None = field(default=None, init=False, repr=False)
+    """A total, its gradient, and both as arrays: an engine has one total, or a new one for each step."""
+
+    @classmethod
+    def of(
+        cls,
+        steps: Steps,
+        *,
+        rows: int,
+        batch: float,
+        clip: float,
+        clipped_sum: Callable[[float], ClippedSum],
+        enter: Callable[[str], None] = ignore_phase,
+    ) -> PrivateStep:
+        """Make the parts.
+
+        Args:
+            steps: that may be taken.
+            rows: of the table.
+            batch: expected rows of a batch.
+            clip: the clipping norm C.
+            clipped_sum: makes the engine for a clipping norm.
+            enter: hears the name of each phase of a step as it begins.
+        """
+        sampler = PoissonSampler(rows, steps.sample_rate, steps.coins)
+        return cls(steps, sampler, clipped_sum(clip), GaussianNoise(steps, clip), batch, enter)
+
+    def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
+        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
+
+        Both are overwritten by the next step.
+
+        Raises:
+            UndeclaredError: all steps are taken.
+        """
+        self.steps.take()
+        self.enter("batch")
+        rows = self.sampler.draw()
+        sums = sums_of(self.clipped_sum, inputs, targets, rows, measure=measure, enter=self.enter)
+        self.enter("step")
+        return self.noisy(sums.total), sums
+
+    def noisy(self, total: Tensor) -> Tensor:
+        """Return (total + noise)/batch, in single precision, where ``total`` is; the noise is the processor's."""
+        if self.noise is None:
+            return (total.double() / self.batch).float()
+        kept = self._kept
+        if kept is None or kept[0] is not total:
+            here, gradient = total.cpu(), torch.empty(len(total))  # on the processor a total is copied nowhere
+            kept = self._kept = (here, here.numpy(), gradient, gradient.numpy())
+        _, values, gradient, written = kept
+        self.noise.add_to(values, written, self.batch)
+        return gradient.to(total.device)
