@@ -13,8 +13,8 @@ from workbench.params.field import METADATA_KEY, BooleanField
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
-READING = "how the file is read, where the guess is wrong"
-"""Heading of the options of reading, which nearly every command has and hardly any call needs."""
+READING = "how the file is read, where the guess is wrong (see `workbench help reading`)"
+"""Heading of the reading options, which nearly every command has and few calls need: the help only lists them."""
 
 P = TypeVar("P", bound=Parameters)
 

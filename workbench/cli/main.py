@@ -10,13 +10,15 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
-from workbench.cli.catalogue import COMMANDS, LATER, load
-from workbench.cli.command import READING, Command, Context
+from workbench.cli.catalogue import COMMANDS, LATER, TOPICS, load, topic_text, topic_title
+from workbench.cli.command import READING, Command, Context, add_options
+from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
@@ -45,7 +47,11 @@ class _Parser(argparse.ArgumentParser):
         for group in sorted(self._action_groups, key=lambda group: group.title == READING):
             formatter.start_section(group.title)
             formatter.add_text(group.description)
-            formatter.add_arguments(group._group_actions)
+            if group.title == READING:
+                flags = " ".join(action.option_strings[0] for action in group._group_actions)
+                formatter.add_text(textwrap.indent(textwrap.fill(flags, 76, break_on_hyphens=False), "  "))
+            else:
+                formatter.add_arguments(group._group_actions)
             formatter.end_section()
         return formatter.format_help()
 
@@ -98,17 +104,11 @@ def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
     """Return the command that ``words`` call with its options, or the exit code where they only asked for help."""
     name, rest = (words[0], words[1:]) if words else ("gui", [])
     if name in ("-h", "--help", "help"):
-        _say(_overview())
-        return DONE
+        return _help(rest if name == "help" else [])
     if name == "--version":
         _say(workbench.__version__)
         return DONE
-    if name in LATER:
-        raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
-    if name not in COMMANDS:
-        near = did_you_mean(name, [*COMMANDS, *LATER])
-        raise ParameterError(f"the command {name!r} is not known{near}", hint="see `workbench --help`")
-    command = load(name)
+    command = _known(name, "command")
     parser = parser_of(command)
     try:
         options = parser.parse_args(rest)
@@ -118,6 +118,43 @@ def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
         raise ParameterError("--seed is for studies; a release draws fresh randomness", hint="leave --seed out")
     importlib.import_module("workbench.cli.console")  # here, where an interrupt does no harm
     return command, options
+
+
+def _known(name: str, thing: str, *others: str) -> Command:
+    """Return the command called ``name``, which was looked for as a ``thing``; ``others`` would have been right too."""
+    if name in LATER:
+        raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
+    if name not in COMMANDS:
+        near = did_you_mean(name, [*others, *COMMANDS, *LATER])
+        raise ParameterError(f"the {thing} {name!r} is not known{near}", hint="see `workbench --help`")
+    return load(name)
+
+
+def _help(words: list[str]) -> int:
+    """Print the overview, or what ``workbench help TOPIC`` asks for: a topic, or the help of a command."""
+    if not words:
+        _say(_overview())
+        return DONE
+    if len(words) > 1:
+        raise ParameterError("`workbench help` takes one topic", hint="see `workbench help`")
+    (name,) = words
+    if name not in TOPICS:
+        parser_of(_known(name, "topic", *TOPICS)).print_help()
+        return DONE
+    own = f"\nOptions: workbench {name} --help" if name in COMMANDS else ""
+    _say((topic_text(name) + (reading_options() if name == "reading" else "") + own).rstrip("\n"))
+    return DONE
+
+
+def reading_options() -> str:
+    """Return the options that say how a file is read, each with its help."""
+    parser = _Parser(add_help=False)
+    add_options(parser, ReadOptions)
+    formatter = parser._get_formatter()
+    formatter.start_section("\noptions")
+    formatter.add_arguments([a for a in parser._actions if a.option_strings])
+    formatter.end_section()
+    return "\n" + formatter.format_help()
 
 
 def parser_of(command: Command) -> argparse.ArgumentParser:
@@ -257,10 +294,14 @@ def _overview() -> str:
         "usage: workbench COMMAND [options]      (workbench COMMAND --help has an example that works)",
         "",
     ]
-    lines += [f"  {name:<10} {load(name).help}" for name in COMMANDS]
+    lines += [f"  {name:<11} {load(name).help}" for name in COMMANDS]
     return "\n".join(
         [
             *lines,
+            "",
+            "workbench help TOPIC says more:",
+            "",
+            *(f"  {name:<11} {topic_title(name)}" for name in TOPICS),
             "",
             "Every command takes --json. Exit codes: 0 done, 2 bad input, 3 refused by the budget, 4 cancelled,",
             "5 a check found a fault, 1 a bug.",
