@@ -16,7 +16,7 @@ class Measured:
     Attributes:
         build: makes it.
         row: the shape of a row.
-        classes: classes to tell apart.
+        classes: number of classes.
         rows: of the generated table.
     """
 

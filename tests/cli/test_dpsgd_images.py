@@ -171,7 +171,7 @@ def test_batchnorm_is_refused_with_an_offer_and_screen_and_card_say_what_was_con
     assert "add --convert-batchnorm" in refused
     done = run("dpsgd", *words, "--convert-batchnorm")
     assert done.code == 0, done
-    assert "GroupNorm of the same channels stands in for the layer 1 (BatchNorm2d)" in done.err
+    assert "GroupNorm of the same channels replaces the layer 1 (BatchNorm2d)" in done.err
     assert "dropout is off" in done.err
     card = read_card(folder / "net")
     assert card["parameters"]["convert_batchnorm"] is True

@@ -117,7 +117,7 @@ def test_papers_that_cannot_be_written_leave_the_release_and_say_so(
 
     monkeypatch.setattr(write_bundle, "write_bundle", failed)
     said = run(*SANITIZE, "--bundle", "b").error()
-    assert "the release stands at out.csv and stays charged; `workbench certificate out.csv --ledger l.sqlite`" in said
+    assert "the release is at out.csv and stays charged; `workbench certificate out.csv --ledger l.sqlite`" in said
     assert run("verify", "out.csv", *LEDGER).code == 0
     assert not (folder / "b").exists()
 

@@ -160,7 +160,7 @@ def test_dates_become_day_numbers(cells: list[str | None], expected: list[float]
     [
         (
             ["2024-03-08", "03/10/2024"],
-            "'03/10/2024' has its year last, and nobody declared whether the day or the month stands first "
+            "'03/10/2024' has its year last, and nobody declared whether the day or the month is first "
             r"\(column x, row 2, line 3\); "
             'write date_order = "day-first" or date_order = "month-first" in the plan',
         ),

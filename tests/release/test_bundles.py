@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from release_cases import names_in, release
-from workbench.release.documents.described_release import told
 
 from workbench.params import CheckFailedError, InputError
 from workbench.release.bundle import write_bundle as writing
 from workbench.release.bundle.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.bundle.write_bundle import write_bundle
+from workbench.release.documents.described_release import stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.signature import signing_key, trusted_keys
 from workbench.release.signature.signature_file import sign, signature_of
@@ -37,7 +37,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         signing_key.make_key()
         release(folder / "l.sqlite", folder / "people.csv", account="people")
         with Ledger.read(folder / "l.sqlite") as ledger:
-            write_bundle(told(folder / "people.csv"), folder / "signed", ledger, signed=True)
+            write_bundle(stated(folder / "people.csv"), folder / "signed", ledger, signed=True)
     return folder
 
 
@@ -177,14 +177,14 @@ def test_a_bundle_that_fails_leaves_nothing(original, tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "document_bytes", lambda document, suffix: b"printed")
     (tmp_path / "out").mkdir()
     with Ledger.read(original / "l.sqlite") as ledger, pytest.raises(InputError, match="the disk is full"):
-        write_bundle(told(original / "people.csv"), tmp_path / "out" / "b", ledger)
+        write_bundle(stated(original / "people.csv"), tmp_path / "out" / "b", ledger)
     assert names_in(tmp_path / "out") == set()
 
 
 def test_a_ledger_that_does_not_know_the_release_gives_no_bundle(original, tmp_path):
     release(tmp_path / "other.sqlite", tmp_path / "other.csv")
     with Ledger.read(tmp_path / "other.sqlite") as ledger, pytest.raises(InputError, match="does not know the release"):
-        write_bundle(told(original / "people.csv"), tmp_path / "b", ledger)
+        write_bundle(stated(original / "people.csv"), tmp_path / "b", ledger)
     assert not (tmp_path / "b").exists()
 
 

@@ -94,7 +94,7 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
     card = read_card(folder / "model")
     assert (card["guarantee"]["epsilon"], card["guarantee"]["delta"]) == ("0.5", "0.000001")
     (told, *_) = verify_model(folder / "model")  # no learner settles, and a training's card has steps
-    assert told == "the queries on the card cost epsilon = 1.5, it claims 0.5"
+    assert told == "the queries on the card cost epsilon = 1.5, and it states 0.5"
     with Ledger.open(ledger) as opened:
         assert verify_in_ledger(card, opened) == []
     assert statuses(ledger) == ["settled"]

@@ -32,8 +32,8 @@ _ROWS = IntegerField(
 _PATIENCE = RealField(help="with --rows: seconds that the simulation may take, about (default 20)", above=0, upto=1e6)
 _SEED = IntegerField(help="repeats splits, batches and noise (default 0)", at_least=0, upto=2**32 - 1)
 PRIVATE = (
-    "this study reads private rows: nothing of it is released or charged, and none of it may leave; choosing settings "
-    "by its figures tells of the rows beyond epsilon"
+    "this study reads private rows: nothing of it is released or charged, and none of it can be published; choosing "
+    "settings by its figures reveals more of the rows than epsilon says"
 )
 
 

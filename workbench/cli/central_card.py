@@ -82,6 +82,6 @@ def central_text(result: Mapping[str, Any]) -> str:
         lines += ["", columns_text(("choice", "probability", "worst neighbour"), rows, right=(0, 1, 2)), ""]
     tail = "; ".join(f"{figure(t['above'])} ({t['chance']:.2g})" for t in result["tails"])
     lines.append(f"  error above (with a chance of at most): {tail}")
-    drawn = f"drawn by {result['drawn_by']}" if result["drawn_by"] else "for comparison: no release here draws by it"
+    drawn = f"drawn by {result['drawn_by']}" if result["drawn_by"] else "shown for comparison only"
     lines.append(f"  {drawn}")
     return "\n".join(lines)

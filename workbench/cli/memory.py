@@ -48,7 +48,7 @@ class MemoryOptions(Parameters):
     shape: str | None = text(
         default=None, help="channels, height and width of an image, such as 3,32,32", empty="columns decide"
     )
-    classes: int = integer(default=10, at_least=2, upto=10**6, help="classes to tell apart")
+    classes: int = integer(default=10, at_least=2, upto=10**6, help="number of classes")
     fit: int | None = integer(
         default=None, at_least=1, upto=2**60, unit="bytes", help="find the most rows within so much", empty="not asked"
     )

@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     needed = {"DATA": options.data, "--epsilon": options.epsilon, "-o": options.output}
     if options.confirm is not None:
         for name in (name for name, value in needed.items() if value is not None):
-            raise ParameterError(f"--confirm changes a plan that stands, and {name} is for a new one", hint=_ALONE)
+            raise ParameterError(f"--confirm changes a plan that exists, and {name} is for a new one", hint=_ALONE)
         return _confirm(options.confirm)
     if options.export_dictionary is not None:
         return _export(options, context)
@@ -145,7 +145,9 @@ def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
     except WorkbenchError:
         return  # no plan: nothing that was filled in can be lost
     if len(before) < len(still_open):
-        raise InputError("a plan with facts filled in stands there", str(path), "name another file, or delete it first")
+        raise InputError(
+            "there is already a plan with facts filled in", str(path), "name another file, or delete it first"
+        )
 
 
 def _declared(data: str) -> tuple[Attribute, ...]:

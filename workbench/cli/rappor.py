@@ -289,7 +289,7 @@ def _parameters(options: argparse.Namespace, base: RapporParameters) -> RapporPa
 
 
 def _simulate_text(result: Mapping[str, Any]) -> str:
-    private = "private – not for release" if result["private"] else "simulated: nobody's data are in it"
+    private = "private – not for release" if result["private"] else "simulated: contains no real data"
     return "\n".join(
         [
             f"{result['distribution']}, {result['reports']} reports ({private})",

@@ -83,12 +83,12 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
         return documents_of(stated(release), options, context)
     except WorkbenchError as problem:
         again = f"{command_in_use(options, 'certificate', str(release), LEDGER)} makes documents of it again"
-        problem.outcome = f"the release stands at {release} and stays charged; {again}"
+        problem.outcome = f"the release is at {release} and stays charged; {again}"
         raise
 
 
 def documents_of(release: Any, options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    """Write what the options ask for of a :class:`Told` release; return it as part of a result."""
+    """Write what the options ask for of a :class:`DescribedRelease`; return it as part of a result."""
     from workbench.release.bundle.write_bundle import write_bundle
     from workbench.release.documents.written_document import write_document
     from workbench.release.ledger.ledger import Ledger

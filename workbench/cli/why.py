@@ -25,7 +25,7 @@ from workbench.studies.why.words import change_lines, in_sentences, step_lines
 
 _JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
 _ROWS = IntegerField(
-    help="in place of DATA: as many generated rows, which follow from the plan alone and are nobody's",
+    help="in place of DATA: as many generated rows, which follow from the plan alone and contain no real data",
     at_least=5,
     upto=1_000_000,
 )
@@ -105,7 +105,7 @@ def _generated(options: argparse.Namespace, plan: WhyPlan, bounds: Plan) -> Rows
 def _text(result: Mapping[str, Any]) -> str:
     steps = [[s["title"], _stated(s), "" if s["change"] is None else f"{s['change']:+.3f}"] for s in result["steps"]]
     changes = [[c["title"], _stated(c), f"{c['gain']:+.3f}"] for c in result["changes"]]
-    of = "private – not for release" if result["private"] else "generated rows: nobody's data are in it"
+    of = "private – not for release" if result["private"] else "generated rows: contains no real data"
     return "\n".join(
         [
             f"{result['metric']} on held-out rows, mean ± standard error ({of})",

@@ -39,7 +39,7 @@ class Setting:
     Attributes:
         network: the architecture.
         inputs: numbers of a row.
-        classes: classes to tell apart.
+        classes: number of classes.
         batch: rows in memory at once.
         private: whether each row is clipped and noise is added.
         slots: numbers that the optimiser keeps for each parameter.
@@ -56,7 +56,7 @@ class Setting:
         """Refuse impossible sizes."""
         if min(self.inputs, self.classes - 1, self.batch) < 1:
             raise ParameterError(
-                f"{self.inputs} inputs, {self.classes} classes and {self.batch} rows are no setting of a training",
+                f"{self.inputs} inputs, {self.classes} classes and {self.batch} rows are not a valid set-up",
                 hint="give at least 1 input, 2 classes and 1 row",
             )
 

@@ -345,13 +345,13 @@ class DelimitedFile:
             other = "the header" if dialect.header else "row 1"
             cells = f"{fault.cells} cell" + ("s" if fault.cells != 1 else "")
             what = f"{row} has {cells}, {other} has {width}"
-            hints = ["mend that row", *(hints or [RIGHT_DELIMITER])]
+            hints = ["correct that row", *(hints or [RIGHT_DELIMITER])]
             hints.append(REPLACE_ROWS)
         elif fault.what == "unterminated":
             what = f"a quoted cell of {row} is never closed"
             hints = [*hints, f"close it with {quote}", NO_QUOTES]
         else:
-            what = f"a stray quote mark {quote} stands in {row}"
+            what = f"there is a stray quote mark {quote} in {row}"
             around = f"wrap its cell in {quote} and double the mark in it"
             hints = [*hints, around, NO_QUOTES]
         return InputError(what, self._source, hints, code=fault.what).on_line(fault.line)
@@ -375,5 +375,5 @@ def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     doubled = any(series.str.contains(pair, literal=True).any() for series in frame)
     if not doubled or any(series.str.contains(single).any() for series in frame):
         return frame, []
-    stated = "double quotes stand only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
+    stated = "double quotes occur only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
     return frame.select(pl.all().str.replace_all(pair, '"', literal=True)), [stated]

@@ -59,7 +59,7 @@ class ReleasedCard(Card):
         when = f" on {step.time[:10]}" if step.time else ""
         title = label(f"✓ Released{when}: {step.title} at {cost}", "heading", wrap=True)
         title.setToolTip(
-            f"A release cannot be undone: its charge{exactly(step.epsilon)} stands, and what was published is public."
+            f"A release cannot be undone: its charge{exactly(step.epsilon)} is final, and what was published is public."
         )
         locked = label(f"locked · release {step.release_id}", "muted", name=f"{name}_{number}_id")
         head = QWidget()

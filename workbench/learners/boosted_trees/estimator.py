@@ -96,7 +96,7 @@ def _ordinary(attributes: Sequence[Attribute], target: Attribute) -> BoostedTree
 BOOSTED_TREES = Learner(
     name=BoostedModel.learner,
     title="Boosted trees",
-    about="Each tree chooses a split by noisy losses and adds noisy steps that mend the errors of the trees before it.",
+    about="Each tree chooses a split by noisy losses and adds noisy steps that correct the trees before it.",
     task=REGRESSION,
     parameters=BoostedParameters,
     estimator=BoostedTrees,

@@ -39,6 +39,6 @@ class DbscanParameters(Parameters):
         choices=(NEAREST, APART),
         default=NEAREST,
         title="rows in no dense cell",
-        help="they join the nearest group, or stand apart as group -1",
+        help="they join the nearest group, or form group -1",
         advanced=True,
     )

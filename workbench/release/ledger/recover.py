@@ -185,7 +185,7 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
                 if free and (part.name in known or is_blank(part)):
                     _remove(part)
                     if part.name in known and known[part.name].status in ("charged", "settled"):
-                        stated = "its values had been written, so the charge stands"
+                        stated = "its values had been written, so the charge remains"
                         sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {stated}")
         except OSError:
             continue  # not ours to open: it stays as it is

@@ -332,7 +332,7 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
     """Return what a checkpoint says."""
     path = folder / STATE
     if not path.is_file():
-        raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run told of")
+        raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run printed")
     raw = read_json(path, "checkpoint")
     try:
         if raw["format"] != FORMAT:

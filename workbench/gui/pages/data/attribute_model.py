@@ -187,7 +187,7 @@ class AttributeModel(QAbstractTableModel):
         if index.column() == ROLE:
             wanted = None if value in ("", NO_ROLE) else str(value)
             if wanted == "target" and len(columns) > 1:
-                self._session.notify("warning", "One column is the target at most: select one alone.")
+                self._session.notify("warning", "Select one target.")
                 return False
             self._session.edit(*role_edit(plan, columns, wanted, self._profiled_kind))
             return True

@@ -80,7 +80,11 @@ class ColumnsView(QWidget):
         super().__init__()
         headings = ("Column", "Of", "Estimate", "Low", "High", "Note", "Mechanism")
         self.table = LinesTable(
-            session, "estimate_columns", "The original's columns as far as the release tells", headings, right=(2, 3, 4)
+            session,
+            "estimate_columns",
+            "The original's columns, as estimated from the release",
+            headings,
+            right=(2, 3, 4),
         )
         self.table.set_widths((110, 90, 72, 60, 60, 110, 120))
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)

@@ -29,7 +29,7 @@ HELP = (
     "What the column takes of the plan's ε; a share that is typed is locked",
     "A locked share stays when others are moved; the free ones share what is left",
     "How far a released value is off on average, if every value is equally likely; for means and counts, ±: in 95 of "
-    "100 releases the figure over the rows of this table is nearer than that. It follows from the mechanism alone",
+    "100 releases the figure over the rows of this table is within that margin. It follows from the mechanism alone",
 )
 ACTIONS = ("protect", "drop", "keep")
 AUTO = "auto"
