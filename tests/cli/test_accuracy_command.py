@@ -124,8 +124,8 @@ def test_the_figures_are_those_of_the_window(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "the rows are not named"),
-        (("t.csv", "--rows", "300"), "the rows are not named"),
+        ((), "no rows are given"),
+        (("t.csv", "--rows", "300"), "no rows are given"),
         (("--rows", "3"), "--rows"),
         (("--rows", "300", "--decimal", ","), "not read from a file"),
         (("--rows", "300", "--grey"), "are for images"),

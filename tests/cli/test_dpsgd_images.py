@@ -104,7 +104,7 @@ def test_folders_name_on_the_card_what_was_not_declared(folder: Path, run: Run) 
         (("--image-size", "4"), "are for class folders"),
         (("--classes", "zero,seven", "--test", "copy.npz", "--network", "my_code:made"), "add --trust-code"),
         (("--network", "vgg16-head"), "--weights FILE"),
-        (("--test", "train.csv"), "the test data are no images"),
+        (("--test", "train.csv"), "the test data are not images"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_the_charge(

@@ -18,7 +18,7 @@ from workbench.sanitize.plan_template import draft
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, Progress
 
-BY_ITS_NAME = "by its own name it may name persons"
+BY_ITS_NAME = "by its own name it may hold names of persons"
 
 
 def column(cells: Sequence[str | None], name: str = "x") -> ColumnProfile:
@@ -113,7 +113,7 @@ def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells:
     """A suggestion for the eyes of the steward: what is dropped unasked is only what has a value in every row."""
     found = suspected(column(cells, name))
     assert reason in found["name"]
-    assert "may name persons" in found["name"]  # nothing in a table says for certain what it names
+    assert "names of persons" in found["name"]  # nothing in a table says for certain what it names
     assert "identifier" not in found
     table = Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "file.csv")
     assert 'action = "protect"' in draft(profile(table), 1.0).toml

@@ -193,7 +193,7 @@ def test_no_path_of_a_manifest_leads_out_of_the_bundle(bundle, name):
     assert not is_inside(name)
     listed = json.loads((bundle / MANIFEST).read_text("utf-8"))
     (bundle / MANIFEST).write_text(json.dumps({**listed, "released": name}), "utf-8")
-    with pytest.raises(InputError, match="no manifest of a bundle"):
+    with pytest.raises(InputError, match="not the manifest of a bundle"):
         read_manifest(bundle)
     assert len(verify_any(bundle)) == 1
 
@@ -219,7 +219,7 @@ def test_a_public_key_is_read_as_it_is_printed():
     for text in (base64.b64encode(public).decode(), signing_key.public_pem(public)):
         assert signing_key.public_key_in(text) == public
     for text in ("", "nonsense", base64.b64encode(b"x" * 31).decode(), "-----BEGIN PUBLIC KEY-----"):
-        with pytest.raises(InputError, match="no Ed25519 public key"):
+        with pytest.raises(InputError, match="not an Ed25519 public key"):
             signing_key.public_key_in(text)
 
 
@@ -257,4 +257,4 @@ def test_a_signature_of_another_file_is_a_fault(tmp_path):
     assert "not that of this file" in problem
     (tmp_path / "b.csv.certificate.json.sig").write_text("{}")
     (problem,) = verify_any(tmp_path / "b.csv")
-    assert "no signature of the workbench" in problem
+    assert "not a signature of the workbench" in problem

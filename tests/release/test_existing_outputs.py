@@ -113,7 +113,7 @@ def test_a_certificate_of_something_else_is_not_overwritten_either(way: object, 
 def test_a_folder_that_holds_no_model_is_never_replaced(tmp_path: Path, ledger: Ledger) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"no folder with a card\.json"):
+    with pytest.raises(InputError, match=r"not a folder with a card\.json"):
         _model(tmp_path, ledger, [], replace=True)
     assert (tmp_path / "model" / "thesis.txt").read_text() == "years of work"
     assert _spent(ledger) == []

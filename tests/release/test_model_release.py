@@ -188,7 +188,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
         release(ledger, target, filled)
     assert statuses(ledger) == ["charged"]
     (target / "theirs").unlink()
-    with pytest.raises(InputError, match="waits to be given this name"):
+    with pytest.raises(InputError, match="has not been given this name yet"):
         release(ledger, target, asked={"of": "pay"})
 
     def never(charge: Charge) -> Trained:

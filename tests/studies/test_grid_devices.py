@@ -103,12 +103,12 @@ def test_lists_of_devices() -> None:
     [
         ("all", 0, "there is no CUDA device (--devices all); use --jobs N on the processor"),
         ("cuda:0", 0, "there is no CUDA device (--devices cuda:0); use --device cpu or auto"),
-        ("cuda:0,cuda:1", 1, "there is no device cuda:1 (--devices cuda:1); use cuda:0, or cpu"),
-        ("cuda:4", 4, "there is no device cuda:4 (--devices cuda:4); use cuda:0 to cuda:3, or cpu"),
-        ("cuda:0,,", 4, "'' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
-        ("gpu1", 4, "'gpu1' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
-        ("auto", 4, "'auto' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
-        ("cuda:01", 4, "'cuda:01' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        ("cuda:0,cuda:1", 1, "there is not a device cuda:1 (--devices cuda:1); use cuda:0, or cpu"),
+        ("cuda:4", 4, "there is not a device cuda:4 (--devices cuda:4); use cuda:0 to cuda:3, or cpu"),
+        ("cuda:0,,", 4, "'' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        ("gpu1", 4, "'gpu1' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        ("auto", 4, "'auto' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        ("cuda:01", 4, "'cuda:01' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
     ],
 )
 def test_devices_that_are_not_there_are_named(words: str, gpus: int, sentence: str) -> None:
@@ -130,7 +130,7 @@ def test_a_training_on_a_gpu_that_is_not_there_is_refused_before_it_is_charged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(placing, "gpus", lambda: 1)
-    with pytest.raises(InputError, match=r"there is no device cuda:1 .*use cuda:0, or cpu"):
+    with pytest.raises(InputError, match=r"there is not a device cuda:1 .*use cuda:0, or cpu"):
         trainer.train(DpSgdPlan(**PLAN, device="cuda:1"), rows, lambda cost: pytest.fail("charged"))
     require_device("auto", 0)
     require_device("cuda:0", 1)

@@ -63,7 +63,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if (options.data is None) == (options.rows is None):
         raise ParameterError(
-            "the rows are not named", hint="give DATA to see where its accuracy goes, or --rows N for a simulation"
+            "no rows are given", hint="give DATA to see where its accuracy goes, or --rows N for a simulation"
         )
     import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
     plan = read_options(options, DpSgdPlan)
@@ -207,7 +207,7 @@ def _of_table(
 def _refuse_reading(options: argparse.Namespace) -> None:
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
-            raise ParameterError("made-up rows are not read from a file", hint="leave the options of reading out")
+            raise ParameterError("made-up rows are not read from a file", hint="leave the reading options out")
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ class DpSgdBudget(Parameters):
 
     rows: int = integer(at_least=1, upto=10**12, help="rows of the table, public")
     batch: int = integer(at_least=1, upto=10**12, help="expected rows of a batch")
-    noise: float = real(at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise multiplier: noise over clip")
+    noise: float = real(at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise over clipping norm")
     epochs: int = integer(at_least=1, upto=10**9, help="expected passes over the table")
     delta: float = real(above=0, below=1, symbol="δ", help="chance that the guarantee fails")
     accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="pld, rdp, or the published rdp-classic")
@@ -134,7 +134,7 @@ def _gaussian(asked: GaussianBudget) -> dict[str, Any]:
 
 def _gaussian_text(result: Mapping[str, Any]) -> str:
     private = result["textbook_delta"] <= result["delta"]
-    verdict = "is more than it takes" if private else f"is too little: its delta is {result['textbook_delta']:.3g}"
+    verdict = "is larger than needed" if private else f"is too small: its delta is {result['textbook_delta']:.3g}"
     return (
         f"sigma = {round_up(result['sigma'], 6)} (analytic Gaussian, Balle & Wang 2018)\n"
         f"the textbook's {figure(result['textbook_sigma'])} {verdict}"

@@ -32,7 +32,7 @@ class SolveBudget(Parameters):
     delta: float = real(above=0, below=1, symbol="δ", help="chance that the guarantee fails")
     epsilon: float | None = real(default=None, above=0, upto=1e6, symbol="ε", help="privacy loss of the run")
     noise: float | None = real(
-        default=None, at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise multiplier: noise over clip"
+        default=None, at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise over clipping norm"
     )
     epochs: int | None = integer(default=None, at_least=1, upto=10**9, help="expected passes over the table")
     batch: int | None = integer(default=None, at_least=1, upto=10**12, help="expected rows of a batch")

@@ -102,4 +102,4 @@ def report_bug(error: BaseException, trace: str, title: str) -> None:
     """Log the trace of a bug, which contains no data values, and report it in one sentence."""
     log = log_trace(title, trace)
     kept = f"its trace, without data values, is in {log}" if log else "its trace could not be written"
-    print(f"error: a fault of the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)
+    print(f"error: a bug in the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)

@@ -29,7 +29,7 @@ from workbench.signals import Notice
 
 SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
 QUIET = (
-    "a quiet run shows nothing private: who stops it pays for the steps that it took, but for all of it once an "
+    "a quiet run shows nothing private: stopping it costs the steps taken, or all of it once an "
     "accuracy on public rows was shown"
 )
 
@@ -51,8 +51,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quiet",
         action="store_true",
-        help="compute and show no private figure while it trains: who stops such a run before an accuracy was shown "
-        "pays for its steps alone",
+        help="compute and show no private figure while it trains: stopping such a run before an accuracy was shown "
+        "costs the steps taken alone",
     )
     parser.add_argument(
         "--resume", type=Path, metavar="DIR", help="go on with an interrupted run from the checkpoint in this folder"
@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.give_up:
         return _given_up(options)
     if options.test_public and options.test is None:
-        raise ParameterError("--test-public says something about --test, which is missing", hint="give --test DATA")
+        raise ParameterError("--test-public needs --test, which is missing", hint="give --test DATA")
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
     for sentence in work.found.warnings:
@@ -113,7 +113,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _given_up(options: argparse.Namespace) -> dict[str, Any]:
     """End an interrupted run for good."""
     if options.resume is None:
-        raise ParameterError("--give-up does not say which run", hint="name its checkpoint with --resume DIR")
+        raise ParameterError("--give-up needs the run that it ends", hint="name its checkpoint with --resume DIR")
     with Ledger.open(options.ledger) as ledger:
         release_id = release_of(options.resume)
         give_up(ledger, options.resume)

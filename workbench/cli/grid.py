@@ -137,7 +137,7 @@ def _write_template(path: Path) -> dict[str, Any]:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(TEMPLATE)
     except FileExistsError:
-        raise InputError("the file is there already", str(path), "name a new file") from None
+        raise InputError("the file exists already", str(path), "name a new file") from None
     except OSError as error:
         raise write_error(error, path) from None
     return {"template": str(path)}

@@ -60,7 +60,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--by",
         required=True,
         choices=(SUM, FILTER),
-        help="the plain sum of epsilon, or a Rényi filter, by which many small releases count for less",
+        help="the plain sum of epsilon, or a Rényi filter, by which many small releases cost less than their sum",
     )
     copies = []
     for verb, stated in (

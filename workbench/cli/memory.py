@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
     if options.output is None:
         if options.batches or options.hidden or options.reductions:
-            raise ParameterError("a study has no place to be written to", "-o", "give -o FILE.csv")
+            raise ParameterError("a study needs an output", "-o", "give -o FILE.csv")
         return stated
     rows = _study(options, setting, asked.device)
     write_output(options.output, csv_bytes(rows))

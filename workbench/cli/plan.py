@@ -180,7 +180,7 @@ def _confirmed_lines(result: Mapping[str, Any]) -> list[str]:
     if result["guessed"]:
         lines = [f"confirmed as right and public knowledge in {plan}:", *_guess_lines(result)]
     else:
-        lines = [f"nothing was left to confirm in {plan}"]
+        lines = [f"there was nothing left to confirm in {plan}"]
     return [*lines, *_open_lines(result), f"next: {shown(('forecast', '--plan', plan))[1:-1]}"]
 
 

@@ -102,7 +102,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     test = None
     if options.test is not None:
         if not is_image_set(options.test):
-            raise InputError("the test data are no images", options.test, "give images like those of DATA")
+            raise InputError("the test data are not images", options.test, "give images like those of DATA")
         held_out = read_images(
             options.test, _for_test(options.test, declared, images), part=TEST, emit=context.emit, cancel=context.cancel
         )

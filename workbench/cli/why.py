@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
     if (options.data is None) == (options.rows is None):
-        raise ParameterError("the rows are not named", hint="give DATA, or --rows N for generated ones")
+        raise ParameterError("no rows are given", hint="give DATA, or --rows N for generated ones")
     rows = _generated(options, plan, bounds) if options.data is None else _read(options, context, plan, bounds)
     result = explain(plan, rows, jobs=jobs, emit=context.emit, cancel=context.cancel)
     return {
@@ -95,7 +95,7 @@ def _read(options: argparse.Namespace, context: Context, plan: WhyPlan, bounds: 
 def _generated(options: argparse.Namespace, plan: WhyPlan, bounds: Plan) -> Rows:
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
-            raise ParameterError("generated rows are not read from a file", hint="leave the options of reading out")
+            raise ParameterError("generated rows are not read from a file", hint="leave the reading options out")
     attributes, target = columns_of(bounds, options.target)
     facts, goal = [a.facts() for a in attributes], target.facts()
     plan.learner.require(facts, goal)

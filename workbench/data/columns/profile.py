@@ -305,21 +305,21 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
     if every and kind == "category":
         yield Suspicion("identifier", "every row has a different value")
     elif every and kind == "integer" and (_IDENTIFIER_NAME.search(name) or _runs(values)):
-        yield Suspicion("identifier", "every row has a whole number of its own")
+        yield Suspicion("identifier", "every row has a different whole number")
     elif kind in ("category", "integer") and 2 * len(values) > rows >= 10 and _IDENTIFIER_NAME.search(name):
-        yield Suspicion("identifier", "its name says so, and most rows have a value of their own")
+        yield Suspicion("identifier", "its name says so, and most rows have a different value")
     elif kind == "category" and len(values) > _FEW_NAMES:
         # That rows share a name makes it no less a name: only most of the table would have one of its own.
         # Neither a column's name nor capitals tell a person from a place or an illness: the steward is to say.
         title = unicodedata.normalize("NFC", name).strip()
         if _PERSON_NAME.search(title):
-            yield Suspicion("name", "by its own name it may name persons, some of them in several rows")
+            yield Suspicion("name", "by its own name it may hold names of persons, some of them in several rows")
         elif _share(values, _FULL_NAME) >= 0.9:
             yield Suspicion(
-                "name", "may name persons, or places, illnesses and the like: its values are capitalised words"
+                "name", "may be names of persons, places, illnesses and the like: its values are capitalised words"
             )
         elif _ANY_NAME.search(title):
-            yield Suspicion("name", "may name persons, or things: its own name leaves it open")
+            yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{len(values)} different values are more than a public domain can hold")
 

@@ -75,7 +75,7 @@ class DelimitedFile:
         encoding = self._guess.name
         if not self._guess.certain:
             self._notices.append(
-                f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, say --encoding"
+                f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, use --encoding"
             )
         # polars reads UTF-8 from a mapped file itself; everything else is in UTF-8 in memory first.
         in_place = encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel))
@@ -100,7 +100,7 @@ class DelimitedFile:
                 raise InputError(
                     stated,
                     self._source,
-                    Remedy(STATE_OPTION, "say --skip-lines with a smaller number", {"option": "skip-lines"}),
+                    Remedy(STATE_OPTION, "use --skip-lines with a smaller number", {"option": "skip-lines"}),
                 )
             at = end.end()
         self._body, self._mapped = self._body[at:], False
@@ -138,7 +138,7 @@ class DelimitedFile:
             raise InputError(
                 f"{cells}, and {given} stated",
                 self._source,
-                (Remedy(STATE_OPTION, "say --names with one name for each", {"option": "names"}), RIGHT_DELIMITER),
+                (Remedy(STATE_OPTION, "use --names with one name for each", {"option": "names"}), RIGHT_DELIMITER),
             ).on_line(first.line)
         return list(stated)
 
@@ -206,7 +206,7 @@ class DelimitedFile:
         if self._renamed:
             self._notices.append(
                 f"the header has the same name more than once; the repeated columns are called "
-                f"{', '.join(self._renamed)}; say --header no if the first row is data"
+                f"{', '.join(self._renamed)}; use --header no if the first row is data"
             )
         return named
 

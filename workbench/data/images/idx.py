@@ -81,7 +81,7 @@ class _File:
         """Return the shape that a header promises, after comparing it with what the file can hold."""
         source = str(self.file)
         if len(head) < self.begin or int.from_bytes(head[:4], "big") != self.magic:
-            raise InputError(f"this is no IDX file of {self.what}", source, "give MNIST's files, or another format")
+            raise InputError(f"this is not an IDX file of {self.what}", source, "give MNIST's files, or another format")
         shape = tuple(int.from_bytes(head[k : k + 4], "big") for k in range(4, self.begin, 4))
         size = math.prod(shape)
         if size > MOST_BYTES or any(side > MOST_SIDE for side in shape[1:]):

@@ -129,7 +129,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     from workbench.params.codec import require_table
 
     if raw.get("project") != VERSION:
-        raise InputError(f"this is no project of version {VERSION}", str(path), "open a file that the window saved")
+        raise InputError(f"this is not a project of version {VERSION}", str(path), "open a file that the window saved")
     of_images = "images" in raw
     source = raw.get("images" if of_images else "table")
     if not isinstance(source, str) or not source or (of_images and "table" in raw):

@@ -21,7 +21,7 @@ from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
 
 PAPERS = "PDF (*.pdf);;Web page (*.html)"
-_FAULT = "A fault of the program; its trace is logged."
+_FAULT = "A bug in the program; its trace is logged."
 
 
 class ReleasedCard(Card):

@@ -118,7 +118,7 @@ class KeptRun:
             raise InputError("the checkpoint is of another table", where, "give the table that the run began with")
         if not facts.request == request == release.body.get("request"):
             raise InputError(
-                "the checkpoint is of a run that was asked for otherwise", where, "repeat the command that began it"
+                "the checkpoint is of a run with other settings", where, "repeat the command that began it"
             )
         state = RunState.of(_tensors_of(folder, raw), raw["state"], where)
         return cls(ledger, facts, folder, state)

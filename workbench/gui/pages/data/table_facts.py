@@ -15,7 +15,7 @@ PERSON = (
     "as much, and that is what a release is charged"
 )
 ORDER = (
-    "Rows leave in random order. Kept in their order, each row's place is published as well: in a file sorted by "
+    "Rows are written in random order. Kept in their order, each row's place is published as well: in a file sorted by "
     "name or by date, the place reveals whose row it is, and no ε covers that"
 )
 
