@@ -35,7 +35,7 @@ def test_the_readme_is_two_screens_and_names_every_command_topic_and_file() -> N
     assert set(re.findall(r"`workbench help ([a-z]+)`", README)) == set(TOPICS) - {"reading"}
     named = re.findall(r"\]\(([^)]+)\)|src(?:set)?=\"([^\"]+)\"|python3 (\S+)", README)
     assert all((ROOT / "".join(places)).is_file() for places in named)
-    shown = {picture for picture in re.findall(r"pictures/([^\"]+)", README)}
+    shown = set(re.findall(r"pictures/([^\"]+)", README))
     assert shown == {path.name for path in (resources() / "pictures").iterdir()}
 
 

@@ -202,7 +202,7 @@ def test_order_of_dates_is_guessed_for_the_steward_alone(
     assert (profiled.kind, profiled.year_last, profiled.date_order) == ("date", last, order)
     assert (profiled.lower, profiled.upper) == tuple(datetime.date.fromisoformat(day).toordinal() for day in bounds)
     if last and order is None:
-        with pytest.raises(InputError, match=r"it is not clear which part of its dates is the day and which the month \(column x\)"):
+        with pytest.raises(InputError, match=r"which part of its dates is the day and which the month \(column x\)"):
             attribute_from_data(profiled)
     else:
         attribute = attribute_from_data(profiled)

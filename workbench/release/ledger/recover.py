@@ -64,8 +64,8 @@ class FinishedDraw:
     def refusal(self) -> InputError:
         """Return the error for a run whose request differs from that of the finished draw."""
         return InputError(
-            f"a finished draw of release {self.release.release_id} has not been given this name yet, and this run asks for "
-            "something else",
+            f"a finished draw of release {self.release.release_id} has not been given this name yet, and this run asks "
+            "for something else",
             str(self.target),
             f"repeat the former command to publish it, name another output, or delete {self.part.name}",
             code="draw-waits",
