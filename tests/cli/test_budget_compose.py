@@ -71,7 +71,7 @@ def test_json_is_read_as_toml_is(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("[[event]]\nkind='pure'", "epsilon is missing"),
         ("[[event]]\nkind='pure'\nepsilon=1\nsigma=2", "'sigma' is not a key of pure"),
         ("[[event]]\nkind='gaussian'\nsigma=-1", "sigma = -1"),
-        ("[[event]]\nkind='gaussian'\nsigma=1", "no account applies"),
+        ("[[event]]\nkind='gaussian'\nsigma=1", "no method applies"),
         ("[[event]]\nkind='pure'\nepsilon=1\ntimes=0", "times = 0"),
         ("[[event]]\nkind='poisson-gaussian'\nsigma=1\nsteps=3\nrows=4", "rows is given together with"),
         ("[[event]]\nkind='parallel'\npart=[]", "no list of events"),

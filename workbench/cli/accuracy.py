@@ -9,8 +9,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_data, add_ledger, columns_text, figure, load_confirmed, read_as
+from workbench.cli.tables import add_data, add_ledger, columns_text, figure, load_confirmed, note_study, read_as
 from workbench.cli.training_data import image_training, import_trusted, notify_remarks, table_training
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.release_documents import (
+from workbench.cli.releasing import (
     add_documents,
     asks_for_documents,
     check_documents,

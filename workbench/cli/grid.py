@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, keep_inputs, read_as
+from workbench.cli.tables import (
+    add_ledger,
+    add_output,
+    add_reading,
+    columns_text,
+    figure,
+    keep_inputs,
+    note_study,
+    read_as,
+)
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.device_names import parse_devices

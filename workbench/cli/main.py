@@ -24,6 +24,7 @@ from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
 
 DONE, BUG, FAULT_FOUND = 0, 1, 5
+_JSON = "print one JSON object and nothing else"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
                 flags = " ".join(action.option_strings[0] for action in group._group_actions)
                 formatter.add_text(textwrap.indent(textwrap.fill(flags, 76, break_on_hyphens=False), "  "))
             else:
-                formatter.add_arguments(group._group_actions)
+                formatter.add_arguments(sorted(group._group_actions, key=lambda a: "--json" in a.option_strings))
             formatter.end_section()
         return formatter.format_help()
 
@@ -72,10 +73,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Subcommands(argparse._SubParsersAction):  # type: ignore[type-arg]
-    """The actions of a command: the help of each opens with what it is for."""
+    """The actions of a command: the help of each opens with what it is for, and each takes ``--json``."""
 
     def add_parser(self, name: str, **named: Any) -> Any:
-        return super().add_parser(name, **{"description": named.get("help"), **named})
+        made = super().add_parser(name, **{"description": named.get("help"), "allow_abbrev": False, **named})
+        made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=_JSON)
+        return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -167,7 +170,7 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     command.configure(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--json", action="store_true", help=_JSON)
     if command.releases:
         parser.add_argument("--seed", dest="seed_refused", help=argparse.SUPPRESS)
     return parser
@@ -177,7 +180,7 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     try:
         return _carried_out(command, options)
     except WorkbenchError as error:
-        from workbench.cli.advice import repeat_what_is_in_use
+        from workbench.cli.command import repeat_what_is_in_use
 
         repeat_what_is_in_use(error, options)
         raise

@@ -17,9 +17,21 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
+from workbench.release.ledger.study_note import NOTED
+from workbench.release.ledger.study_note import note_study as note
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
+
+
+def note_study(options: argparse.Namespace, context: Context, table: Table, study: str) -> None:
+    """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made.
+
+    Raises:
+        InputError: the ledger cannot be written, or was moved.
+    """
+    note(table, study, options.ledger)
+    context.emit(Notice("info", NOTED))
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
@@ -167,7 +179,7 @@ def read_delta(options: argparse.Namespace) -> Decimal:
 
 def beside(result: Mapping[str, Any]) -> str:
     """Return δ of a charge in words, empty where it is 0."""
-    return f" and delta = {charge(result['delta_charged'])}" if result["delta_charged"] else ""
+    return f" and delta = {charge(result['delta_charged'])}" if result.get("delta_charged") else ""
 
 
 def charged_words(result: Mapping[str, Any]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.cli.command import Context, read_options
-from workbench.cli.tables import load_confirmed, read_as, read_data
+from workbench.cli.tables import charge, load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
@@ -17,10 +18,37 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
 from workbench.release.model.release_network import TestSet
+from workbench.release.model.stopped_training import (
+    NOTHING,
+    PAUSED,
+    RESERVED,
+    STEPS,
+    UNKNOWN,
+    WATCHED,
+    StoppedCharge,
+)
 from workbench.signals import Notice
 
 if TYPE_CHECKING:
     from workbench.deep.features import Features
+
+
+def stopped_words(stopped: StoppedCharge) -> str:
+    """Return a sentence on what stays charged of a training that released nothing; empty where nothing does."""
+    if stopped.why == NOTHING:
+        return ""
+    if stopped.why == UNKNOWN:
+        return f"nothing was released; what is charged is not known: {stopped.problem}"
+    if stopped.why == PAUSED:
+        return (
+            f"paused after {stopped.taken:,} steps; epsilon = {charge(float(stopped.epsilon))} stays reserved; "
+            f"repeat the command with --resume {shlex.quote(str(stopped.checkpoint))} to go on, and with --give-up as "
+            "well to end it"
+        )
+    why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
+    stated = why.get(stopped.why, "the model was being written")
+    is_current = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {stated}"
+    return f"nothing was released; epsilon = {charge(float(stopped.epsilon))} {is_current}"
 
 
 def import_trusted(name: str, *, trusted: bool) -> None:

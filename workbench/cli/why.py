@@ -10,8 +10,7 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_data, add_ledger, columns_text, read_data
+from workbench.cli.tables import add_data, add_ledger, columns_text, note_study, read_data
 from workbench.data.read import ReadOptions
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField
