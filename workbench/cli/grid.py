@@ -17,6 +17,7 @@ from workbench.cli.tables import (
     figure,
     keep_inputs,
     note_study,
+    noticed,
     read_as,
 )
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
@@ -33,7 +34,6 @@ from workbench.render.grid_figure import grid_figure
 from workbench.render.offscreen import check_plot_path, write_figure
 from workbench.render.palette import THEMES
 from workbench.sanitize.plan import load_plan
-from workbench.signals import Notice
 from workbench.studies.grid.lines import sweep_lines
 from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
@@ -180,9 +180,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
     assert file.target is not None
     facts = load_plan(path.parent / file.bounds)
     features = network_features(facts, file.target)
-    table = read_as(source, options, context, facts)
-    for sentence in table.notices:
-        context.emit(Notice("info", sentence))
+    table = noticed(read_as(source, options, context, facts), context)
     return LoadedRows.of(TableData(features, facts.rows_of(table)), facts.rows_per_person), table
 
 

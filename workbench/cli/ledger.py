@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, columns_text, existing_ledger, figure, keep_inputs, read_as
+from workbench.cli.tables import (
+    add_data,
+    add_ledger,
+    columns_text,
+    existing_ledger,
+    figure,
+    keep_inputs,
+    noticed,
+    read_as,
+)
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
 from workbench.params import CheckFailedError, ParameterError
@@ -100,10 +109,7 @@ def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
     """Return the table or the images that ``path`` names; report choices that the reader made."""
     if is_image_set(path):
         return read_images(path, emit=context.emit, cancel=context.cancel)
-    table = read_as(path, options, context, None)
-    for sentence in table.notices:
-        context.emit(Notice("info", sentence))
-    return table
+    return noticed(read_as(path, options, context, None), context)
 
 
 def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:

@@ -13,6 +13,7 @@ from workbench.cli.tables import add_data, add_output, how_to_read, keep_inputs,
 from workbench.data.columns.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.reading import reading_of
+from workbench.data.samples.sample_tables import sample_attributes
 from workbench.data.schema import Attribute
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import parse_toml, read_text, read_toml
@@ -154,8 +155,6 @@ def _declared(data: str) -> tuple[Attribute, ...]:
     """Return the public facts that come with a bundled sample."""
     if not data.startswith(SAMPLE_PREFIX):
         return ()
-    from workbench.data.samples.sample_tables import sample_attributes
-
     return sample_attributes(data.removeprefix(SAMPLE_PREFIX))
 
 

@@ -20,7 +20,6 @@ from workbench.cli.tables import (
     keep_inputs,
     load_confirmed,
     note_study,
-    read_as,
     read_data,
 )
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
@@ -216,10 +215,7 @@ def _published(options: argparse.Namespace, context: Context) -> Table:
         for name, usual in _PUBLISHED.items():
             if getattr(stated, name) is None:
                 setattr(options, f"{ReadOptions.__name__}.{name}", usual)
-    table = read_as(options.data, options, context, None)
-    for sentence in table.notices:
-        context.emit(Notice("info", sentence))
-    return table
+    return read_data(options, context)
 
 
 def _asked(options: argparse.Namespace, table: Table) -> Any:

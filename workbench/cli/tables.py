@@ -17,8 +17,7 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
-from workbench.release.ledger.study_note import NOTED
-from workbench.release.ledger.study_note import note_study as note
+from workbench.release.ledger import study_note
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
@@ -30,8 +29,8 @@ def note_study(options: argparse.Namespace, context: Context, table: Table, stud
     Raises:
         InputError: the ledger cannot be written, or was moved.
     """
-    note(table, study, options.ledger)
-    context.emit(Notice("info", NOTED))
+    study_note.note_study(table, study, options.ledger)
+    context.emit(Notice("info", study_note.NOTED))
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
@@ -49,7 +48,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:
     """Return the table that DATA names, read as the options or ``plan`` say; report choices that the reader made."""
-    table = read_as(options.data, options, context, plan)
+    return noticed(read_as(options.data, options, context, plan), context)
+
+
+def noticed(table: Table, context: Context) -> Table:
+    """Report the choices that the reader of ``table`` made; return it."""
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     return table
