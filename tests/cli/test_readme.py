@@ -66,7 +66,9 @@ def test_an_unknown_topic_is_refused_with_the_nearest_one(run: Run) -> None:
 
 
 def test_reading_options_are_listed_in_every_help_and_explained_in_one(run: Run) -> None:
-    listed, explained = run("sanitize", "--help").out, run("help", "reading").out
-    assert "--skip-lines" in listed
-    assert "lines before the table" not in listed
+    explained = run("help", "reading").out
+    for words in (["sanitize"], ["ledger", "cap"]):
+        listed = run(*words, "--help").out
+        assert "--skip-lines" in listed
+        assert "lines before the table" not in listed
     assert "lines before the table" in explained

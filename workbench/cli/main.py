@@ -24,6 +24,7 @@ from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
 
 DONE, BUG, FAULT_FOUND = 0, 1, 5
+_RAW = argparse.RawDescriptionHelpFormatter
 _JSON = "print one JSON object and nothing else"
 
 
@@ -76,7 +77,8 @@ class _Subcommands(argparse._SubParsersAction):  # type: ignore[type-arg]
     """The actions of a command: the help of each opens with what it is for, and each takes ``--json``."""
 
     def add_parser(self, name: str, **named: Any) -> Any:
-        made = super().add_parser(name, **{"description": named.get("help"), "allow_abbrev": False, **named})
+        usual = {"description": named.get("help"), "allow_abbrev": False, "formatter_class": _RAW}
+        made = super().add_parser(name, **{**usual, **named})
         made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=_JSON)
         return made
 
@@ -166,7 +168,7 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
         prog=f"workbench {command.name}",
         description=command.help,
         epilog=f"example:\n  {command.example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_RAW,
         allow_abbrev=False,
     )
     command.configure(parser)
