@@ -28,11 +28,7 @@ ROUTES = ("people", "worth", "diabetes", "iris")
 DIABETES = ROOT.parent / "shared" / "data" / "diabetes.csv"
 """The Pima table, which the program does not ship; its tour is left out where it is not beside the checkout."""
 
-README = {
-    "worth": {"what-to-release": "window-ways", "private-preview": "window-synthetic"},
-    "people": {"lock": "window-protect", "preview": "window-preview", "verified": "window-release"},
-    "diabetes": {"curve-whole": "window-utility", "training": "window-train"},
-}
+README = {"worth": {"what-to-release": "window-ways"}}
 """Which screenshots of each route the README shows, and the first part of their names there."""
 
 PATIENCE_S = 1200

@@ -98,7 +98,7 @@ def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder: P
     assert "private – not for release" in text.out
     assert "clipping costs" in text.out
     assert "this study reads private rows" in text.err
-    assert "none of it may leave" in text.err
+    assert "none of it can be published" in text.err
 
 
 def test_the_figures_are_those_of_the_window(folder: Path, run: Run) -> None:
@@ -124,8 +124,8 @@ def test_the_figures_are_those_of_the_window(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "the rows are not named"),
-        (("t.csv", "--rows", "300"), "the rows are not named"),
+        ((), "no rows are given"),
+        (("t.csv", "--rows", "300"), "no rows are given"),
         (("--rows", "3"), "--rows"),
         (("--rows", "300", "--decimal", ","), "not read from a file"),
         (("--rows", "300", "--grey"), "are for images"),

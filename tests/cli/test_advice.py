@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from command_cases import Answer, Run, written
 
+from workbench.cli import releasing
 from workbench.params.remedies import DATA, LEDGER, raise_cap, run, shown
 
 NAMED = "our people's table.csv"
@@ -144,13 +145,12 @@ def test_an_output_is_replaced_as_the_refusal_says(folder: Path, run: Run) -> No
 
 def test_documents_are_made_later_by_the_hint(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from workbench.params import WorkbenchError
-    from workbench.release.bundle import write_bundle
 
     def failed(*_: object, **__: object) -> None:
         raise WorkbenchError("no printer")
 
     with monkeypatch.context() as broken:
-        broken.setattr(write_bundle, "write_bundle", failed)
+        broken.setattr(releasing, "write_bundle", failed)
         refused = run(*sanitize("my release.csv", "--bundle", "b"))
     assert advised(refused) == ["certificate", "my release.csv", *LEDGERS]
 

@@ -48,7 +48,7 @@ def test_gaussian_gives_the_analytic_sigma(capsys: pytest.CaptureFixture[str]) -
     result = answer(capsys, "gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1")
     assert result["sigma"] == pytest.approx(3.730631634815942, abs=1e-7)
     assert main(["budget", "gaussian", "--epsilon", "10", "--delta", "1e-5", "--sensitivity", "1"]) == 0
-    assert "too little" in capsys.readouterr().out
+    assert "too small" in capsys.readouterr().out
 
 
 def test_belief_gives_both_bounds_and_the_note(capsys: pytest.CaptureFixture[str]) -> None:

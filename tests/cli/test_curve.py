@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from workbench.cli import main
-from workbench.cli.private_study import NOTED
 from workbench.paths import user_data
+from workbench.release.ledger.study_note import NOTED
 
 PLAN = """
 version = 1

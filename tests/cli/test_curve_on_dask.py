@@ -12,7 +12,7 @@ from local_cluster import NO_DASK, Cluster, until
 from test_curve import left, made, start, unfinished, wait_for_fits, words
 
 from workbench.cli import main
-from workbench.cli.private_study import NOTED
+from workbench.release.ledger.study_note import NOTED
 
 __all__ = ["made"]
 

@@ -104,7 +104,7 @@ def test_folders_name_on_the_card_what_was_not_declared(folder: Path, run: Run) 
         (("--image-size", "4"), "are for class folders"),
         (("--classes", "zero,seven", "--test", "copy.npz", "--network", "my_code:made"), "add --trust-code"),
         (("--network", "vgg16-head"), "--weights FILE"),
-        (("--test", "train.csv"), "the test data are no images"),
+        (("--test", "train.csv"), "the test data are not images"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_the_charge(
@@ -171,7 +171,7 @@ def test_batchnorm_is_refused_with_an_offer_and_screen_and_card_say_what_was_con
     assert "add --convert-batchnorm" in refused
     done = run("dpsgd", *words, "--convert-batchnorm")
     assert done.code == 0, done
-    assert "GroupNorm of the same channels stands in for the layer 1 (BatchNorm2d)" in done.err
+    assert "GroupNorm of the same channels replaces the layer 1 (BatchNorm2d)" in done.err
     assert "dropout is off" in done.err
     card = read_card(folder / "net")
     assert card["parameters"]["convert_batchnorm"] is True

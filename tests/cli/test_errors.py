@@ -238,7 +238,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a document of no release": (["certificate", "x.csv", "--html", "x.html"], "the file does not exist (x.csv)"),
     "a key without a name": (["key", "trust", "x"], "`key trust` needs --name"),
     "a name without a key": (["key", "trust", "--name", "x"], "`key trust` needs a public key"),
-    "a key that is none": (["key", "trust", "x", "--name", "y"], "this is no Ed25519 public key"),
+    "a key that is none": (["key", "trust", "x", "--name", "y"], "this is not an Ed25519 public key"),
     "a key to forget": (["key", "forget", "--name", "y"], "no key is trusted as 'y'"),
     "a key too many": (["key", "make", "x"], "`key make` takes neither a key nor a name"),
     "an answer of nobody": (

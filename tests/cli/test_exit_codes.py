@@ -72,7 +72,7 @@ def test_a_bug_has_exit_code_1_and_a_log_without_data_values(
     answer = run(*SANITIZE)
     told = answer.error(1)
     log = user_log() / "workbench.log"
-    assert told == f"a fault of the program (RuntimeError in sanitize); its trace, without data values, is in {log}"
+    assert told == f"a bug in the program (RuntimeError in sanitize); its trace, without data values, is in {log}"
     text = log.read_text("utf-8")
     assert "RuntimeError" in text
     assert "planted" in text
@@ -100,7 +100,7 @@ def test_a_log_that_cannot_be_written_is_told(folder: Path, run: Run, monkeypatc
     monkeypatch.setattr("workbench.jobs.log.user_log", lambda: folder / "people.csv" / "log")
     monkeypatch.setattr(rows_work, "draw_prepared", lambda *_: 1 // 0)
     assert run(*SANITIZE).error(1) == (
-        "a fault of the program (ZeroDivisionError in sanitize); its trace could not be written"
+        "a bug in the program (ZeroDivisionError in sanitize); its trace could not be written"
     )
 
 

@@ -168,7 +168,7 @@ def test_a_note_is_made_once_a_kind_and_counts_for_versions_and_later_releases_a
         assert [(e.dataset, e.body["study"]) for e in book.entries("figures")] == [
             (book.find(book.identify(table(0))).account, study) for study in ("why", "curve")
         ]
-        with pytest.raises(ValueError, match="no kind of study"):
+        with pytest.raises(ValueError, match="not a kind of study"):
             book.note_figures(book.identify(table(2)), "whatever")
         second = book.reserve(book.identify(table(0)), cost, work="fit")
         account = book.find(book.identify(table(0))).account

@@ -72,7 +72,7 @@ def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run)
         (["sweep.toml", "-o", "t.csv"], "the output is what the sweep is made from (t.csv); name another file"),
         (["sweep.toml", "-o", "plan.toml"], "the output is what the sweep is made from (plan.toml); name another file"),
         (["no.toml", "-o", "o.csv"], "the sweep does not exist (no.toml); check the name"),
-        (["sweep.toml", "--template"], "the file is there already (sweep.toml); name a new file"),
+        (["sweep.toml", "--template"], "the file exists already (sweep.toml); name a new file"),
         (["sweep.toml", "-o", "o.csv", "--plot", "o.gif"], "o.gif"),
         (
             ["sweep.toml", "-o", "o.csv", "--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"],
@@ -84,7 +84,7 @@ def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run)
         ),
         (
             ["sweep.toml", "-o", "o.csv", "--devices", "cuda:0;cuda:1"],
-            "'cuda:0;cuda:1' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU",
+            "'cuda:0;cuda:1' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU",
         ),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_read(
     monkeypatch.setattr(devices, "gpus", lambda: 2)
     (folder / "t.csv").unlink()
     error = run("grid", "sweep.toml", "-o", "out.csv", "--devices", "cuda:0,cuda:2").error()
-    assert error == "there is no device cuda:2 (--devices cuda:2); use cuda:0 to cuda:1, or cpu"
+    assert error == "there is not a device cuda:2 (--devices cuda:2); use cuda:0 to cuda:1, or cpu"
 
 
 @pytest.mark.slow

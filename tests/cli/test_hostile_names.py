@@ -12,7 +12,7 @@ from command_cases import Run
 from test_progress_bar import Terminal
 
 from workbench.cli.catalogue import COMMANDS
-from workbench.cli.progress import ProgressBar
+from workbench.cli.console import ProgressBar
 from workbench.params.errors import visible
 from workbench.release.certificate import checksum
 from workbench.signals import Notice, Progress

@@ -57,7 +57,7 @@ def test_an_image_is_given_by_its_shape_and_reduced_by_its_sides(run: Run, tmp_p
     [
         (["--network", "cifar-cnn", "--shape", "3,32"], "is not the shape of an image"),
         (["--network", "nothing"], "nothing"),
-        (["--network", "mlp", "--batches", "1,2"], "a study has no place to be written to"),
+        (["--network", "mlp", "--batches", "1,2"], "a study needs an output"),
         (["--network", "logistic", "--hidden", "8", "-o", "x.csv"], "has no hidden units"),
         (["--network", "mlp", "--batches", "1,x", "-o", "x.csv"], "--batches"),
         (["--network", "mnist-cnn", "--columns", "10"], "784"),

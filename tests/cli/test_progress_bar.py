@@ -1,6 +1,6 @@
 import io
 
-from workbench.cli.progress import ProgressBar, clock
+from workbench.cli.console import ProgressBar, clock
 from workbench.cli.tables import charge
 from workbench.signals import Finished, Notice, Progress
 from workbench.signals.events import Budget

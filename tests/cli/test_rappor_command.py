@@ -59,7 +59,7 @@ def test_simulations(place: Path, run: Run) -> None:
     assert again["strings"] == told["strings"]  # seeded
     other = run("rappor", "simulate", "--preset", "normal", "--reports", "5000", "--seed", "2")
     assert "infinite" in other.out
-    assert "figures" not in run("ledger", "show").out, "nobody's data were in these"
+    assert "figures" not in run("ledger", "show").out, "contains no real data"
     words = ["rappor", "simulate", "--data", "values.csv", "--column", "value", "--reports", "20000", "--f", "0"]
     told = run(*words)
     assert "private – not for release" in told.out

@@ -41,8 +41,8 @@ def test_generated_rows_need_no_table(plan, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "the rows are not named"),
-        (["sample:iris", "--rows", "60"], "the rows are not named"),
+        ([], "no rows are given"),
+        (["sample:iris", "--rows", "60"], "no rows are given"),
         (["--rows", "3"], "--rows"),
         (["--rows", "60", "--decimal", ","], "not read from a file"),
         (["--rows", "60", "--model", "linear-regression"], "species"),

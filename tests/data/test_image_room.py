@@ -47,7 +47,7 @@ def peak(path: Path) -> int:
     """Return the most memory that a refused reading takes."""
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match=r"of memory, and only .* can be spared"):
+        with pytest.raises(InputError, match=r"of memory, and only .* is available"):
             read_images(path)
         return tracemalloc.get_traced_memory()[1]
     finally:

@@ -103,7 +103,7 @@ def test_cifar_takes_the_published_names_and_joins_the_batches(tmp_path: Path) -
     assert np.array_equal(whole.images[:ROWS], images)
     assert read_images(tmp_path, part="test").rows == 1
     (tmp_path / "data_batch_1.bin").write_bytes(records[:-1])
-    with pytest.raises(InputError, match="no whole number of CIFAR-10's records"):
+    with pytest.raises(InputError, match="not a whole number of CIFAR-10's records"):
         read_images(tmp_path / "data_batch_1.bin")
 
 
@@ -144,9 +144,9 @@ def test_damaged_idx_files_are_one_sentence(tmp_path: Path) -> None:
     cases = {
         "30 labels": (idx(images), idx(codes[:30])),
         "the header promises": (idx(images)[:-1], idx(codes)),
-        "no IDX file of images": (b"\0\0\0\0", idx(codes)),
+        "not an IDX file of images": (b"\0\0\0\0", idx(codes)),
         "promises more than can be read": (struct.pack(">IIII", 0x803, 2**31, 2**31, 8), idx(codes)),
-        "no IDX file of labels": (idx(images), idx(images)),
+        "not an IDX file of labels": (idx(images), idx(images)),
     }
     for said, (first, second) in cases.items():
         file.write_bytes(first)
@@ -185,11 +185,11 @@ def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path: Path
     with pytest.raises(InputError, match=r"8 × 9 pixels and others 8 × 8.*--image-size"):
         read_images(root)
     (root / "cat" / "other.png").write_bytes(png(pixels((9, 8, 3)))[:60])
-    with pytest.raises(InputError, match=r"cat/other\.png is no PNG or JPEG image, or it is damaged"):
+    with pytest.raises(InputError, match=r"cat/other\.png is not a PNG or JPEG image, or it is damaged"):
         read_images(root, ImageOptions(image_size=8))
     (root / "cat" / "other.png").unlink()
     (root / "cat" / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match=r"cat/notes\.txt is no PNG or JPEG image"):
+    with pytest.raises(InputError, match=r"cat/notes\.txt is not a PNG or JPEG image"):
         read_images(root)
     (root / "cat" / "notes.txt").unlink()
     (root / "loose.png").write_bytes(png(pixels((8, 8, 3))))
@@ -197,7 +197,7 @@ def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path: Path
         read_images(root)
     (root / "loose.png").unlink()
     (root / "dog" / "link.png").symlink_to(root / "cat" / "0.png")
-    with pytest.raises(InputError, match="a link or no regular file"):
+    with pytest.raises(InputError, match="a link or not a regular file"):
         read_images(root)
 
 
@@ -222,7 +222,7 @@ def test_hostile_archives_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"4,096 pixels a side|damaged"):
         read_images(file)
     file.write_bytes(b"no archive")
-    with pytest.raises(InputError, match="no zip archive"):
+    with pytest.raises(InputError, match="not a zip archive"):
         read_images(file)
 
 

@@ -49,8 +49,8 @@ def test_a_folder_gives_what_lies_in_it_alone(tmp_path: Path) -> None:
     [
         (lambda folder: [], "there are no images"),
         (lambda folder: [folder / "none.png"], "no such file"),
-        (lambda folder: [folder / "notes.txt"], "is no PNG or JPEG image"),
-        (lambda folder: [folder / "bad.png"], "is no PNG or JPEG image"),
+        (lambda folder: [folder / "notes.txt"], "is not a PNG or JPEG image"),
+        (lambda folder: [folder / "bad.png"], "is not a PNG or JPEG image"),
         (lambda folder: [folder / "link.png"], "is a link"),
     ],
 )

@@ -18,7 +18,7 @@ from workbench.sanitize.plan_template import draft
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, Progress
 
-BY_ITS_NAME = "by its own name it may name persons"
+BY_ITS_NAME = "by its own name it may hold names of persons"
 
 
 def column(cells: Sequence[str | None], name: str = "x") -> ColumnProfile:
@@ -113,7 +113,7 @@ def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells:
     """A suggestion for the eyes of the steward: what is dropped unasked is only what has a value in every row."""
     found = suspected(column(cells, name))
     assert reason in found["name"]
-    assert "may name persons" in found["name"]  # nothing in a table says for certain what it names
+    assert "names of persons" in found["name"]  # nothing in a table says for certain what it names
     assert "identifier" not in found
     table = Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "file.csv")
     assert 'action = "protect"' in draft(profile(table), 1.0).toml
@@ -202,7 +202,7 @@ def test_order_of_dates_is_guessed_for_the_steward_alone(
     assert (profiled.kind, profiled.year_last, profiled.date_order) == ("date", last, order)
     assert (profiled.lower, profiled.upper) == tuple(datetime.date.fromisoformat(day).toordinal() for day in bounds)
     if last and order is None:
-        with pytest.raises(InputError, match=r"day and month of its dates cannot be told apart \(column x\)"):
+        with pytest.raises(InputError, match=r"which part of its dates is the day and which the month \(column x\)"):
             attribute_from_data(profiled)
     else:
         attribute = attribute_from_data(profiled)

@@ -152,13 +152,13 @@ READ: dict[str, Check] = {
 }
 REFUSED: dict[str, str] = {
     # Comment lines and blank ones between rows of four cells: no table without knowing the comment mark.
-    "commons-test": r"row 1 has 1 cell, the header has 4 \(.*, line 2\); mend that row",
+    "commons-test": r"row 1 has 1 cell, the header has 4 \(.*, line 2\); correct that row",
     # Its expectation is two rows of one empty cell, which is a table without a value.
     "sineemore-all-empty": r"the file holds only blank lines",
     "sineemore-bad-header-more-fields": r"row 1 has 4 cells, the header has 3 \(.*, line 2\)",
     "sineemore-bad-missing-quote": r"a quoted cell of row 1 is never closed \(.*, line 2\)",
-    "sineemore-bad-unescaped-quote": r'a stray quote mark " stands in row 1 \(.*, line 2\)',
-    "sineemore-bad-quotes-with-unescaped-quote": r'a stray quote mark " stands in row 1 \(.*, line 2\)',
+    "sineemore-bad-unescaped-quote": r'there is a stray quote mark " in row 1 \(.*, line 2\)',
+    "sineemore-bad-quotes-with-unescaped-quote": r'there is a stray quote mark " in row 1 \(.*, line 2\)',
     "duckdb-unterminated": r"a quoted cell of row 1 is never closed \(.*, line 1\)",
     "duckdb-inconsistent_columns_3": r"row 1 has 4 cells, the header has 3 \(.*, line 2\)",
 }

@@ -213,7 +213,7 @@ def test_lines_are_counted_in_the_file_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "stated", "told"),
     [
-        ("a,b\n1,2\n", {"names": ("a",)}, r"row 1 has 2 cells, and 1 name was stated .*; say --names with one name"),
+        ("a,b\n1,2\n", {"names": ("a",)}, r"row 1 has 2 cells, and 1 name was stated .*; use --names with one name"),
         ("a\n1\n", {"names": ("a", "b"), "header": "yes"}, r"the header has 1 cell, and 2 names were stated"),
         ("a\n1\n", {"skip_lines": 5}, r"the file has 2 lines, and 5 are to be skipped"),
         ("# a\n#b\n", {"comment": "#"}, r"the file holds only blank lines and comments"),
@@ -235,14 +235,14 @@ def test_options_that_do_not_fit_the_file_are_refused(
         ({"comment": "x"}, "comment = 'x' is not one character"),
         ({"comment": '"'}, "comment = '\"' is not one character"),
         ({"comment": ";", "delimiter": ";"}, "delimiter and comment are both ';'"),
-        ({"comment": "|", "delimiter": "||"}, r"delimiter = '\|\|' holds the comment"),
+        ({"comment": "|", "delimiter": "||"}, r"delimiter = '\|\|' contains the comment"),
         ({"delimiter": "|||"}, r"delimiter = '\|\|\|' is not one character"),
         ({"delimiter": ',"'}, "is not one character"),
-        ({"delimiter": "||", "quote": "|"}, r"delimiter = '\|\|' holds the quote"),
+        ({"delimiter": "||", "quote": "|"}, r"delimiter = '\|\|' contains the quote"),
         ({"skip_lines": -1}, "skip_lines = -1 is not"),
         ({"names": ()}, "names = "),
         ({"names": ("a", "a")}, "names names 'a' twice"),
-        ({"names": ("a", " ")}, "names holds an empty name"),
+        ({"names": ("a", " ")}, "names has an empty name"),
         ({"trim": "yes"}, "trim = 'yes' is not true or false"),
     ],
 )
@@ -299,11 +299,11 @@ def test_a_refusal_names_the_option_that_mends_it(tmp_path: Path, text: str, opt
 @pytest.mark.parametrize(
     ("text", "notice"),
     [
-        ("1,2\n3,4\n", "say --header yes if it names them, or give names with --names a,b,c"),
-        ("age,size\nyears,cm\n1,2\n3,4\n5,6\n", "say --skip-lines 1 to take the names from it, or --skip-lines 2 and"),
-        ("a, b\n1, 2\n", "say --trim to strip them"),
-        ("a||b||c\n1||2||3\n", 'say --delimiter "||"'),
-        ("a::b\nx::y\nz::v\n", 'say --delimiter "::"'),
+        ("1,2\n3,4\n", "use --header yes if it names them, or give names with --names a,b,c"),
+        ("age,size\nyears,cm\n1,2\n3,4\n5,6\n", "use --skip-lines 1 to take the names from it, or --skip-lines 2 and"),
+        ("a, b\n1, 2\n", "use --trim to strip them"),
+        ("a||b||c\n1||2||3\n", 'use --delimiter "||"'),
+        ("a::b\nx::y\nz::v\n", 'use --delimiter "::"'),
     ],
 )
 def test_a_notice_names_the_option_that_may_be_wanted(tmp_path: Path, text: str, notice: str) -> None:
@@ -323,5 +323,5 @@ def test_the_first_row_that_repeats_stated_names_is_told(tmp_path: Path) -> None
     path.write_text("a,b\n1,2\n")
     table = read_table(path, ReadOptions(names=("a", "b")))
     assert table.rows == 2
-    assert "say --header yes if it is the header" in " ".join(table.notices)
+    assert "use --header yes if it is the header" in " ".join(table.notices)
     assert table.doubts == ()

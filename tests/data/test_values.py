@@ -90,12 +90,12 @@ def test_decimal_marks(cells: list[str], dialect: dict[str, Any], expected: list
             "real",
             {},
             r"'1,234' is a number only if its decimal mark is stated \(column x, row 2, line 3\); "
-            r"say --decimal , or --decimal \.$",
+            r"use --decimal , or --decimal \.$",
         ),
-        (["1.50", "1,5"], "real", {}, r"'1,5' is a number only if .* \(column x, row 2, line 3\); say --decimal ,$"),
+        (["1.50", "1,5"], "real", {}, r"'1,5' is a number only if .* \(column x, row 2, line 3\); use --decimal ,$"),
         (["1,5"], "real", {"decimal": ","}, r"'1,5' is a number only if its decimal mark is stated"),
-        (["1,234.5"], "real", {}, r"'1,234.5' is a number only if .*; say --decimal \.$"),
-        (["1.234.567"], "real", {}, r"'1.234.567' is a number only if .*; say --decimal ,$"),
+        (["1,234.5"], "real", {}, r"'1,234.5' is a number only if .*; use --decimal \.$"),
+        (["1.234.567"], "real", {}, r"'1.234.567' is a number only if .*; use --decimal ,$"),
         (["1.50"], "real", COMMA, r"'1.50' is not a number .*; write it with , as its decimal mark"),
         (["1,5"], "real", POINT, r"'1,5' is not a number .*; write it with . as its decimal mark"),
         (["0.123"], "real", COMMA, r"'0.123' is not a number"),  # no thousands begin with 0
@@ -160,7 +160,7 @@ def test_dates_become_day_numbers(cells: list[str | None], expected: list[float]
     [
         (
             ["2024-03-08", "03/10/2024"],
-            "'03/10/2024' has its year last, and nobody declared whether the day or the month stands first "
+            "'03/10/2024' has its year last, and nobody declared whether the day or the month is first "
             r"\(column x, row 2, line 3\); "
             'write date_order = "day-first" or date_order = "month-first" in the plan',
         ),

@@ -79,7 +79,7 @@ def test_a_network_with_batchnorm_is_refused_with_an_offer_and_trains_once_it_is
     told = facts(run)["architecture"]
     assert told["convert_batchnorm"] is True
     assert told["remarks"] == [
-        "GroupNorm of the same channels stands in for the layer 1 (BatchNorm1d), which would mix the rows of a batch",
+        "GroupNorm of the same channels replaces the layer 1 (BatchNorm1d), which would mix the rows of a batch",
         "dropout is off, because the network trains in the mode of a prediction: the layer 3 (Dropout)",
     ]
     again = networks.network(name).from_facts(told, None)

@@ -73,5 +73,5 @@ def test_a_gpu_reserves_segments_and_so_its_curve_has_steps() -> None:
 
 
 def test_impossible_sizes_are_refused() -> None:
-    with pytest.raises(ParameterError, match="no setting of a training"):
+    with pytest.raises(ParameterError, match="not a valid set-up"):
         setting(batch=0)

@@ -85,7 +85,7 @@ def test_lines_are_counted_whatever_ends_them(tmp_path, end):
 
 def test_an_error_speaks_of_fields_instead_of_options(window):
     about = {"option": "quote", "value": "none", "condition": "quote marks are plain text"}
-    way_out = Remedy(STATE_OPTION, "say --quote none if quote marks are plain text", about)
+    way_out = Remedy(STATE_OPTION, "use --quote none if quote marks are plain text", about)
     window.session.report(InputError("it is odd", "file", way_out))
     told = window.findChild(QLabel, "banner_text").text()
     assert "set quote to none under “How it is read” if quote marks are plain text" in told

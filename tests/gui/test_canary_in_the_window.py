@@ -89,7 +89,7 @@ def test_a_crash_that_holds_the_cell_is_logged_without_it(
     opened(window, idle, tmp_path)
     monkeypatch.setattr(rows_work, "draw_prepared", crashing)
     release(window, qtbot, press, idle, answer, tmp_path / "out.csv")
-    assert "fault of the program" in banner(window)
+    assert "bug in the program" in banner(window)
     assert not found_in(banner(window).encode())
     assert "crashing" in (user_log() / "workbench.log").read_text("utf-8")
     assert hunted((tmp_path, own_temporary_folder, Path(os.environ["HOME"])), [tmp_path / "people.csv"]) == []

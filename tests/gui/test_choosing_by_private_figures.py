@@ -17,7 +17,7 @@ def test_a_remark_or_a_study_says_what_choosing_by_it_costs(qapp, clipped):
     assert not words.isVisibleTo(card)
     card._take_spread(Spread("norms", 3, (1.0,), (100 - clipped, clipped)))
     assert words.isVisibleTo(card) == card.findChild(QWidget, "train_clipped").isVisibleTo(card) == (clipped != 50)
-    assert "beyond ε" in words.text()
+    assert "more of the rows than ε says" in words.text()
     assert "The ledger notes that they were shown" in words.text()
     card.clear()
     assert not words.isVisibleTo(card)

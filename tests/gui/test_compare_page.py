@@ -39,7 +39,7 @@ def compare(window, press, idle):
 def test_an_empty_page_says_what_will_be_here_and_leads_to_where_it_comes_from(window, press, idle):
     press(window, "rail_compare")
     idle(window)
-    assert "will stand here" in window.findChild(QLabel, "compare_nothing_why").text()
+    assert "are listed here" in window.findChild(QLabel, "compare_nothing_why").text()
     assert window.rail.buttons["compare"].state == "empty"
     press(window, "compare_nothing_go_train")
     assert window.page.objectName() == "page_train"

@@ -57,7 +57,7 @@ def test_the_button_leads_to_the_missing_values_once_the_bounds_stand(gaps, qtbo
 
 def test_a_suspected_order_of_dates_is_accepted_by_one_click(gaps, press):
     gaps.page.table.selectRow(1)
-    assert "year stands last" in gaps.findChild(QLabel, "suspicion_0").accessibleName()
+    assert "year is last" in gaps.findChild(QLabel, "suspicion_0").accessibleName()
     press(gaps, "suspicion_accept_0")
     assert gaps.session.plan.column("seen").date_order == "day-first"
     assert gaps.findChild(QComboBox, "fact_date_order").currentText() == "day first"

@@ -139,7 +139,7 @@ def test_facts_that_were_taken_from_the_rows_are_told(monkeypatch):
     assert task.from_rows
     brief, *_, last = network.expect_here(task, lambda event: None, CancelToken())
     assert "rests on facts that were taken from the private rows" in brief
-    assert "settings that are chosen by this tell of the rows" in last
+    assert "settings that are chosen by this reveal more of the rows" in last
     taken = ImageSet.of(np.zeros((40, 1, 8, 8), np.uint8), np.arange(40) % 2, ("a", "b"), "made", taken="names")
     images = ImageRows(OpenImages(taken, "made", ImageOptions()), None)
     assert images.expectation(first_plan(network_of("logistic"), 40, Decimal(1), images=True), None).from_rows

@@ -43,7 +43,7 @@ def utility(iris, qtbot, press):
 
 def test_run_says_it_beside_the_button_and_asks_once(utility, press, idle, answer):
     assert SAYS in text_of(utility, "curve_empty")
-    assert "Later certificates will tell of it" in utility.findChild(QWidget, "note_utility").accessibleName()
+    assert "Later certificates will say so" in utility.findChild(QWidget, "note_utility").accessibleName()
     told = answer("no")
     press(utility, "curve_run")
     assert SAYS in told[0]

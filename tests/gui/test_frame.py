@@ -209,7 +209,7 @@ def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):
     window.jobs.start(Job("Faulty", fault))
     banner = window.findChild(QLabel, "banner_text")
     qtbot.waitUntil(banner.isVisible)
-    assert "fault of the program" in banner.text()
+    assert "bug in the program" in banner.text()
     logged = (user_log() / "workbench.log").read_text("utf-8")
     assert "ValueError" in logged
     assert "4711" not in logged + banner.text()

@@ -125,7 +125,7 @@ def test_only_one_column_becomes_the_target(wide, qtbot):
     wide.session.stated.connect(lambda level, text: told.append((level, text)))
     select(wide, qtbot, FIRST, LAST)
     assert not wide.page.table.model().setData(cell(wide, FIRST, ROLE), "target")
-    assert told == [("warning", "One column is the target at most: select one alone.")]
+    assert told == [("warning", "Select one target.")]
     assert wide.page.table.model().setData(cell(wide, FIRST, ROLE), "sensitive")
     assert [c.role for c in plan(wide).columns[FIRST : LAST + 1]] == ["sensitive"] * 6
 
@@ -133,7 +133,7 @@ def test_only_one_column_becomes_the_target(wide, qtbot):
 def test_what_a_missing_value_means_is_said_for_all_selected(wide, qtbot):
     select(wide, qtbot, FIRST, LAST)
     combo = wide.findChild(QComboBox, "fact_missing")
-    assert wide.findChild(QLabel, "detail_kind").text() == "a change is for all that are selected"
+    assert wide.findChild(QLabel, "detail_kind").text() == "edits apply to all selected columns"
     combo.setFocus()
     qtbot.keyClick(combo, Qt.Key.Key_End)
     assert {c.name for c in plan(wide).columns if c.missing == "own-value"} == set(SCORES)

@@ -290,7 +290,7 @@ def test_a_release_that_is_cancelled_too_late_says_so(releasing, press, idle, qt
     assert window.findChild(QWidget, "note_release").accessibleName() == "Cancelling…"
     turn.close()
     idle(window)
-    assert text_of(window, "banner_text") == f"It was too late to cancel: {target} stands, and its charge with it."
+    assert text_of(window, "banner_text") == f"It was too late to cancel: {target} is released and charged."
     assert verify_release(target) == []
     assert statuses() == ["charged"]
     assert len(window.session.released) == 1

@@ -67,7 +67,7 @@ def test_a_bug_in_a_worker_is_one_sentence_and_a_trace_without_values(faulty, pr
     heard = Heard(faulty)
     press(faulty, "faulty_go")
     idle(faulty)
-    assert heard.one() == "A fault of the program (KeyError); its trace is in the log."
+    assert heard.one() == "A bug in the program (KeyError); its trace is in the log."
     assert "KeyError" in logged()
     assert "test_mishaps_faults.py" in logged()
     assert "Lovelace" not in logged() + banner(faulty)
@@ -121,7 +121,7 @@ def test_a_bug_in_the_window_itself_is_told_of_and_it_goes_on():
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "A fault of the program (ValueError); its trace is in the log. True"
+    assert done.stdout.strip() == "A bug in the program (ValueError); its trace is in the log. True"
     assert "ValueError" in logged()
     assert "Lovelace" not in logged() + done.stdout + done.stderr
 

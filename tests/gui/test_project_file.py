@@ -214,8 +214,8 @@ def test_a_project_whose_table_is_gone_is_told_of_and_can_be_pointed_to(
     ("text", "error", "words"),
     [
         ("x = ", InputError, "not TOML"),
-        ("epsilon = 1", InputError, "no project of version 1"),
-        ("project = 2\ntable = 'a.csv'", InputError, "no project of version 1"),
+        ("epsilon = 1", InputError, "not a project of version 1"),
+        ("project = 2\ntable = 'a.csv'", InputError, "not a project of version 1"),
         ("project = 1", ParameterError, "does not name its table"),
         ("project = 1\ntable = 'a.csv'\nspeed = 3", ParameterError, "'speed' is not known"),
         ("project = 1\ntable = 'a.csv'\nepsilon = 'much'", ParameterError, "not a number"),

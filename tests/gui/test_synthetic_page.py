@@ -118,7 +118,7 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert card.isVisible()
     assert any(part.isVisible() and "PRIVATE" in part.text() for part in card.findChildren(QLabel))
     assert text_of(ready, "synthetic_preview_error").endswith(" %")
-    assert "of the rows count elsewhere" in text_of(ready, "synthetic_preview_words")
+    assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_preview_words")
     assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows by marginals at ε = 1"
     picture = ready.findChild(QWidget, "synthetic_preview_spread")
     pick(ready, "synthetic_preview_column", "sex")
@@ -158,7 +158,7 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     assert not card.badge.isVisible()  # released rows are public
     press(ready, "synthetic_released_distribution")
     assert card.badge.isVisible()  # the original is not
-    assert "of the rows count elsewhere" in text_of(ready, "synthetic_released_words")
+    assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_released_words")
     assert ready.rail.buttons["release"].state == "ready"
 
 

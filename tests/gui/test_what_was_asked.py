@@ -110,7 +110,7 @@ def test_the_file_is_the_one_that_was_looked_at(releasable, when_asked, press, i
     retype(releasable, qtbot, "release_target", other)  # while earlier releases are looked at
     qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
     idle(releasable)
-    assert "precious.csv" in told[0].partition("It replaces the file that stands there")[2]
+    assert "precious.csv" in told[0].partition("It replaces the existing file")[2]
     assert other.read_text("utf-8") == "precious\n"
 
 

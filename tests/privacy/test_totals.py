@@ -140,7 +140,7 @@ def test_releases_with_more_delta_than_allowed_are_refused() -> None:
 def test_what_is_not_an_event_is_refused_and_not_guessed() -> None:
     with pytest.raises(ParameterError, match="can be composed"):
         compose_totals("pure", 1e-5)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="no account applies"):
+    with pytest.raises(ParameterError, match="no method applies"):
         compose_totals(GaussianNoise(1.0), 0)
     with pytest.raises(ParameterError):
         compose_totals(pure("nan"), 0)

@@ -18,7 +18,7 @@ from workbench.params import CheckFailedError, InputError
 from workbench.release.bundle import write_bundle as writing
 from workbench.release.bundle.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.bundle.write_bundle import write_bundle
-from workbench.release.documents.described_release import stated as told
+from workbench.release.documents.described_release import stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.signature import signing_key, trusted_keys
 from workbench.release.signature.signature_file import sign, signature_of
@@ -37,7 +37,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         signing_key.make_key()
         release(folder / "l.sqlite", folder / "people.csv", account="people")
         with Ledger.read(folder / "l.sqlite") as ledger:
-            write_bundle(told(folder / "people.csv"), folder / "signed", ledger, signed=True)
+            write_bundle(stated(folder / "people.csv"), folder / "signed", ledger, signed=True)
     return folder
 
 
@@ -177,14 +177,14 @@ def test_a_bundle_that_fails_leaves_nothing(original, tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "document_bytes", lambda document, suffix: b"printed")
     (tmp_path / "out").mkdir()
     with Ledger.read(original / "l.sqlite") as ledger, pytest.raises(InputError, match="the disk is full"):
-        write_bundle(told(original / "people.csv"), tmp_path / "out" / "b", ledger)
+        write_bundle(stated(original / "people.csv"), tmp_path / "out" / "b", ledger)
     assert names_in(tmp_path / "out") == set()
 
 
 def test_a_ledger_that_does_not_know_the_release_gives_no_bundle(original, tmp_path):
     release(tmp_path / "other.sqlite", tmp_path / "other.csv")
     with Ledger.read(tmp_path / "other.sqlite") as ledger, pytest.raises(InputError, match="does not know the release"):
-        write_bundle(told(original / "people.csv"), tmp_path / "b", ledger)
+        write_bundle(stated(original / "people.csv"), tmp_path / "b", ledger)
     assert not (tmp_path / "b").exists()
 
 
@@ -193,7 +193,7 @@ def test_no_path_of_a_manifest_leads_out_of_the_bundle(bundle, name):
     assert not is_inside(name)
     listed = json.loads((bundle / MANIFEST).read_text("utf-8"))
     (bundle / MANIFEST).write_text(json.dumps({**listed, "released": name}), "utf-8")
-    with pytest.raises(InputError, match="no manifest of a bundle"):
+    with pytest.raises(InputError, match="not the manifest of a bundle"):
         read_manifest(bundle)
     assert len(verify_any(bundle)) == 1
 
@@ -219,7 +219,7 @@ def test_a_public_key_is_read_as_it_is_printed():
     for text in (base64.b64encode(public).decode(), signing_key.public_pem(public)):
         assert signing_key.public_key_in(text) == public
     for text in ("", "nonsense", base64.b64encode(b"x" * 31).decode(), "-----BEGIN PUBLIC KEY-----"):
-        with pytest.raises(InputError, match="no Ed25519 public key"):
+        with pytest.raises(InputError, match="not an Ed25519 public key"):
             signing_key.public_key_in(text)
 
 
@@ -257,4 +257,4 @@ def test_a_signature_of_another_file_is_a_fault(tmp_path):
     assert "not that of this file" in problem
     (tmp_path / "b.csv.certificate.json.sig").write_text("{}")
     (problem,) = verify_any(tmp_path / "b.csv")
-    assert "no signature of the workbench" in problem
+    assert "not a signature of the workbench" in problem

@@ -18,7 +18,7 @@ from workbench.params.remedies import REPLACE_OUTPUT
 from workbench.release import parts
 from workbench.release.bundle.write_bundle import write_bundle
 from workbench.release.certificate import certificate_path
-from workbench.release.documents.described_release import stated as told
+from workbench.release.documents.described_release import stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import release_fit
 from workbench.release.parts import DrawFolder
@@ -111,7 +111,7 @@ def test_a_certificate_of_something_else_is_not_overwritten_either(way: object, 
 def test_a_folder_that_holds_no_model_is_never_replaced(tmp_path: Path, ledger: Ledger) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"no folder with a card\.json"):
+    with pytest.raises(InputError, match=r"not a folder with a card\.json"):
         _model(tmp_path, ledger, [], replace=True)
     assert (tmp_path / "model" / "thesis.txt").read_text() == "years of work"
     assert _spent(ledger) == []
@@ -146,14 +146,14 @@ def test_an_output_that_appears_meanwhile_is_kept_and_the_paid_draw_waits(tmp_pa
 
 def test_a_bundle_is_replaced_only_when_asked(tmp_path: Path, ledger: Ledger) -> None:
     target = _table(tmp_path, ledger, [], replace=False)
-    write_bundle(told(target), tmp_path / "bundle", ledger)
+    write_bundle(stated(target), tmp_path / "bundle", ledger)
     with pytest.raises(InputError, match="exists already"):
-        write_bundle(told(target), tmp_path / "bundle", ledger)
+        write_bundle(stated(target), tmp_path / "bundle", ledger)
     (tmp_path / "bundle" / "README.txt").unlink()
-    write_bundle(told(target), tmp_path / "bundle", ledger, replace=True)
+    write_bundle(stated(target), tmp_path / "bundle", ledger, replace=True)
     assert verify_any(tmp_path / "bundle") == []
     with pytest.raises(InputError, match=r"MANIFEST\.json"):
-        write_bundle(told(target), tmp_path, ledger, replace=True)
+        write_bundle(stated(target), tmp_path, ledger, replace=True)
 
 
 def test_a_certificate_that_appears_meanwhile_is_kept(tmp_path: Path, ledger: Ledger) -> None:

@@ -324,7 +324,7 @@ def test_a_failure_that_the_ledger_cannot_be_told_of_stays_charged_and_keeps_its
     monkeypatch.setattr(rows_work, "draw_prepared", raising(InputError("row 7 is bad")))
     with Ledger.open(ledger) as opened, pytest.raises(InputError, match="row 7 is bad"):
         release_table(plan_of(), table_of(20), folder / "a.csv", opened, told.append)
-    assert any(isinstance(e, Notice) and "the charge stands" in e.text for e in told)
+    assert any(isinstance(e, Notice) and "the charge remains" in e.text for e in told)
     assert names_in(folder) == set()
     assert statuses(ledger) == ["reserved"]
 

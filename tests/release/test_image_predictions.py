@@ -59,7 +59,7 @@ def test_other_classes_are_not_judged_and_another_shape_is_refused() -> None:
         predict_images(opened(), images(side=3))
     with pytest.raises(InputError, match="the model reads tables"):
         images_to_predict(opened({}), ["set.npz"])
-    with pytest.raises(InputError, match="this is no set of images"):
+    with pytest.raises(InputError, match="this is not a set of images"):
         images_to_predict(opened(), ["table.csv"])
 
 

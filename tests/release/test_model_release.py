@@ -94,7 +94,7 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
     card = read_card(folder / "model")
     assert (card["guarantee"]["epsilon"], card["guarantee"]["delta"]) == ("0.5", "0.000001")
     (told, *_) = verify_model(folder / "model")  # no learner settles, and a training's card has steps
-    assert told == "the queries on the card cost epsilon = 1.5, it claims 0.5"
+    assert told == "the queries on the card cost epsilon = 1.5, and it states 0.5"
     with Ledger.open(ledger) as opened:
         assert verify_in_ledger(card, opened) == []
     assert statuses(ledger) == ["settled"]
@@ -188,7 +188,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
         release(ledger, target, filled)
     assert statuses(ledger) == ["charged"]
     (target / "theirs").unlink()
-    with pytest.raises(InputError, match="waits to be given this name"):
+    with pytest.raises(InputError, match="has not been given this name yet"):
         release(ledger, target, asked={"of": "pay"})
 
     def never(charge: Charge) -> Trained:

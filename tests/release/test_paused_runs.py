@@ -167,11 +167,11 @@ def test_an_older_copy_of_a_checkpoint_gives_no_step_back(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"plan": replace(PLAN, lr=0.5)}, "asked for otherwise"),
-        ({"plan": replace(PLAN, noise=0.5)}, "asked for otherwise"),
+        ({"plan": replace(PLAN, lr=0.5)}, "other settings"),
+        ({"plan": replace(PLAN, noise=0.5)}, "other settings"),
         ({"table": made(shift=1)}, "of another table"),
-        ({"quiet": True}, "asked for otherwise"),
-        ({"rows_per_person": 2}, "asked for otherwise"),
+        ({"quiet": True}, "other settings"),
+        ({"rows_per_person": 2}, "other settings"),
     ],
 )
 def test_only_the_same_run_goes_on(tmp_path: Path, changed: dict[str, Any], said: str) -> None:

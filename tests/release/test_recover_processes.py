@@ -125,7 +125,7 @@ def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(
     while not ready.exists():
         assert process.is_alive()
     with Ledger.open(ledger) as opened:
-        with pytest.raises(InputError, match=f"is going on, by process {process.pid}.*wait for it"):
+        with pytest.raises(InputError, match=f"is in progress, in process {process.pid}.*wait for it"):
             opened.move(new)
         with monkeypatch.context() as patch:  # as on another machine, whose processes nobody here can see
             patch.setattr(custody, "is_other_live_process", lambda process: False)

@@ -14,7 +14,7 @@ from workbench.params import CheckFailedError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.documents.central_document import expected_error, expected_gaussian_error
-from workbench.release.documents.described_release import stated as told
+from workbench.release.documents.described_release import stated
 from workbench.release.documents.verified_release import verified
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared
@@ -83,7 +83,7 @@ def test_an_account_without_a_name_is_not_told_of(tmp_path):
     release(ledger, tmp_path / "a.csv")
     raise_cap(ledger, "97.5")
     release(ledger, tmp_path / "b.csv")
-    silent = words(told(tmp_path / "b.csv").paper())
+    silent = words(stated(tmp_path / "b.csv").paper())
     assert "97.5" not in silent
     assert "does not say what else was charged" in silent
 
@@ -93,7 +93,7 @@ def test_a_named_account_is_told_with_its_raised_cap(tmp_path):
     release(ledger, tmp_path / "a.csv", account="people")
     raise_cap(ledger, "97.5")
     release(ledger, tmp_path / "b.csv", account="people")
-    text = words(told(tmp_path / "b.csv").paper())
+    text = words(stated(tmp_path / "b.csv").paper())
     assert "ε = 97.5" in text
     assert "ε = 91.5" in text
     assert "Cap raised" in text
@@ -106,7 +106,7 @@ def test_what_is_not_covered_is_told(tmp_path):
         {"name": "pay", "action": "drop"},
     ]
     release(tmp_path / "l.sqlite", tmp_path / "a.csv", column=columns, keep_order=True)
-    document = told(tmp_path / "a.csv").paper()
+    document = stated(tmp_path / "a.csv").paper()
     listed = next(b for b in section(document, "What is not covered").blocks if isinstance(b, Bullets))
     assert list(listed.lines) == certificate_of(tmp_path / "a.csv")["outside_guarantee"]
     assert len(listed.lines) == 3
@@ -117,11 +117,11 @@ def test_what_is_not_covered_is_told(tmp_path):
 
 def test_a_document_follows_from_the_json_alone(tmp_path):
     release(tmp_path / "l.sqlite", tmp_path / "a.csv")
-    first = page_html(told(tmp_path / "a.csv").paper())
+    first = page_html(stated(tmp_path / "a.csv").paper())
     for name in ("a.csv", "a.csv.certificate.json"):
         (tmp_path / "elsewhere").mkdir(exist_ok=True)
         (tmp_path / "elsewhere" / name).write_bytes((tmp_path / name).read_bytes())
-    assert page_html(told(tmp_path / "elsewhere" / "a.csv").paper()) == first
+    assert page_html(stated(tmp_path / "elsewhere" / "a.csv").paper()) == first
 
 
 def test_no_document_is_made_of_a_release_that_was_changed(tmp_path):
@@ -133,7 +133,7 @@ def test_no_document_is_made_of_a_release_that_was_changed(tmp_path):
     path = tmp_path / "a.csv.certificate.json"
     path.write_text(path.read_text("utf-8").replace('"epsilon": "3"', '"epsilon": "2"'), "utf-8")
     with pytest.raises(CheckFailedError, match="checksum differs"):
-        told(target)
+        stated(target)
 
 
 def central(tmp_path: Path, kind: str, delta: str = "0") -> Path:

@@ -145,7 +145,7 @@ def test_the_cost_of_publishing_the_best_is_told(rows: LoadedRows, tmp_path: Pat
     assert "never show it" in told
     assert "the same may come twice" in told
     (caveat,) = publishing_words(publishing(schedules[:1]))
-    assert caveat.startswith("Choosing settings by these figures tells of the rows")
+    assert caveat.startswith("Choosing settings by these figures reveals something of the rows")
 
 
 def test_a_person_with_several_rows_pays_for_all_of_them(rows: LoadedRows, tmp_path: Path) -> None:

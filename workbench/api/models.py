@@ -48,7 +48,7 @@ _ARGUMENTS = """
             Columns that a private step before has made bring theirs along.
         domains: public values by column of categories.
         missing: columns in which a missing value is one more value; elsewhere it is refused.
-        rows_per_person: most rows of one person; multiplies the charge.
+        rows_per_person: maximum rows per person; multiplies the charge.
         account: public name of the account that pays; an array says nothing of it.
         ledger: the ledger's file, or ``True`` for the user's own.
         output: a new folder for the released model and its card.

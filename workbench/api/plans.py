@@ -136,7 +136,7 @@ def plan(
         mechanism: the local mechanism of every column, or by column; ``auto`` is the advisor's choice.
         missing: columns in which a missing value is one more value; elsewhere it is refused.
         invalid: ``refuse`` or ``replace``: whether a cell that cannot be used is an error or a missing value.
-        rows_per_person: most rows of one person; multiplies the charge.
+        rows_per_person: maximum rows per person; multiplies the charge.
         account: public name of the account that pays.
 
     Raises:

@@ -37,8 +37,8 @@ from workbench.work.noise import Study
 
 __all__ = ["decode", "encode", "map", "sum"]
 
-Told = RapporParameters | Mapping[str, Any] | Place
-"""Parameters: k, h, m, p, q and f as a mapping, or the file of the commands."""
+ParametersOrFile = RapporParameters | Mapping[str, Any] | Place
+"""Parameters of RAPPOR: k, h, m, p, q and f as a mapping, or the file of the commands."""
 
 _CORRECTION = ChoiceField(choices=("bonferroni", "fdr"), help="bonferroni, or fdr (Benjamini and Hochberg)")
 _ALPHA = RealField(above=0, below=1, symbol="α", help="chance of a false discovery, or expected share of them")
@@ -46,7 +46,7 @@ _ALPHA = RealField(above=0, below=1, symbol="α", help="chance of a false discov
 
 def encode(
     frame: pd.DataFrame,
-    params: Told,
+    params: ParametersOrFile,
     *,
     column: str,
     client: str | None = None,
@@ -72,7 +72,7 @@ def encode(
         reports: most reports of a client; without ``client`` each row's number.
         basic: the public values, each with a bit of its own; without them a Bloom filter.
         answers: the private file in which clients' permanent answers are kept.
-        rows_per_person: most rows of one person; multiplies the charge.
+        rows_per_person: maximum rows per person; multiplies the charge.
         account: as for :func:`workbench.api.release`.
         ledger: as for :func:`workbench.api.release`.
         output: the file of reports (.csv), with its certificate beside it; only with a ledger.
@@ -118,7 +118,7 @@ def encode(
     return _reports(done.output.read_bytes(), **stated)
 
 
-def sum(reports: pd.DataFrame | Place, params: Told) -> pd.DataFrame:
+def sum(reports: pd.DataFrame | Place, params: ParametersOrFile) -> pd.DataFrame:
     """Return for each cohort (the index) its number of ``reports`` and how many of them have each bit, 1 to k.
 
     Raises:
@@ -133,7 +133,7 @@ def sum(reports: pd.DataFrame | Place, params: Told) -> pd.DataFrame:
     return rows
 
 
-def map(candidates: Sequence[Any] | pd.Series[Any], params: Told, *, basic: bool = False) -> pd.DataFrame:
+def map(candidates: Sequence[Any] | pd.Series[Any], params: ParametersOrFile, *, basic: bool = False) -> pd.DataFrame:
     """Return which bits each candidate sets: ``string``, then one-based numbers cohort·k + bit, as the command writes.
 
     Args:
@@ -151,7 +151,7 @@ def map(candidates: Sequence[Any] | pd.Series[Any], params: Told, *, basic: bool
 def decode(
     counts: pd.DataFrame | Place,
     candidates: pd.DataFrame | Place,
-    params: Told,
+    params: ParametersOrFile,
     *,
     alpha: float = 0.05,
     correction: str = "bonferroni",
@@ -186,7 +186,7 @@ def decode(
     return frame_of({key: [row[key] for row in found["strings"]] for key in keys}, **stated)
 
 
-def _parameters(stated: Told) -> RapporParameters:
+def _parameters(stated: ParametersOrFile) -> RapporParameters:
     if isinstance(stated, RapporParameters):
         return stated
     return (

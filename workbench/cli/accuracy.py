@@ -9,9 +9,8 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_data, add_ledger, columns_text, figure, load_confirmed, read_as
-from workbench.cli.training_data import image_training, import_trusted, notify_remarks, table_training
+from workbench.cli.tables import add_data, add_ledger, columns_text, figure, note_study, read_as
+from workbench.cli.training_data import declared_table, image_training, import_trusted, notify_remarks, table_training
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.read import ReadOptions
@@ -21,6 +20,8 @@ from workbench.deep.features import Features, ImageFeatures
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
+from workbench.release.model.preflight import network_features, network_preflight
+from workbench.release.model.release_learner import columns_of, outside
 from workbench.signals import Notice
 
 _ROWS = IntegerField(
@@ -31,8 +32,8 @@ _ROWS = IntegerField(
 _PATIENCE = RealField(help="with --rows: seconds that the simulation may take, about (default 20)", above=0, upto=1e6)
 _SEED = IntegerField(help="repeats splits, batches and noise (default 0)", at_least=0, upto=2**32 - 1)
 PRIVATE = (
-    "this study reads private rows: nothing of it is released or charged, and none of it may leave; choosing settings "
-    "by its figures tells of the rows beyond epsilon"
+    "this study reads private rows: nothing of it is released or charged, and none of it can be published; choosing "
+    "settings by its figures reveals more of the rows than epsilon says"
 )
 
 
@@ -62,7 +63,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if (options.data is None) == (options.rows is None):
         raise ParameterError(
-            "the rows are not named", hint="give DATA to see where its accuracy goes, or --rows N for a simulation"
+            "no rows are given", hint="give DATA to see where its accuracy goes, or --rows N for a simulation"
         )
     import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
     plan = read_options(options, DpSgdPlan)
@@ -114,7 +115,6 @@ def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, se
     patience = None if options.patience is None else _PATIENCE.parse(options.patience, "--patience")
     features, public, people, from_rows = _declared(options, context)
     from workbench.deep.expected_accuracy import PATIENCE, expected_accuracy
-    from workbench.release.model.preflight import network_preflight
     from workbench.studies.expected_accuracy import in_sentences, made_up_rows, public_rows
 
     found = network_preflight(plan, features, rows, people)
@@ -162,7 +162,7 @@ def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, 
     declared = read_options(options, ImageOptions)
     public = options.public
     if options.bounds is not None or options.target is not None:
-        return _of_table(options, context, declared)
+        return _of_table(options, context)
     _refuse_reading(options)
     if public is not None:
         if not is_image_set(public):
@@ -181,18 +181,8 @@ def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, 
     return features, None, declared.rows_per_person, False
 
 
-def _of_table(
-    options: argparse.Namespace, context: Context, declared: ImageOptions
-) -> tuple[Features, Table | None, int, bool]:
-    from workbench.release.model.preflight import network_features
-    from workbench.release.model.release_learner import columns_of, outside
-
-    if declared != ImageOptions():
-        raise ParameterError("--classes, --image-size and --grey are for images", hint="leave them out")
-    for name in ("target", "bounds"):
-        if getattr(options, name) is None:
-            raise ParameterError(f"the option --{name} is missing", hint="a table needs --target COL and --bounds PLAN")
-    facts = load_confirmed(options.bounds)
+def _of_table(options: argparse.Namespace, context: Context) -> tuple[Features, Table | None, int, bool]:
+    facts = declared_table(options)
     features = network_features(facts, options.target)
     from_rows = bool(outside(*columns_of(facts, options.target)))
     if options.public is None:
@@ -206,7 +196,7 @@ def _of_table(
 def _refuse_reading(options: argparse.Namespace) -> None:
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
-            raise ParameterError("made-up rows are not read from a file", hint="leave the options of reading out")
+            raise ParameterError("made-up rows are not read from a file", hint="leave the reading options out")
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.release_documents import (
+from workbench.cli.releasing import (
     add_documents,
     asks_for_documents,
     check_documents,
@@ -17,6 +17,7 @@ from workbench.cli.release_documents import (
 )
 from workbench.cli.tables import add_ledger
 from workbench.params import ParameterError
+from workbench.release.documents.verified_release import verified
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +31,6 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    from workbench.release.documents.verified_release import verified
-
     if not asks_for_documents(options):
         raise ParameterError("nothing was asked for", hint="give --pdf FILE, --html FILE, --sign or --bundle DIR")
     check_documents(options, options.release)

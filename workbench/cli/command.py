@@ -1,4 +1,4 @@
-"""What a command is, and the options that derive from declared parameters."""
+"""What a command is, the options that derive from declared parameters, and the advice that repeats them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from workbench.params import ParameterError, Parameters
+from workbench.data.csv.options import ReadOptions
+from workbench.params import ParameterError, Parameters, WorkbenchError
 from workbench.params.field import METADATA_KEY, BooleanField
+from workbench.params.remedies import LEDGER, shown
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
-READING = "how the file is read, where the guess is wrong"
-"""Heading of the options of reading, which nearly every command has and hardly any call needs."""
+READING = "how the file is read, where the guess is wrong (see `workbench help reading`)"
+"""Heading of the reading options, which nearly every command has and few calls need: the help only lists them."""
+
 
 P = TypeVar("P", bound=Parameters)
 
@@ -128,3 +131,32 @@ def read_options(namespace: argparse.Namespace, cls: type[P], *, prefix: str | N
     if missing:
         raise ParameterError(f"the option {flag_of(cls, missing[0])} is missing", hint="give it")
     return cls(**values)
+
+
+def repeat_what_is_in_use(error: WorkbenchError, options: argparse.Namespace) -> None:
+    """Let the commands that ``error`` advises name the table and the ledger of the command that failed."""
+    error.remedies = tuple(remedy.repeating(_data_in_use(options), ledger_in_use(options)) for remedy in error.remedies)
+
+
+def command_in_use(options: argparse.Namespace, *words: str) -> str:
+    """Return a command that a hint names, with the ledger in use where ``words`` hold :data:`LEDGER`."""
+    return shown([each for word in words for each in (ledger_in_use(options) if word is LEDGER else (word,))])
+
+
+def ledger_in_use(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the option that names the ledger; empty where none was given."""
+    ledger = getattr(options, "ledger", None)
+    return () if ledger is None else ("--ledger", str(ledger))
+
+
+def _data_in_use(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the table with the options that say how it is read; empty where the command names none."""
+    data = getattr(options, "data", None)
+    if data is None:
+        return ()
+    stated: list[str] = []
+    for name, spec in ReadOptions.declared().items():
+        value = getattr(options, f"{ReadOptions.__name__}.{name}", None)
+        if value is not None:
+            stated += [flag_of(ReadOptions, name), *([] if isinstance(spec, BooleanField) else [value])]
+    return (str(data), *stated)

@@ -4,17 +4,89 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
-from workbench.cli.progress import ProgressBar
 from workbench.jobs import Job, run_to_end
 from workbench.jobs.log import log_trace
 from workbench.params import CancelledError
+from workbench.params.errors import one_line
+from workbench.privacy.accounting.compose import round_up
 from workbench.signals.cancel import WHOLE, CancelToken
-from workbench.signals.events import Cancelled, Emit, Failed, Finished
+from workbench.signals.events import Budget, Cancelled, Emit, Event, Failed, Finished, Notice, Progress, Terminal
+
+LONGEST_BAR = 40
+
+
+class ProgressBar:
+    """A listener that draws one line and takes it away at the end; notices stay above it.
+
+    On a pipe or in a file it writes only the notices, one a line: whoever reads those wants no bar and no escape codes.
+    """
+
+    def __init__(self, title: str, stream: TextIO | None = None) -> None:
+        self._title = title
+        self._stream = sys.stderr if stream is None else stream
+        self._live = self._stream.isatty()
+        self._full, self._empty = ("▓", "░") if _can_write(self._stream, "▓░ε") else ("#", ".")
+        self._budget = ""
+        self._shown = ""
+
+    def __call__(self, event: Event) -> None:
+        """Show ``event``."""
+        match event:
+            case Progress() if self._live:
+                self._show(self._line(event))
+            case Budget(epsilon=epsilon, cap=cap):
+                self._budget = f"{'ε' if self._full == '▓' else 'epsilon'} {round_up(epsilon, 3)}" + (
+                    f" of {cap:g}" if cap else ""
+                )
+            case Notice(level=level, text=text):
+                self._show("")
+                self._stream.write(f"{'warning' if level == 'warning' else 'note'}: {one_line(text)}\n")
+                self._stream.flush()
+            case _ if isinstance(event, Terminal):
+                self._show("")
+
+    def _line(self, progress: Progress) -> str:
+        label = one_line(progress.label or self._title)
+        share = min(max(progress.done / progress.total, 0.0), 1.0) if progress.total > 0 else 0.0
+        left = "" if progress.seconds_left is None else f"{clock(progress.seconds_left)} left"
+        words = [f"{label} {progress.done:.0f}/{progress.total:.0f}", left, self._budget]
+        width = shutil.get_terminal_size().columns - 1
+        cells = min(LONGEST_BAR, width - sum(len(w) + 2 for w in words if w))
+        bar = ""
+        if cells >= 5:
+            full = round(share * cells)
+            bar = self._full * full + self._empty * (cells - full)
+        return "  ".join(w for w in (words[0], bar, *words[1:]) if w)[:width]
+
+    def _show(self, line: str) -> None:
+        if not self._live or line == self._shown:
+            return
+        # Blanks over the rest of the former line: not every terminal knows the escape code that erases.
+        self._stream.write("\r" + line.ljust(len(self._shown)) + ("" if line else "\r"))
+        self._stream.flush()
+        self._shown = line
+
+
+def clock(seconds: float) -> str:
+    """Return ``seconds`` as m:ss, or h:mm:ss from an hour on."""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _can_write(stream: TextIO, text: str) -> bool:
+    try:
+        text.encode(getattr(stream, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
 
 Work = Callable[[Emit, CancelToken], dict[str, Any]]
 
@@ -102,4 +174,4 @@ def report_bug(error: BaseException, trace: str, title: str) -> None:
     """Log the trace of a bug, which contains no data values, and report it in one sentence."""
     log = log_trace(title, trace)
     kept = f"its trace, without data values, is in {log}" if log else "its trace could not be written"
-    print(f"error: a fault of the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)
+    print(f"error: a bug in the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)

@@ -12,8 +12,7 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import TARGET_HELP, one_of
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, keep_inputs, read_data
+from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, keep_inputs, note_study, read_data
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
 from workbench.paths import user_data

@@ -9,10 +9,9 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.tables import add_account, add_data, add_ledger, add_release_output, charge, figure
-from workbench.cli.training import stopped_words
-from workbench.cli.training_data import image_training, import_trusted, notify_remarks, table_training
+from workbench.cli.releasing import add_release, check_documents, documents_text, warn_of, write_documents
+from workbench.cli.tables import add_data, charge, figure
+from workbench.cli.training_data import image_training, import_trusted, notify_remarks, stopped_words, table_training
 from workbench.data.images.read import ImageOptions, is_image_set
 from workbench.deep import networks
 from workbench.deep.plan import DpSgdPlan
@@ -29,7 +28,7 @@ from workbench.signals import Notice
 
 SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
 QUIET = (
-    "a quiet run shows nothing private: who stops it pays for the steps that it took, but for all of it once an "
+    "a quiet run shows nothing private: stopping it costs the steps taken, or all of it once an "
     "accuracy on public rows was shown"
 )
 
@@ -51,8 +50,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quiet",
         action="store_true",
-        help="compute and show no private figure while it trains: who stops such a run before an accuracy was shown "
-        "pays for its steps alone",
+        help="compute and show no private figure while it trains: stopping such a run before an accuracy was shown "
+        "costs the steps taken alone",
     )
     parser.add_argument(
         "--resume", type=Path, metavar="DIR", help="go on with an interrupted run from the checkpoint in this folder"
@@ -64,10 +63,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
     )
-    add_release_output(parser, "a new folder for the network, its card and its private metrics")
-    add_ledger(parser)
-    add_account(parser)
-    add_documents(parser)
+    add_release(parser, "a new folder for the network, its card and its private metrics")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -78,11 +74,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.give_up:
         return _given_up(options)
     if options.test_public and options.test is None:
-        raise ParameterError("--test-public says something about --test, which is missing", hint="give --test DATA")
+        raise ParameterError("--test-public needs --test, which is missing", hint="give --test DATA")
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
-    for sentence in work.found.warnings:
-        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
+    warn_of(work.found.warnings, context)
     notify_remarks(plan, work.features, context)
     resumed = "" if options.resume is None else release_of(options.resume)
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
@@ -113,7 +108,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _given_up(options: argparse.Namespace) -> dict[str, Any]:
     """End an interrupted run for good."""
     if options.resume is None:
-        raise ParameterError("--give-up does not say which run", hint="name its checkpoint with --resume DIR")
+        raise ParameterError("--give-up needs the run that it ends", hint="name its checkpoint with --resume DIR")
     with Ledger.open(options.ledger) as ledger:
         release_id = release_of(options.resume)
         give_up(ledger, options.resume)

@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench import learners
-from workbench.cli import fit_on_release
-from workbench.cli.command import Command, Context
-from workbench.cli.models import TARGET_HELP, add_parameters, one_of, read_parameters
-from workbench.cli.release_documents import (
-    add_documents,
+from workbench.cli.command import Command, Context, flag_of
+from workbench.cli.models import PREFIX, TARGET_HELP, add_parameters, one_of, read_parameters
+from workbench.cli.releasing import (
+    add_release,
     asks_for_documents,
     check_documents,
     documents_text,
+    warn_of,
     write_documents,
 )
-from workbench.cli.tables import (
-    add_account,
-    add_data,
-    add_ledger,
-    add_release_output,
-    charge,
-    load_confirmed,
-    read_data,
-)
-from workbench.cli.training import stopped_words
+from workbench.cli.tables import add_data, charge, load_confirmed, read_data
+from workbench.cli.training_data import stopped_words
+from workbench.data.read import ReadOptions
 from workbench.learners import Learner, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.on_release import train_on_release
 from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import columns_of, release_fit
 from workbench.release.model.stopped_training import charge_text
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
+
+
+_OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account")
+_NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -51,11 +49,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     pure = ", ".join(model.name for model in learners.LEARNERS if not _has_delta(model))
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
-    add_release_output(parser, "a new folder for the model and its card")
-    add_ledger(parser)
-    add_account(parser)
-    add_documents(parser)
-    fit_on_release.add_release(parser)
+    add_release(parser, "a new folder for the model and its card")
+    _add_released(parser)
     add_parameters(parser)
 
 
@@ -64,11 +59,11 @@ def _has_delta(model: Learner) -> bool:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    if fit_on_release.asks_for_release(options):
+    if _asks_for_release(options):
         if asks_for_documents(options):
             what = "documents of a model that learns from a release are made afterwards"
             raise ParameterError(what, hint="see `workbench certificate --help`")
-        return fit_on_release.run(options, context)
+        return _on_release(options, context)
     chosen = learner(options.model)
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
     given: dict[str, Any] = {"epsilon": epsilon}
@@ -101,8 +96,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             agreed=found.epsilon,
             replace=options.replace,
         )
-    for sentence in found.warnings:
-        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
+    warn_of(found.warnings, context)
     return {
         "model": chosen.name,
         "epsilon_charged": float(done.epsilon),
@@ -117,7 +111,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 def _text(result: Mapping[str, Any]) -> str:
     if "on_release" in result:
-        return fit_on_release.text(result)
+        return _on_release_text(result)
     of = f" ({result['made_of']})" if "made_of" in result else ""
     return (
         f"released {result['model']} to {result['output']}\n"
@@ -126,6 +120,101 @@ def _text(result: Mapping[str, Any]) -> str:
         + (f"\n{result['uses']}" if "uses" in result else "")
         + documents_text(result)
     )
+
+
+def _add_released(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a release in place of DATA, ε and bounds."""
+    able = ", ".join(model.name for model in learners.LEARNERS if model.corrected is not None)
+    group = parser.add_argument_group(
+        "in place of DATA, --epsilon and --bounds",
+        "A model can learn from a released table, knowing from its certificate which public tables the values went "
+        f"through. That costs nothing beyond the release. Models: {able}.",
+    )
+    group.add_argument("--on-release", type=Path, metavar="OUT", help="a released table to learn from, at no cost")
+    group.add_argument("--certificate", type=Path, metavar="C", help="its certificate (default: beside it)")
+
+
+def _asks_for_release(options: argparse.Namespace) -> bool:
+    """Return whether the model is to learn from a release.
+
+    Raises:
+        ParameterError: what is given is for the other way of training, or what is needed is missing.
+    """
+    if options.on_release is None:
+        missing = [said for name, said in _NEEDED.items() if getattr(options, name) is None]
+        if options.certificate is not None:
+            raise ParameterError("--certificate is for --on-release", hint="name the release, or leave it out")
+        if missing:
+            verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
+            what = f"{_listed(missing)} {verb} missing"
+            raise ParameterError(what, hint=(f"give {them}", "name a released table with --on-release"))
+        return False
+    given = list(_given(options))
+    if given:
+        raise ParameterError(
+            f"--on-release reads only a released table and its certificate, at no cost: it takes no {_listed(given)}",
+            hint=f"leave {'it' if len(given) == 1 else 'them'} out, or --on-release",
+        )
+    return True
+
+
+def _given(options: argparse.Namespace) -> Iterator[str]:
+    """Yield what is given and belongs to a training on raw rows."""
+    if options.data is not None:
+        yield "DATA"
+    yield from (f"--{name}" for name in _OF_ROWS if getattr(options, name) is not None)
+    for name in ReadOptions.declared():
+        if getattr(options, f"{ReadOptions.__name__}.{name}") is not None:
+            yield flag_of(ReadOptions, name)
+    flags = {
+        flag_of(model.parameters, name)
+        for model in learners.LEARNERS
+        for name in model.parameters.declared()
+        if getattr(options, f"{PREFIX}.{name}", None) is not None
+    }
+    yield from sorted(flags)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _on_release(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    """Train, write the model, and say which release it was trained on."""
+    chosen = learner(options.model)
+    made = train_on_release(
+        chosen,
+        options.on_release,
+        options.certificate,
+        options.target,
+        options.output,
+        context.emit,
+        context.cancel,
+        replace=options.replace,
+    )
+    return {
+        "model": chosen.name,
+        "epsilon_charged": 0.0,
+        "release_id": made.release_id,
+        "on_release": str(options.on_release),
+        "epsilon_release": made.epsilon,
+        "rows": made.rows,
+        "outside_guarantee": made.card["outside_guarantee"],
+        "output": str(options.output),
+        **({"uses": made.uses} if made.uses else {}),
+    }
+
+
+def _on_release_text(result: Mapping[str, Any]) -> str:
+    """Return the short human text of the result."""
+    lines = [
+        f"trained {result['model']} on release {result['release_id']} ({result['rows']} rows) into {result['output']}",
+        f"charged epsilon = 0: it costs nothing beyond the release, which was charged epsilon = "
+        f"{charge(result['epsilon_release'])}",
+        *([result["uses"]] if "uses" in result else []),
+        *(f"not covered by epsilon: {sentence}" for sentence in result["outside_guarantee"]),
+    ]
+    return "\n".join(lines)
 
 
 COMMAND = Command(

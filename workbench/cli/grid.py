@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, keep_inputs, read_as
+from workbench.cli.tables import (
+    add_ledger,
+    add_output,
+    add_reading,
+    columns_text,
+    figure,
+    keep_inputs,
+    note_study,
+    noticed,
+    read_as,
+)
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.device_names import parse_devices
@@ -25,7 +34,6 @@ from workbench.render.grid_figure import grid_figure
 from workbench.render.offscreen import check_plot_path, write_figure
 from workbench.render.palette import THEMES
 from workbench.sanitize.plan import load_plan
-from workbench.signals import Notice
 from workbench.studies.grid.lines import sweep_lines
 from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
@@ -137,7 +145,7 @@ def _write_template(path: Path) -> dict[str, Any]:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(TEMPLATE)
     except FileExistsError:
-        raise InputError("the file is there already", str(path), "name a new file") from None
+        raise InputError("the file exists already", str(path), "name a new file") from None
     except OSError as error:
         raise write_error(error, path) from None
     return {"template": str(path)}
@@ -172,9 +180,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
     assert file.target is not None
     facts = load_plan(path.parent / file.bounds)
     features = network_features(facts, file.target)
-    table = read_as(source, options, context, facts)
-    for sentence in table.notices:
-        context.emit(Notice("info", sentence))
+    table = noticed(read_as(source, options, context, facts), context)
     return LoadedRows.of(TableData(features, facts.rows_of(table)), facts.rows_per_person), table
 
 

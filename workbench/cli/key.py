@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.params import ParameterError
 from workbench.params.codec import read_text
+from workbench.release.signature import signing_key, trusted_keys
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +21,6 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    from workbench.release.signature import signing_key, trusted_keys
-
     if options.act in ("make", "show") and (options.key is not None or options.name is not None):
         raise ParameterError(f"`key {options.act}` takes neither a key nor a name", hint="leave it out")
     if options.act in ("trust", "forget") and options.name is None:
@@ -48,9 +47,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _stated(public: bytes) -> dict[str, str]:
-    from workbench.release.signature.signing_key import fingerprint
-
-    return {"public_key": base64.b64encode(public).decode(), "fingerprint": fingerprint(public)}
+    return {"public_key": base64.b64encode(public).decode(), "fingerprint": signing_key.fingerprint(public)}
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, columns_text, existing_ledger, figure, keep_inputs, read_as
+from workbench.cli.tables import (
+    add_data,
+    add_ledger,
+    columns_text,
+    existing_ledger,
+    figure,
+    keep_inputs,
+    noticed,
+    read_as,
+)
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
 from workbench.params import CheckFailedError, ParameterError
@@ -32,69 +41,51 @@ _EPSILON = RealField(help="the cap: ε of all releases of this dataset together"
 _DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 sets it)", at_least=0, below=1)
 
 
+_ACTIONS = {
+    "cap": "set the cap of a dataset",
+    "version": "let a newer table share the account of an older one",
+    "separate": "declare that two tables with similar rows or columns are different tables",
+    "group": "let two tables about the same people share one account",
+    "count": "choose how the releases of a dataset are counted",
+    "backup": "write a whole copy of the ledger and its key",
+    "move": "move the ledger; the former file charges no more releases",
+    "merge": "take over the accounts of another ledger, which then charges no more",
+    "accept": "go on with a ledger that is older than the one this computer has seen",
+    "name": "give the account of a dataset a public name",
+    "export": "write every entry as JSON",
+    "show": "every release, each account with its cap and what remains, and which private figures were shown",
+    "verify": "check that no entry was altered or removed",
+}
+_OTHER_TABLE = {
+    "version": ("--of", "OLD", "older"),
+    "separate": ("--from", "OLD", "other"),
+    "group": ("--with", "OTHER", "other"),
+}
+_COUNTS = "the plain sum of epsilon, or a Rényi filter, by which many small releases cost less than their sum"
+
+
 def _configure(parser: argparse.ArgumentParser) -> None:
     metavar = "cap|show|verify|export|version|group|separate|name|count|backup|move|merge|accept"
     actions = parser.add_subparsers(dest="action", required=True, metavar=metavar)
-    cap = actions.add_parser("cap", help="set the cap of a dataset", allow_abbrev=False)
-    add_data(cap)
+    subs = {name: actions.add_parser(name, help=stated) for name, stated in _ACTIONS.items()}
+    for verb in ("cap", "count", *_OTHER_TABLE):
+        add_data(subs[verb])
+    for verb, (flag, metavar, which) in _OTHER_TABLE.items():
+        where = "in the ledger" if verb == "group" else _OR_ACCOUNT
+        subs[verb].add_argument(flag, required=True, dest="of", metavar=metavar, help=f"the {which} table, {where}")
+    cap, name = subs["cap"], subs["name"]
     cap.add_argument("--epsilon", metavar="ε", help=f"{_EPSILON.help}; with --delta alone it stays as it is")
     cap.add_argument("--delta", metavar="δ", help=_DELTA.help)
-    version = actions.add_parser(
-        "version", help="let a newer table share the account of an older one", allow_abbrev=False
-    )
-    add_data(version)
-    version.add_argument("--of", required=True, metavar="OLD", help=f"the older table, {_OR_ACCOUNT}")
-    separate = actions.add_parser(
-        "separate", help="declare that two tables with similar rows or columns are different tables", allow_abbrev=False
-    )
-    add_data(separate)
-    separate.add_argument("--from", required=True, dest="of", metavar="OLD", help=f"the other table, {_OR_ACCOUNT}")
-    group = actions.add_parser(
-        "group", help="let two tables about the same people share one account", allow_abbrev=False
-    )
-    add_data(group)
-    group.add_argument("--with", required=True, dest="of", metavar="OTHER", help="the other table, in the ledger")
-    count = actions.add_parser("count", help="choose how the releases of a dataset are counted", allow_abbrev=False)
-    add_data(count)
-    count.add_argument(
-        "--by",
-        required=True,
-        choices=(SUM, FILTER),
-        help="the plain sum of epsilon, or a Rényi filter, by which many small releases count for less",
-    )
-    copies = []
-    for verb, stated in (
-        ("backup", "write a whole copy of the ledger and its key"),
-        ("move", "move the ledger; the former file charges no more releases"),
-    ):
-        copy = actions.add_parser(verb, help=stated, allow_abbrev=False)
-        copy.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the new file")
-        copies.append(copy)
-    merge = actions.add_parser(
-        "merge", help="take over the accounts of another ledger, which then charges no more", allow_abbrev=False
-    )
-    merge.add_argument("other", type=Path, metavar="OTHER", help="the ledger that becomes part of this one")
-    accept = actions.add_parser(
-        "accept", help="go on with a ledger that is older than the one this computer has seen", allow_abbrev=False
-    )
-    name = actions.add_parser("name", help="give the account of a dataset a public name", allow_abbrev=False)
+    subs["count"].add_argument("--by", required=True, choices=(SUM, FILTER), help=_COUNTS)
+    for verb in ("backup", "move"):
+        subs[verb].add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the new file")
+    subs["merge"].add_argument("other", type=Path, metavar="OTHER", help="the ledger that becomes part of this one")
     add_data(name, more=f"; {_OR_ACCOUNT}")
-    name.add_argument(
-        "name", metavar="NAME", help="the name; certificates of plans that state it show the name and the total"
-    )
-    export = actions.add_parser("export", help="write every entry as JSON", allow_abbrev=False)
-    export.add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
-    others = [
-        actions.add_parser(
-            "show",
-            help="every release, each account with its cap and what remains, and which private figures were shown",
-            allow_abbrev=False,
-        ),
-        actions.add_parser("verify", help="check that no entry was altered or removed", allow_abbrev=False),
-    ]
-    for sub in (cap, version, group, separate, name, count, export, *copies, merge, accept, *others):
+    stated = "the name; certificates of plans that state it show the name and the total"
+    name.add_argument("name", metavar="NAME", help=stated)
+    subs["export"].add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
+    for sub in subs.values():
         add_ledger(sub)
-        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -103,14 +94,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.action in ("show", "export"):
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             return _show(ledger) if options.action == "show" else _export(options, ledger)
-    changes = {
-        "cap": _cap,
-        "version": _version,
-        "group": _group,
-        "separate": _separate,
-        "name": _name,
-        "count": _count,
-    }
     if options.action in ("backup", "move"):
         return _copied(options)
     if options.action in ("merge", "accept"):
@@ -118,7 +101,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     with Ledger.open(options.ledger) as ledger:
         for sentence in recover(ledger):
             context.emit(Notice("info", sentence))
-        account = changes[options.action](options, context, ledger)
+        account = _CHANGES[options.action](options, context, ledger)
         return {**_show_account(ledger, ledger.account(account)), **_show(ledger, account), "data": options.data}
 
 
@@ -126,10 +109,7 @@ def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
     """Return the table or the images that ``path`` names; report choices that the reader made."""
     if is_image_set(path):
         return read_images(path, emit=context.emit, cancel=context.cancel)
-    table = read_as(path, options, context, None)
-    for sentence in table.notices:
-        context.emit(Notice("info", sentence))
-    return table
+    return noticed(read_as(path, options, context, None), context)
 
 
 def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
@@ -141,18 +121,6 @@ def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
     if delta is not None:
         return ledger.set_delta_cap(dataset, delta).dataset
     raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")
-
-
-def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.link_version(*_two_tables(options, context, ledger))
-
-
-def _group(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.link_version(*_two_tables(options, context, ledger), GROUP)
-
-
-def _count(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.count_by(ledger.identify(_data(options.data, options, context)), options.by).dataset
 
 
 def _copied(options: argparse.Namespace) -> dict[str, Any]:
@@ -177,14 +145,6 @@ def _accepted(options: argparse.Namespace) -> dict[str, Any]:
     with Ledger.open(existing_ledger(options.ledger)) as ledger:
         mark = ledger.accept()
         return {**_show(ledger), "accepted": {"missing": mark.seq, "time": mark.time}}
-
-
-def _separate(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.separate(*_two_tables(options, context, ledger))
-
-
-def _name(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.set_name(_known(options.data, options, context, ledger), options.name)
 
 
 def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity | str]:
@@ -375,6 +335,19 @@ def _known_as(called: str, dataset: str) -> str:
     """Return what a person calls a dataset, with enough of its id to tell two of the same name apart."""
     return f"{called} ({dataset[:6]})" if called else f"dataset {dataset[:6]}"
 
+
+_CHANGES: dict[str, Callable[[argparse.Namespace, Context, Ledger], str]] = {
+    "cap": _cap,
+    "version": lambda options, context, ledger: ledger.link_version(*_two_tables(options, context, ledger)),
+    "group": lambda options, context, ledger: ledger.link_version(*_two_tables(options, context, ledger), GROUP),
+    "separate": lambda options, context, ledger: ledger.separate(*_two_tables(options, context, ledger)),
+    "name": lambda options, context, ledger: ledger.set_name(
+        _known(options.data, options, context, ledger), options.name
+    ),
+    "count": lambda options, context, ledger: (
+        ledger.count_by(ledger.identify(_data(options.data, options, context)), options.by).dataset
+    ),
+}
 
 COMMAND = Command(
     name="ledger",

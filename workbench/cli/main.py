@@ -10,18 +10,22 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
-from workbench.cli.catalogue import COMMANDS, LATER, load
-from workbench.cli.command import READING, Command, Context
+from workbench.cli.catalogue import COMMANDS, LATER, TOPICS, load, topic_text, topic_title
+from workbench.cli.command import READING, Command, Context, add_options
+from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
 
 DONE, BUG, FAULT_FOUND = 0, 1, 5
+_RAW = argparse.RawDescriptionHelpFormatter
+_JSON = "print one JSON object and nothing else"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -45,7 +49,11 @@ class _Parser(argparse.ArgumentParser):
         for group in sorted(self._action_groups, key=lambda group: group.title == READING):
             formatter.start_section(group.title)
             formatter.add_text(group.description)
-            formatter.add_arguments(group._group_actions)
+            if group.title == READING:
+                flags = " ".join(action.option_strings[0] for action in group._group_actions)
+                formatter.add_text(textwrap.indent(textwrap.fill(flags, 76, break_on_hyphens=False), "  "))
+            else:
+                formatter.add_arguments(sorted(group._group_actions, key=lambda a: "--json" in a.option_strings))
             formatter.end_section()
         return formatter.format_help()
 
@@ -66,10 +74,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Subcommands(argparse._SubParsersAction):  # type: ignore[type-arg]
-    """The actions of a command: the help of each opens with what it is for."""
+    """The actions of a command: the help of each opens with what it is for, and each takes ``--json``."""
 
     def add_parser(self, name: str, **named: Any) -> Any:
-        return super().add_parser(name, **{"description": named.get("help"), **named})
+        usual = {"description": named.get("help"), "allow_abbrev": False, "formatter_class": _RAW}
+        made = super().add_parser(name, **{**usual, **named})
+        made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=_JSON)
+        return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,17 +109,11 @@ def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
     """Return the command that ``words`` call with its options, or the exit code where they only asked for help."""
     name, rest = (words[0], words[1:]) if words else ("gui", [])
     if name in ("-h", "--help", "help"):
-        _say(_overview())
-        return DONE
+        return _help(rest if name == "help" else [])
     if name == "--version":
         _say(workbench.__version__)
         return DONE
-    if name in LATER:
-        raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
-    if name not in COMMANDS:
-        near = did_you_mean(name, [*COMMANDS, *LATER])
-        raise ParameterError(f"the command {name!r} is not known{near}", hint="see `workbench --help`")
-    command = load(name)
+    command = _known(name, "command")
     parser = parser_of(command)
     try:
         options = parser.parse_args(rest)
@@ -120,17 +125,54 @@ def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
     return command, options
 
 
+def _known(name: str, thing: str, *others: str) -> Command:
+    """Return the command called ``name``, which was looked for as a ``thing``; ``others`` would have been right too."""
+    if name in LATER:
+        raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
+    if name not in COMMANDS:
+        near = did_you_mean(name, [*others, *COMMANDS, *LATER])
+        raise ParameterError(f"the {thing} {name!r} is not known{near}", hint="see `workbench --help`")
+    return load(name)
+
+
+def _help(words: list[str]) -> int:
+    """Print the overview, or what ``workbench help TOPIC`` asks for: a topic, or the help of a command."""
+    if not words:
+        _say(_overview())
+        return DONE
+    if len(words) > 1:
+        raise ParameterError("`workbench help` takes one topic", hint="see `workbench help`")
+    (name,) = words
+    if name not in TOPICS:
+        parser_of(_known(name, "topic", *TOPICS)).print_help()
+        return DONE
+    own = f"\nOptions: workbench {name} --help" if name in COMMANDS else ""
+    _say((topic_text(name) + (reading_options() if name == "reading" else "") + own).rstrip("\n"))
+    return DONE
+
+
+def reading_options() -> str:
+    """Return the options that say how a file is read, each with its help."""
+    parser = _Parser(add_help=False)
+    add_options(parser, ReadOptions)
+    formatter = parser._get_formatter()
+    formatter.start_section("\noptions")
+    formatter.add_arguments([a for a in parser._actions if a.option_strings])
+    formatter.end_section()
+    return "\n" + formatter.format_help()
+
+
 def parser_of(command: Command) -> argparse.ArgumentParser:
     """Return the parser of one command."""
     parser = _Parser(
         prog=f"workbench {command.name}",
         description=command.help,
         epilog=f"example:\n  {command.example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_RAW,
         allow_abbrev=False,
     )
     command.configure(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--json", action="store_true", help=_JSON)
     if command.releases:
         parser.add_argument("--seed", dest="seed_refused", help=argparse.SUPPRESS)
     return parser
@@ -140,7 +182,7 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     try:
         return _carried_out(command, options)
     except WorkbenchError as error:
-        from workbench.cli.advice import repeat_what_is_in_use
+        from workbench.cli.command import repeat_what_is_in_use
 
         repeat_what_is_in_use(error, options)
         raise
@@ -257,10 +299,14 @@ def _overview() -> str:
         "usage: workbench COMMAND [options]      (workbench COMMAND --help has an example that works)",
         "",
     ]
-    lines += [f"  {name:<10} {load(name).help}" for name in COMMANDS]
+    lines += [f"  {name:<11} {load(name).help}" for name in COMMANDS]
     return "\n".join(
         [
             *lines,
+            "",
+            "workbench help TOPIC says more:",
+            "",
+            *(f"  {name:<11} {topic_title(name)}" for name in TOPICS),
             "",
             "Every command takes --json. Exit codes: 0 done, 2 bad input, 3 refused by the budget, 4 cancelled,",
             "5 a check found a fault, 1 a bug.",

@@ -48,7 +48,7 @@ class MemoryOptions(Parameters):
     shape: str | None = text(
         default=None, help="channels, height and width of an image, such as 3,32,32", empty="columns decide"
     )
-    classes: int = integer(default=10, at_least=2, upto=10**6, help="classes to tell apart")
+    classes: int = integer(default=10, at_least=2, upto=10**6, help="number of classes")
     fit: int | None = integer(
         default=None, at_least=1, upto=2**60, unit="bytes", help="find the most rows within so much", empty="not asked"
     )
@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
     if options.output is None:
         if options.batches or options.hidden or options.reductions:
-            raise ParameterError("a study has no place to be written to", "-o", "give -o FILE.csv")
+            raise ParameterError("a study needs an output", "-o", "give -o FILE.csv")
         return stated
     rows = _study(options, setting, asked.device)
     write_output(options.output, csv_bytes(rows))

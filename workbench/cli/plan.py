@@ -13,6 +13,7 @@ from workbench.cli.tables import add_data, add_output, how_to_read, keep_inputs,
 from workbench.data.columns.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.reading import reading_of
+from workbench.data.samples.sample_tables import sample_attributes
 from workbench.data.schema import Attribute
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import parse_toml, read_text, read_toml
@@ -64,7 +65,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     needed = {"DATA": options.data, "--epsilon": options.epsilon, "-o": options.output}
     if options.confirm is not None:
         for name in (name for name, value in needed.items() if value is not None):
-            raise ParameterError(f"--confirm changes a plan that stands, and {name} is for a new one", hint=_ALONE)
+            raise ParameterError(f"--confirm changes a plan that exists, and {name} is for a new one", hint=_ALONE)
         return _confirm(options.confirm)
     if options.export_dictionary is not None:
         return _export(options, context)
@@ -145,15 +146,15 @@ def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
     except WorkbenchError:
         return  # no plan: nothing that was filled in can be lost
     if len(before) < len(still_open):
-        raise InputError("a plan with facts filled in stands there", str(path), "name another file, or delete it first")
+        raise InputError(
+            "there is already a plan with facts filled in", str(path), "name another file, or delete it first"
+        )
 
 
 def _declared(data: str) -> tuple[Attribute, ...]:
     """Return the public facts that come with a bundled sample."""
     if not data.startswith(SAMPLE_PREFIX):
         return ()
-    from workbench.data.samples.sample_tables import sample_attributes
-
     return sample_attributes(data.removeprefix(SAMPLE_PREFIX))
 
 
@@ -178,7 +179,7 @@ def _confirmed_lines(result: Mapping[str, Any]) -> list[str]:
     if result["guessed"]:
         lines = [f"confirmed as right and public knowledge in {plan}:", *_guess_lines(result)]
     else:
-        lines = [f"nothing was left to confirm in {plan}"]
+        lines = [f"there was nothing left to confirm in {plan}"]
     return [*lines, *_open_lines(result), f"next: {shown(('forecast', '--plan', plan))[1:-1]}"]
 
 

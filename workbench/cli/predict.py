@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, read_options
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_data, add_ledger, add_output, keep_inputs
+from workbench.cli.tables import add_data, add_ledger, add_output, keep_inputs, note_study, noticed
 from workbench.cli.training_data import import_trusted
 from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.loose import is_picture
@@ -19,7 +18,6 @@ from workbench.data.table import Table
 from workbench.release.model.card import read_card
 from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import OpenModel, open_model, write_predictions
-from workbench.signals import Notice
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +46,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         table = images_to_predict(opened, [options.data], emit=context.emit, cancel=context.cancel)
     else:
         table = _table(opened, options, context)
-    for sentence in table.notices:
-        context.emit(Notice("info", sentence))
+    noticed(table, context)
     shown = isinstance(table, ImageSet) and table.labelled
     if shown:
         note_study(options, context, table, "predict")

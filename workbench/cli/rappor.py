@@ -7,15 +7,42 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context, add_options, flag_of
-from workbench.cli.private_study import note_study
-from workbench.cli.rappor_encode import configure_encode, encode, encode_text
-from workbench.cli.tables import add_ledger, columns_text, figure, keep_inputs
+from workbench.cli.command import Command, Context, add_options, flag_of, read_options
+from workbench.cli.releasing import released, released_text, warn_of
+from workbench.cli.tables import (
+    add_account,
+    add_data,
+    add_ledger,
+    add_release_output,
+    charged_to,
+    columns_text,
+    figure,
+    keep_inputs,
+    load_confirmed,
+    note_study,
+    read_data,
+)
+from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
+from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import ChoiceField, IntegerField, RealField
-from workbench.privacy.rappor.account import cost
+from workbench.privacy.rappor.account import MOST_REPORTS, cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.rappor.candidates import map_bytes, read_candidates, read_map
+from workbench.rappor.collection import Collection
+from workbench.rappor.decode import decode
+from workbench.rappor.distributions import form, observed
+from workbench.rappor.files import count_bytes, read_counts, read_parameters
+from workbench.rappor.reports import read_sum
+from workbench.rappor.results import result_bytes, summary
+from workbench.rappor.simulate import preset, score, simulate, with_extra
+from workbench.release.atomic import write_output
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import check_values, destination, prepare, release_prepared
+from workbench.release.rappor.rappor_work import FORMATS, rappor_work
+from workbench.sanitize.plan import Column, Plan
+from workbench.signals import Notice
 
 _CORRECTION = ChoiceField(choices=("bonferroni", "fdr"), help="bonferroni, or fdr (Benjamini and Hochberg)")
 _ALPHA = RealField(above=0, below=1, symbol="α", help="chance of a false discovery, or expected share of them")
@@ -26,10 +53,19 @@ _SEED = IntegerField(at_least=0, upto=2**63 - 1, help="seed of everything that i
 _TOP = 20
 
 
+_PUBLISHED = {"encoding": "utf-8", "delimiter": ",", "quote": '"', "decimal": ".", "header": "yes"}
+"""How a file is read for which neither a plan nor an option says otherwise: as the published files are written."""
+
+_VALUE, _CLIENT, _COHORT = ("value",), ("client", "client_id", "user_id"), ("cohort",)
+_REPORTS_EACH = IntegerField(
+    at_least=1, upto=MOST_REPORTS, help="most reports of a client (default 1); without --client, each row's number"
+)
+
+
 def _configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="encode|sum|map|decode|simulate")
     subs = {
-        name: actions.add_parser(name, help=stated, description=stated, allow_abbrev=False)
+        name: actions.add_parser(name, help=stated)
         for name, stated in (
             ("encode", "release the reports of a column: charged first"),
             ("sum", "add reports up: for each cohort its reports and the count of each bit"),
@@ -38,7 +74,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
             ("simulate", "a collection from end to end on made-up clients; releases nothing"),
         )
     }
-    configure_encode(subs["encode"])
+    _configure_encode(subs["encode"])
     subs["sum"].add_argument("reports_file", type=Path, metavar="REPORTS", help="reports, as encode writes them")
     subs["map"].add_argument("candidates", type=Path, metavar="CANDIDATES", help="one candidate string a line")
     subs["decode"].add_argument("--counts", required=True, type=Path, metavar="FILE", help="counts, as sum writes them")
@@ -53,8 +89,6 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     for name in ("decode", "simulate"):
         subs[name].add_argument("--correction", metavar="NAME", default="bonferroni", help=_CORRECTION.help)
         subs[name].add_argument("--alpha", metavar="α", default="0.05", help=f"{_ALPHA.help} (default 0.05)")
-    for sub in subs.values():
-        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
 
 
 def _configure_simulate(parser: argparse.ArgumentParser) -> None:
@@ -97,11 +131,122 @@ def _epsilon_text(result: Mapping[str, Any]) -> str:
     return f"epsilon of one report {one}, of any number of reports of one client {permanent}"
 
 
-def _sum(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    from workbench.rappor.files import count_bytes, read_parameters
-    from workbench.rappor.reports import read_sum
-    from workbench.release.atomic import write_output
+def _configure_encode(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("--params", required=True, type=Path, metavar="FILE", help="CSV: k,h,m,p,q,f")
+    parser.add_argument("--column", metavar="COL", help="the column to report (default: value, or the only one)")
+    parser.add_argument(
+        "--client", metavar="COL", help="the column that names each row's client (default: client; else a client a row)"
+    )
+    parser.add_argument(
+        "--cohort", metavar="COL", help="the column with each client's cohort, public (default: cohort; else drawn)"
+    )
+    parser.add_argument("--reports", metavar="N", help=_REPORTS_EACH.help)
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="private file in which clients' permanent answers are kept"
+    )
+    parser.add_argument(
+        "--basic", type=Path, metavar="CANDIDATES", help="list of the public values: each has a bit of its own"
+    )
+    parser.add_argument(
+        "--plan", type=Path, metavar="PLAN", help="how the file is read, rows per person, account (default: one row)"
+    )
+    add_release_output(parser, "the reports; .csv")
+    add_ledger(parser)
+    add_account(parser)
+    parser.add_argument("--seed", dest="seed_refused", help=argparse.SUPPRESS)
 
+
+def _encode(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if options.answers is not None:
+        keep_inputs(options.answers, options.data, options.params, options.plan, options.basic, options.output)
+    to = destination(
+        options.output,
+        options.data,
+        options.params,
+        options.plan,
+        options.ledger,
+        options.basic,
+        options.answers,
+        formats=FORMATS,
+        replace=options.replace,
+    )
+    parameters = read_parameters(options.params)
+    basic = () if options.basic is None else read_candidates(options.basic)
+    plan = None if options.plan is None else load_confirmed(options.plan, options.account)
+    table = read_data(options, context, plan) if plan is not None else _published(options, context)
+    asked = _asked(options, table)
+    plan = plan if plan is not None else charged_to(_open_plan(table), options.account)
+    rows = plan.rows_of(table).rows
+    work = rappor_work(parameters, asked, rows, basic=basic, answers=options.answers)
+    prepared = prepare(plan, table, to, work)
+    check_values(prepared, context.cancel)  # a contradiction is no reason to reserve and void
+    with Ledger.open(options.ledger) as ledger:
+        done = release_prepared(prepared, ledger, context.emit, context.cancel)
+    warn_of(done.document["outside_guarantee"], context)
+    if asked.cohort is not None:
+        context.emit(Notice("warning", f"the cohorts of the column {asked.cohort!r} are published as they are"))
+    return released(
+        options,
+        context,
+        done,
+        rows=done.document["rows"],
+        reports=done.document["method"]["reports"],
+        column=asked.column,
+        client=asked.client,
+        cohort=asked.cohort,
+        reports_each=asked.reports,
+        epsilon_permanent=done.document["request"]["epsilon_permanent"],
+        epsilon_one=done.document["request"]["epsilon_one"],
+        epsilon_exact=cost(parameters, asked.reports).exact,
+    )
+
+
+def _encode_text(result: Mapping[str, Any]) -> str:
+    return released_text(f"released {result['reports']} reports of the column {result['column']}", result)
+
+
+def _published(options: argparse.Namespace, context: Context) -> Table:
+    """Return the table, read as the published files are written where no option says otherwise."""
+    stated = read_options(options, ReadOptions)
+    if not options.data.startswith(SAMPLE_PREFIX):
+        for name, usual in _PUBLISHED.items():
+            if getattr(stated, name) is None:
+                setattr(options, f"{ReadOptions.__name__}.{name}", usual)
+    return read_data(options, context)
+
+
+def _asked(options: argparse.Namespace, table: Table) -> Any:
+    """Return what is collected; columns with the published names stand for options that are not given."""
+
+    def named(given: str | None, usual: tuple[str, ...]) -> str | None:
+        return given if given is not None else next((name for name in usual if name in table.names), None)
+
+    column = named(options.column, _VALUE)
+    if column is None and len(table.names) == 1:
+        column = table.names[0]
+    if column is None:
+        raise ParameterError(
+            "the column to report is not named", hint=f"give --column, one of {', '.join(table.names)}"
+        )
+    client, cohort = named(options.client, _CLIENT), named(options.cohort, _COHORT)
+    reports = 1 if options.reports is None else _REPORTS_EACH.parse(options.reports, "--reports")
+    found = Collection(
+        column=column,
+        client=None if client == column and options.client is None else client,
+        cohort=None if cohort == column and options.cohort is None else cohort,
+        reports=reports,
+    )
+    table.require(found.columns)
+    return found
+
+
+def _open_plan(table: Table) -> Any:
+    """Return the plan of a file without one: every column is read as text, one row of a person."""
+    return Plan(epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in table.names))
+
+
+def _sum(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     keep_inputs(options.output, options.params, options.reports_file)
     parameters = read_parameters(options.params)
     counts = read_sum(options.reports_file, parameters, context.emit, context.cancel)
@@ -121,10 +266,6 @@ def _sum_text(result: Mapping[str, Any]) -> str:
 
 
 def _map(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    from workbench.rappor.candidates import map_bytes, read_candidates
-    from workbench.rappor.files import read_parameters
-    from workbench.release.atomic import write_output
-
     keep_inputs(options.output, options.params, options.candidates)
     parameters = read_parameters(options.params)
     strings = read_candidates(options.candidates)
@@ -147,12 +288,6 @@ def _judged(options: argparse.Namespace) -> tuple[str, float]:
 
 
 def _decode(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    from workbench.rappor.candidates import read_map
-    from workbench.rappor.decode import decode
-    from workbench.rappor.files import read_counts, read_parameters
-    from workbench.rappor.results import result_bytes, summary
-    from workbench.release.atomic import write_output
-
     keep_inputs(options.output, options.params, options.counts, options.map)
     correction, alpha = _judged(options)
     parameters = read_parameters(options.params)
@@ -203,10 +338,6 @@ def _percent(share: float) -> str:
 
 
 def _simulate(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    from workbench.rappor.results import result_bytes, summary
-    from workbench.rappor.simulate import score, simulate
-    from workbench.release.atomic import write_output
-
     correction, alpha = _judged(options)
     parameters, distribution, reports, candidates = _experiment(options, context)
     if options.output is not None:
@@ -243,9 +374,6 @@ def _simulate(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 def _experiment(options: argparse.Namespace, context: Context) -> tuple[RapporParameters, Any, int, tuple[str, ...]]:
     """Return parameters, distribution, reports and candidates of a simulation."""
-    from workbench.rappor.distributions import form, observed
-    from workbench.rappor.simulate import preset, with_extra
-
     sources = [options.preset, options.distribution, options.data]
     if sum(source is not None for source in sources) != 1:
         raise ParameterError(
@@ -260,8 +388,6 @@ def _experiment(options: argparse.Namespace, context: Context) -> tuple[RapporPa
     if base is not None:
         distribution = base.distribution
     elif options.data is not None:
-        from workbench.data.read import read_table
-
         table = read_table(options.data, cancel=context.cancel)
         distribution = observed(table.column(options.column).to_list(), f"the column {options.column}")
         note_study(options, context, table, "rappor")
@@ -276,8 +402,6 @@ def _experiment(options: argparse.Namespace, context: Context) -> tuple[RapporPa
 
 def _parameters(options: argparse.Namespace, base: RapporParameters) -> RapporParameters:
     """Return the parameters of --params or ``base``, with those that are given one by one."""
-    from workbench.rappor.files import read_parameters
-
     declared = RapporParameters.declared()
     given = {
         name: declared[name].parse(value, flag_of(RapporParameters, name))
@@ -289,7 +413,7 @@ def _parameters(options: argparse.Namespace, base: RapporParameters) -> RapporPa
 
 
 def _simulate_text(result: Mapping[str, Any]) -> str:
-    private = "private – not for release" if result["private"] else "simulated: nobody's data are in it"
+    private = "private – not for release" if result["private"] else "simulated: contains no real data"
     return "\n".join(
         [
             f"{result['distribution']}, {result['reports']} reports ({private})",
@@ -304,7 +428,7 @@ def _simulate_text(result: Mapping[str, Any]) -> str:
 _ACTIONS: dict[
     str, tuple[Callable[[argparse.Namespace, Context], dict[str, Any]], Callable[[Mapping[str, Any]], str]]
 ] = {
-    "encode": (encode, lambda result: f"{encode_text(result)}\n{_epsilon_text(result)}"),
+    "encode": (_encode, lambda result: f"{_encode_text(result)}\n{_epsilon_text(result)}"),
     "sum": (_sum, _sum_text),
     "map": (_map, lambda result: f"{_map_text(result)}\n{_epsilon_text(result)}"),
     "decode": (_decode, _decode_text),

@@ -8,17 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.tables import (
-    add_account,
-    add_data,
-    add_ledger,
-    add_release_output,
-    charge,
-    load_confirmed,
-    not_here,
-    read_data,
-)
+from workbench.cli.releasing import add_release, check_documents, released, released_text, warn_of
+from workbench.cli.tables import add_data, load_confirmed, not_here, read_data
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import check_values, destination, prepare_rows, release_prepared, verdict_on
@@ -28,12 +19,9 @@ from workbench.signals import Notice
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML)")
-    add_release_output(parser, "the released table; .csv, .tsv or .parquet")
-    add_ledger(parser)
-    add_account(parser)
     parser.add_argument("--engine", default="local", metavar="local|dask", help="where the work runs (default local)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
-    add_documents(parser)
+    add_release(parser, "the released table; .csv, .tsv or .parquet")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -56,30 +44,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             )
             context.emit(Notice("info", f"{former}; to copy it would cost nothing, and this is another charge"))
         done = release_prepared(prepared, ledger, context.emit, context.cancel, account=verdict.account)
-    for sentence in done.outside:  # not before: a release that failed published nothing to be warned of
-        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
-    return {
-        "rows": done.rows,
-        "epsilon_charged": float(done.epsilon_charged),
-        "epsilon_remaining": float(done.epsilon_remaining),
-        "release_id": done.release_id,
-        "seconds": round(done.seconds, 3),
-        "output": str(done.output),
-        "certificate": str(done.certificate),
-        **({"published_earlier": True} if done.published_earlier else {}),
-        **write_documents(options, done.output, context),
-    }
+    warn_of(done.outside, context)  # not before: a release that failed published nothing to be warned of
+    return released(options, context, done, rows=done.rows)
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    return "\n".join(
-        [
-            f"released {result['rows']} rows to {result['output']}",
-            f"certificate {result['certificate']}",
-            f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
-            f"(release {result['release_id']}){documents_text(result)}",
-        ]
-    )
+    return released_text(f"released {result['rows']} rows", result)
 
 
 COMMAND = Command(

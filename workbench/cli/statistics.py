@@ -9,16 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
+from workbench.cli.releasing import add_release, check_documents, released, released_text, warn_of
 from workbench.cli.tables import (
-    add_account,
     add_data,
     add_delta,
-    add_ledger,
-    add_release_output,
     beside,
     charge,
-    charged_words,
     columns_text,
     figure,
     load_confirmed,
@@ -33,7 +29,6 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import check_values, destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import columns_of, statistics_work
 from workbench.sanitize.plan import Plan, load_plan
-from workbench.signals import Notice
 from workbench.statistics.asked import MODE, STATISTICS, Request, read_request, request_of_options, usual_request
 from workbench.statistics.forecast import forecast
 from workbench.statistics.queries import queries_of
@@ -59,10 +54,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan that declares the columns")
     parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
     add_delta(parser)
-    add_release_output(parser, "the released figures; .csv or .json", required=False)
-    add_ledger(parser)
-    add_account(parser)
-    add_documents(parser)
+    add_release(parser, "the released figures; .csv or .json", required=False)
     for name in STATISTICS:
         what, stated = _OPTIONS[name]
         parser.add_argument(f"--{name}", action="append", metavar=what, help=f"{stated}; may be repeated")
@@ -104,22 +96,17 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     check_values(prepared, context.cancel)
     with Ledger.open(options.ledger) as ledger:
         done = release_prepared(prepared, ledger, context.emit, context.cancel)
-    for sentence in done.document["outside_guarantee"]:
-        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
-    return {
-        "rows": done.document["rows"],
-        "figures": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, done.document["rows"], delta))],
-        "epsilon_charged": float(done.epsilon_charged),
-        "delta_charged": float(done.delta_charged),
-        "epsilon_remaining": float(done.epsilon_remaining),
-        "replace_one_epsilon": done.document["guarantee"]["replace_one"]["epsilon"],
-        "release_id": done.release_id,
-        "seconds": round(done.seconds, 3),
-        "output": str(done.output),
-        "certificate": str(done.certificate),
-        **({"published_earlier": True} if done.published_earlier else {}),
-        **write_documents(options, done.output, context),
-    }
+    warn_of(done.document["outside_guarantee"], context)
+    rows = done.document["rows"]
+    return released(
+        options,
+        context,
+        done,
+        rows=rows,
+        figures=[f.to_plain() for f in forecast(queries_of(request, plan, epsilon, rows, delta))],
+        delta_charged=float(done.delta_charged),
+        replace_one_epsilon=done.document["guarantee"]["replace_one"]["epsilon"],
+    )
 
 
 def _forecast(options: argparse.Namespace, epsilon: float, delta: Decimal) -> dict[str, Any]:
@@ -158,8 +145,7 @@ def _text(result: Mapping[str, Any]) -> str:
     if "forecast" in result:
         cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
         return f"{table}\na release would charge epsilon = {cost}; nothing is charged now"
-    done = f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n"
-    return f"{done}{charged_words(result)}{documents_text(result)}"
+    return f"{table}\n{released_text('released', result)}"
 
 
 def _sizes_text(stated: Sequence[Mapping[str, Any]]) -> str:

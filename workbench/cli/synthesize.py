@@ -8,18 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.tables import (
-    add_account,
-    add_data,
-    add_delta,
-    add_ledger,
-    add_release_output,
-    charged_words,
-    load_confirmed,
-    read_data,
-    read_delta,
-)
+from workbench.cli.releasing import add_release, check_documents, released, released_text, warn_of
+from workbench.cli.tables import add_data, add_delta, load_confirmed, read_data, read_delta
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
@@ -43,10 +33,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
     add_delta(parser)
     add_options(parser, SynthesisParameters)
-    add_release_output(parser, "the synthetic table; .csv, .tsv or .parquet")
-    add_ledger(parser)
-    add_account(parser)
-    add_documents(parser)
+    add_release(parser, "the synthetic table; .csv, .tsv or .parquet")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -67,33 +54,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         if verdict.refusal is None and not verdict.waiting:
             context.emit(Notice("info", f"this takes about {needs.words()}"))
         done = release_prepared(prepared, ledger, context.emit, context.cancel, account=verdict.account)
-    for sentence in done.document["outside_guarantee"]:
-        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
-    asked = done.document["request"]
-    return {
-        "method": asked["method"],
-        "target": asked["target"],
-        "rows": asked["rows"],
-        "epsilon_charged": float(done.epsilon_charged),
-        "delta_charged": float(done.delta_charged),
-        "epsilon_remaining": float(done.epsilon_remaining),
-        "release_id": done.release_id,
-        "seconds": round(done.seconds, 3),
-        "output": str(done.output),
-        "certificate": str(done.certificate),
-        **({"published_earlier": True} if done.published_earlier else {}),
-        **write_documents(options, done.output, context),
-    }
+    warn_of(done.document["outside_guarantee"], context)
+    asked = {key: done.document["request"][key] for key in ("method", "target", "rows")}
+    return released(options, context, done, **asked, delta_charged=float(done.delta_charged))
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    return "\n".join(
-        [
-            f"released {result['rows']} synthetic rows to {result['output']} (method {result['method']})",
-            f"certificate {result['certificate']}",
-            f"{charged_words(result)}{documents_text(result)}",
-        ]
-    )
+    return released_text(f"released {result['rows']} synthetic rows", result, f" (method {result['method']})")
 
 
 COMMAND = Command(

@@ -17,9 +17,20 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
+from workbench.release.ledger import study_note
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
+
+
+def note_study(options: argparse.Namespace, context: Context, table: Table, study: str) -> None:
+    """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made.
+
+    Raises:
+        InputError: the ledger cannot be written, or was moved.
+    """
+    study_note.note_study(table, study, options.ledger)
+    context.emit(Notice("info", study_note.NOTED))
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
@@ -37,7 +48,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:
     """Return the table that DATA names, read as the options or ``plan`` say; report choices that the reader made."""
-    table = read_as(options.data, options, context, plan)
+    return noticed(read_as(options.data, options, context, plan), context)
+
+
+def noticed(table: Table, context: Context) -> Table:
+    """Report the choices that the reader of ``table`` made; return it."""
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     return table
@@ -167,7 +182,7 @@ def read_delta(options: argparse.Namespace) -> Decimal:
 
 def beside(result: Mapping[str, Any]) -> str:
     """Return δ of a charge in words, empty where it is 0."""
-    return f" and delta = {charge(result['delta_charged'])}" if result["delta_charged"] else ""
+    return f" and delta = {charge(result['delta_charged'])}" if result.get("delta_charged") else ""
 
 
 def charged_words(result: Mapping[str, Any]) -> str:

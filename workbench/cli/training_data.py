@@ -1,13 +1,14 @@
-"""What ``dpsgd`` trains on: a table read by a plan, or a set of images."""
+"""What ``dpsgd`` trains on, a table or images, and what stays charged of a training without a model."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.cli.command import Context, read_options
-from workbench.cli.tables import load_confirmed, read_as, read_data
+from workbench.cli.tables import charge, load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
@@ -17,6 +18,16 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
 from workbench.release.model.release_network import TestSet
+from workbench.release.model.stopped_training import (
+    NOTHING,
+    PAUSED,
+    RESERVED,
+    STEPS,
+    UNKNOWN,
+    WATCHED,
+    StoppedCharge,
+)
+from workbench.sanitize.plan import Plan
 from workbench.signals import Notice
 
 if TYPE_CHECKING:
@@ -53,6 +64,20 @@ class TrainingWork:
     account: str | None = None
 
 
+def declared_table(options: argparse.Namespace) -> Plan:
+    """Return the plan of a table to train on.
+
+    Raises:
+        ParameterError: the target or the plan is missing, or an option is of images.
+    """
+    if read_options(options, ImageOptions) != ImageOptions():
+        raise ParameterError("--classes, --image-size and --grey are for images", hint="leave them out")
+    for name in ("target", "bounds"):
+        if getattr(options, name) is None:
+            raise ParameterError(f"the option --{name} is missing", hint="a table needs --target COL and --bounds PLAN")
+    return load_confirmed(options.bounds, getattr(options, "account", None))
+
+
 def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:
     """Return the table that DATA names, read as its plan says.
 
@@ -60,13 +85,7 @@ def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         InputError: the table or its plan cannot be used.
         ParameterError: the target or the plan is missing, or an option is of images.
     """
-    declared = read_options(options, ImageOptions)
-    if declared != ImageOptions():
-        raise ParameterError("--classes, --image-size and --grey are for images", hint="leave them out")
-    for name in ("target", "bounds"):
-        if getattr(options, name) is None:
-            raise ParameterError(f"the option --{name} is missing", hint="a table needs --target COL and --bounds PLAN")
-    facts = load_confirmed(options.bounds, options.account)
+    facts = declared_table(options)
     features = network_features(facts, options.target)
     table = read_data(options, context, facts)
     columns = [a.name for a in (*features.attributes, features.target)]
@@ -102,7 +121,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     test = None
     if options.test is not None:
         if not is_image_set(options.test):
-            raise InputError("the test data are no images", options.test, "give images like those of DATA")
+            raise InputError("the test data are not images", options.test, "give images like those of DATA")
         held_out = read_images(
             options.test, _for_test(options.test, declared, images), part=TEST, emit=context.emit, cancel=context.cancel
         )
@@ -139,3 +158,21 @@ def _warnings(images: ImageSet) -> tuple[str, ...]:
     if not images.taken:
         return ()
     return (f"the {images.taken} were taken from the image files and not declared (--classes, --image-size)",)
+
+
+def stopped_words(stopped: StoppedCharge) -> str:
+    """Return a sentence on what stays charged of a training that released nothing; empty where nothing does."""
+    if stopped.why == NOTHING:
+        return ""
+    if stopped.why == UNKNOWN:
+        return f"nothing was released; what is charged is not known: {stopped.problem}"
+    if stopped.why == PAUSED:
+        return (
+            f"paused after {stopped.taken:,} steps; epsilon = {charge(float(stopped.epsilon))} stays reserved; "
+            f"repeat the command with --resume {shlex.quote(str(stopped.checkpoint))} to go on, and with --give-up as "
+            "well to end it"
+        )
+    why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
+    stated = why.get(stopped.why, "the model was being written")
+    is_current = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {stated}"
+    return f"nothing was released; epsilon = {charge(float(stopped.epsilon))} {is_current}"

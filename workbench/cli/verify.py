@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _text(result: Mapping[str, Any]) -> str:
     if result["ok"]:
         by = f"signed with {result['signature']['issuer']}\n" if "signature" in result else ""
-        return f"ok: the release is what its certificate says\n{by}{result['cannot_know']}"
+        return f"ok: release and certificate agree\n{by}{result['cannot_know']}"
     return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"]), result["cannot_know"]])
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.private_study import note_study
-from workbench.cli.tables import add_data, add_ledger, columns_text, read_data
+from workbench.cli.tables import add_data, add_ledger, columns_text, note_study, read_data
 from workbench.data.read import ReadOptions
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField
@@ -25,7 +24,7 @@ from workbench.studies.why.words import change_lines, in_sentences, step_lines
 
 _JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
 _ROWS = IntegerField(
-    help="in place of DATA: as many generated rows, which follow from the plan alone and are nobody's",
+    help="in place of DATA: as many generated rows, which follow from the plan alone and contain no real data",
     at_least=5,
     upto=1_000_000,
 )
@@ -51,7 +50,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
     if (options.data is None) == (options.rows is None):
-        raise ParameterError("the rows are not named", hint="give DATA, or --rows N for generated ones")
+        raise ParameterError("no rows are given", hint="give DATA, or --rows N for generated ones")
     rows = _generated(options, plan, bounds) if options.data is None else _read(options, context, plan, bounds)
     result = explain(plan, rows, jobs=jobs, emit=context.emit, cancel=context.cancel)
     return {
@@ -95,7 +94,7 @@ def _read(options: argparse.Namespace, context: Context, plan: WhyPlan, bounds: 
 def _generated(options: argparse.Namespace, plan: WhyPlan, bounds: Plan) -> Rows:
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
-            raise ParameterError("generated rows are not read from a file", hint="leave the options of reading out")
+            raise ParameterError("generated rows are not read from a file", hint="leave the reading options out")
     attributes, target = columns_of(bounds, options.target)
     facts, goal = [a.facts() for a in attributes], target.facts()
     plan.learner.require(facts, goal)
@@ -105,7 +104,7 @@ def _generated(options: argparse.Namespace, plan: WhyPlan, bounds: Plan) -> Rows
 def _text(result: Mapping[str, Any]) -> str:
     steps = [[s["title"], _stated(s), "" if s["change"] is None else f"{s['change']:+.3f}"] for s in result["steps"]]
     changes = [[c["title"], _stated(c), f"{c['gain']:+.3f}"] for c in result["changes"]]
-    of = "private – not for release" if result["private"] else "generated rows: nobody's data are in it"
+    of = "private – not for release" if result["private"] else "generated rows: contains no real data"
     return "\n".join(
         [
             f"{result['metric']} on held-out rows, mean ± standard error ({of})",

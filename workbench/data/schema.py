@@ -54,7 +54,7 @@ class Attribute(Parameters):
         choices=("refuse", OWN_VALUE), default="refuse", help="whether a missing value is an error or one more cell"
     )
     date_order: str | None = choice(
-        choices=DATE_ORDERS, default=None, help="what stands first in dates with the year last, such as 03/12/2020"
+        choices=DATE_ORDERS, default=None, help="day or month first, in dates with the year last, such as 03/12/2020"
     )
 
     def __post_init__(self) -> None:

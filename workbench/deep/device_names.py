@@ -42,7 +42,7 @@ def parse_devices(words: str, gpus: int) -> tuple[str, ...]:
         gpus: how many GPUs there are.
 
     Raises:
-        ParameterError: a word is no device.
+        ParameterError: a word is not a device.
         InputError: a device is not there.
     """
     named = [word.strip() for word in words.split(",")]
@@ -53,7 +53,7 @@ def parse_devices(words: str, gpus: int) -> tuple[str, ...]:
     for name in named:
         if name not in (CPU, CUDA) and not _NUMBERED.match(name):
             raise ParameterError(
-                f"{name!r} is no device", "--devices", "give a list such as cuda:0,cuda:1, or all for every GPU"
+                f"{name!r} is not a device", "--devices", "give a list such as cuda:0,cuda:1, or all for every GPU"
             )
         require_device(name, gpus, "--devices")
     return tuple(named)
@@ -68,4 +68,4 @@ def require_device(name: str, gpus: int, option: str = "--device") -> None:
     number = 0 if name == CUDA else int(name.removeprefix(f"{CUDA}:"))
     if number >= gpus:
         there = f"{CUDA}:0" if gpus == 1 else f"{CUDA}:0 to {CUDA}:{gpus - 1}"
-        raise InputError(f"there is no device {name}", f"{option} {name}", f"use {there}, or cpu")
+        raise InputError(f"there is not a device {name}", f"{option} {name}", f"use {there}, or cpu")

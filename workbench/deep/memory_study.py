@@ -43,7 +43,7 @@ class MemoryStudy(Parameters):
         title="numbers of a row",
         help="how many numbers a row has, such as 8, or channels, height and width of an image, such as 3,128,128",
     )
-    classes: int = integer(default=10, at_least=2, upto=10**6, help="how many classes are told apart")
+    classes: int = integer(default=10, at_least=2, upto=10**6, help="how many classes there are")
     batches: str = text(
         default="16,32,64,128,256,512,1024",
         title="batches",

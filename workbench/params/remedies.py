@@ -129,7 +129,7 @@ def state_option(option: str, *values: str, condition: str = "", doing: str = ""
         doing: what is stated with it, in words, in place of a value: ``name the right delimiter``.
     """
     flag = " or ".join(f"--{option} {value}" for value in values) or f"--{option}"
-    text = f"{doing} with {flag}" if doing else f"say {flag}"
+    text = f"{doing} with {flag}" if doing else f"use {flag}"
     about = {"option": option, "value": " or ".join(values).strip('"'), "condition": condition, "doing": doing}
     return Remedy(STATE_OPTION, f"{text} if {condition}" if condition else text, about)
 

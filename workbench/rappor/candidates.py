@@ -144,7 +144,7 @@ def _enter(found: dict[str, int], string: str, path: Path, line: int) -> None:
     if not string:
         raise fault("the candidate is empty", path, line, "remove the line")
     if string in found:
-        raise fault(f"the candidate {shown(string)} stands on line {found[string]}, too", path, line, "remove one")
+        raise fault(f"the candidate {shown(string)} is on line {found[string]} as well", path, line, "remove one")
     if len(found) == MOST_CANDIDATES:
         raise InputError(f"there are more than {MOST_CANDIDATES:,} candidates", str(path), "give fewer")
     found[string] = line

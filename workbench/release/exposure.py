@@ -22,7 +22,7 @@ def void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, e
         if found is not None and found.status == "reserved":
             ledger.void(release_id, type(error).__name__)
     except WorkbenchError as problem:
-        emit(Notice("warning", f"the charge stands as reserved until another run looks after it: {problem}"))
+        emit(Notice("warning", f"the charge remains reserved until another run settles it: {problem}"))
 
 
 @contextmanager

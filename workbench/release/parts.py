@@ -378,7 +378,7 @@ def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
         return True
     ways = (REPLACE_IT, _OTHER) if ours else _OTHER
     what = f"the output {'folder ' if known_by else ''}exists already"
-    what += f" and is no folder with a {known_by}, so it is not replaced" if replace else ""
+    what += f" and is not a folder with a {known_by}, so it is not replaced" if replace else ""
     raise InputError(what, str(target), ways, code="output-exists")
 
 

@@ -66,8 +66,8 @@ class FinishedDraw:
     def refusal(self) -> InputError:
         """Return the error for a run whose request differs from that of the finished draw."""
         return InputError(
-            f"a finished draw of release {self.release.release_id} waits to be given this name, and this run asks for "
-            "something else",
+            f"a finished draw of release {self.release.release_id} has not been given this name yet, and this run asks "
+            "for something else",
             str(self.target),
             f"repeat the former command to publish it, name another output, or delete {self.part.name}",
             code="draw-waits",
@@ -187,7 +187,7 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
                 if free and (part.name in known or is_blank(part)):
                     _remove(part)
                     if part.name in known and known[part.name].status in ("charged", "settled"):
-                        stated = "its values had been written, so the charge stands"
+                        stated = "its values had been written, so the charge remains"
                         sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {stated}")
         except OSError:
             continue  # not ours to open: it stays as it is

@@ -80,7 +80,7 @@ def pdf_bytes(document: Document) -> bytes:
 def check_pdf_path(path: Path) -> None:
     """Raise :class:`InputError` unless ``path`` ends in .pdf and can be written."""
     if path.suffix.lower() != ".pdf":
-        raise InputError("this is no name of a PDF", str(path), "end it in .pdf")
+        raise InputError("this is not the name of a PDF", str(path), "end it in .pdf")
 
 
 def main() -> int:

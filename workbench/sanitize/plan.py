@@ -103,7 +103,7 @@ class Plan(Parameters):
     epsilon: float = real(
         at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="privacy loss of one row's whole record"
     )
-    keep_order: bool = boolean(default=False, help="rows leave in their original order, which publishes their rank")
+    keep_order: bool = boolean(default=False, help="keep the original order of rows, which publishes their rank")
     rows_per_person: int = integer(
         default=1, at_least=1, upto=1_000_000, help="maximum rows per person; multiplies the charge"
     )

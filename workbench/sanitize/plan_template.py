@@ -29,7 +29,7 @@ Bounds and domains are public facts: declare them from what everybody may know, 
 origin = "guess": this was guessed from the rows, where one row can change it. Nothing is released before you have
 checked it and run  workbench plan --confirm  on this file.
 Numbers are written without quotes (lower = 0), names and dates with them (domain = ["yes", "no"]).
-A line such as  epsilon = 1  in a column fixes its share; the others divide what is left by weight (1 if none stands).
+A line such as  epsilon = 1  in a column fixes its share; the others divide what is left by weight (1 if none is given).
 auto chooses for means and counts over many rows; purpose = "values" in a column makes it choose for values that are
 each near the truth."""
 

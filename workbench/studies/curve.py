@@ -102,7 +102,7 @@ class CurvePlan(Parameters):
         kinds = sorted(Regime.parse(name).kind for name in self.regimes)
         if kinds not in (["private"], ["none", "private"]):
             raise ParameterError(
-                f"only the private model has {self.compared[0]}, and the level without privacy stands beside it",
+                f"only the private model has {self.compared[0]}, and the level without privacy is drawn beside it",
                 hint="write --regimes private or --regimes none,private",
             )
         if len(self.epsilons) > MOST_REGIMES:

@@ -22,7 +22,7 @@ APART = 2.5
 NOT_READ = "No private row was read and nothing is charged: settings may be chosen by this."
 FROM_ROWS = (
     "Nothing is charged, but facts that this rests on were taken from the private rows and not declared: settings that "
-    "are chosen by this tell of the rows beyond epsilon."
+    "are chosen by this reveal more of the rows than epsilon says."
 )
 BRIEF_NOT_READ = "No private row was read."
 BRIEF_FROM_ROWS = "It rests on facts that were taken from the private rows."
@@ -86,7 +86,7 @@ def in_sentences(found: ExpectedAccuracy, *, from_rows: bool = False) -> tuple[s
     if found.made_up:
         sentences.append(
             "This shows what the privacy costs with so many rows, this network and these settings; the real rows may "
-            "be easier or harder to tell apart."
+            "be easier or harder to classify."
         )
     else:
         sentences.append("The real rows reach as much only as far as the public ones are like them.")

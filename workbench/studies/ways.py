@@ -168,10 +168,10 @@ def compare_ways(plan: Plan, rows: int, forecast: Forecast | None = None, cancel
 _TOLD = {
     ROWS: ("Noisy rows", "Your rows, with every value replaced by a noisy one. Any program reads them; each value may "
            "be far off."),
-    SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts. They are nobody's, and serve "
-                "for tables, charts and training models."),
+    SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts. They contain no real data, "
+                "and serve for tables, charts and training models."),
     STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, and the most exact ones."),
-    MODEL: ("A model", "A trained model with noise in it: it predicts, and tells nothing else."),
+    MODEL: ("A model", "A trained model with noise in it: it predicts, and reveals nothing else."),
 }  # fmt: skip
 
 
@@ -319,5 +319,8 @@ def _advice(ways: tuple[Way, ...], forecast: Forecast, target: str | None, rows:
     if statistics.useful:
         return STATISTICS, f"{why}, and synthetic rows say less than a few figures do: release statistics."
     if target is not None:
-        return MODEL, f"{why}, and no figure survives either: train a private model of {target}, or give more ε."
-    return STATISTICS, f"{why}, and no figure survives either: give more ε, or protect fewer columns."
+        return (
+            MODEL,
+            f"{why}, and figures would be mostly noise too: train a private model of {target}, or give more ε.",
+        )
+    return STATISTICS, f"{why}, and figures would be mostly noise too: give more ε, or protect fewer columns."

@@ -51,7 +51,7 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
                 table,
                 attribute,
                 last,
-                "has its year last, and nobody declared whether the day or the month stands first",
+                "has its year last, and nobody declared whether the day or the month is first",
                 (declare("date_order", "day-first", "month-first", more=" in the plan"), REPLACE_VALUES),
             )
             last &= False  # reached if invalid values are replaced: such a date is missing

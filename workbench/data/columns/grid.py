@@ -68,7 +68,7 @@ class Grid:
     def numbers_of(self, cells: CellArray) -> NDArray[np.float64]:
         """Return the number of each cell of a numeric attribute; missing is NaN."""
         if self.cells.values is None:
-            raise ParameterError("the cells stand for names, not numbers", f"column {self.attribute.name}")
+            raise ParameterError("the cells are names, not numbers", f"column {self.attribute.name}")
         out: NDArray[np.float64] = np.append(self.cells.values, np.nan)[cells]
         return out
 
@@ -118,7 +118,7 @@ def _real(attribute: Attribute, lower: float, upper: float, missing: bool) -> Gr
     values = np.array([float(t) for t in labels])
     if not np.all(np.diff(values) > 0):
         raise ParameterError(
-            f"{size} cells between {lower:g} and {upper:g} are too fine to be written apart",
+            f"{size} cells between {lower:g} and {upper:g} are too fine to be written with different numbers",
             f"column {attribute.name}",
             "use fewer cells, or another unit",
         )

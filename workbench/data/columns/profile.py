@@ -190,8 +190,8 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
     smallest and the largest value belong to single persons, and bounds are part of every certificate.
 
     Raises:
-        InputError: the column has one value only, dates whose day and month cannot be told apart, or more different
-            names than a public grid can hold.
+        InputError: the column has one value only, dates whose day and month are not clear, or more different names than
+            a public grid can hold.
     """
     missing = "own-value" if column.missing else "refuse"
     if column.lower is not None and column.upper is not None:
@@ -199,7 +199,7 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
             raise InputError("every row has the same value", f"column {column.name}", "drop the column")
         if column.year_last and column.date_order is None:
             raise InputError(
-                "day and month of its dates cannot be told apart",
+                "it is not clear which part of its dates is the day and which the month",
                 f"column {column.name}",
                 declare("date_order", "day-first", "month-first"),
             )
@@ -269,9 +269,9 @@ def _dates(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, l
     x = numbers(table, Attribute(name=name, kind="date", missing="own-value", date_order=order or "day-first"))
     stated = []
     if last and order is None:
-        stated.append(Suspicion("date-order", "day and month cannot be told apart", DATE_ORDER))
+        stated.append(Suspicion("date-order", "it is not clear which part is the day and which the month", DATE_ORDER))
     elif last:
-        stated.append(Suspicion("date-order", f"the year stands last, and the order looks {order}", DATE_ORDER))
+        stated.append(Suspicion("date-order", f"the year is last, and the order looks {order}", DATE_ORDER))
     if values.str.contains(":", literal=True).any():
         stated.append(Suspicion("time", "the time of day is left out"))
     return "date", _Reading(x[~np.isnan(x)], last, order), stated
@@ -303,23 +303,23 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
         yield Suspicion("date", "the numbers look like dates written as 20240131")
     every = len(values) == rows - missing and rows >= 10
     if every and kind == "category":
-        yield Suspicion("identifier", "every row has a value of its own")
+        yield Suspicion("identifier", "every row has a different value")
     elif every and kind == "integer" and (_IDENTIFIER_NAME.search(name) or _runs(values)):
-        yield Suspicion("identifier", "every row has a whole number of its own")
+        yield Suspicion("identifier", "every row has a different whole number")
     elif kind in ("category", "integer") and 2 * len(values) > rows >= 10 and _IDENTIFIER_NAME.search(name):
-        yield Suspicion("identifier", "its name says so, and most rows have a value of their own")
+        yield Suspicion("identifier", "its name says so, and most rows have a different value")
     elif kind == "category" and len(values) > _FEW_NAMES:
         # That rows share a name makes it no less a name: only most of the table would have one of its own.
         # Neither a column's name nor capitals tell a person from a place or an illness: the steward is to say.
         title = unicodedata.normalize("NFC", name).strip()
         if _PERSON_NAME.search(title):
-            yield Suspicion("name", "by its own name it may name persons, some of them in several rows")
+            yield Suspicion("name", "by its own name it may hold names of persons, some of them in several rows")
         elif _share(values, _FULL_NAME) >= 0.9:
             yield Suspicion(
-                "name", "may name persons, or places, illnesses and the like: its values are capitalised words"
+                "name", "may be names of persons, places, illnesses and the like: its values are capitalised words"
             )
         elif _ANY_NAME.search(title):
-            yield Suspicion("name", "may name persons, or things: its own name leaves it open")
+            yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{len(values)} different values are more than a public domain can hold")
 

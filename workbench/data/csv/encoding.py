@@ -135,11 +135,11 @@ def _refuse_binary(view: Bytes, source: str, cancel: CancelToken) -> None:
         if piece.min() == 0:
             raw = piece.tobytes()
             if sum(len(cell) for cell in _NUL_CELL.findall(raw)) != raw.count(0):
-                raise InputError("the file is not text (it holds zero bytes)", source, "give a table as CSV or Parquet")
+                raise InputError("the file is not text (it has zero bytes)", source, "give a table as CSV or Parquet")
     head = view[:_HEAD]
     control = np.count_nonzero((head < 32) & ~np.isin(head, (0, 9, 10, 11, 12, 13, 26, 27)))
     if control > 0.02 * len(head) + 1:
-        raise InputError("the file is not text (it holds control characters)", source, "give a table as CSV or Parquet")
+        raise InputError("the file is not text (it has control characters)", source, "give a table as CSV or Parquet")
 
 
 def is_utf8(view: Bytes, cancel: CancelToken) -> bool:

@@ -75,7 +75,7 @@ class DelimitedFile:
         encoding = self._guess.name
         if not self._guess.certain:
             self._notices.append(
-                f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, say --encoding"
+                f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, use --encoding"
             )
         # polars reads UTF-8 from a mapped file itself; everything else is in UTF-8 in memory first.
         in_place = encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel))
@@ -100,7 +100,7 @@ class DelimitedFile:
                 raise InputError(
                     stated,
                     self._source,
-                    Remedy(STATE_OPTION, "say --skip-lines with a smaller number", {"option": "skip-lines"}),
+                    Remedy(STATE_OPTION, "use --skip-lines with a smaller number", {"option": "skip-lines"}),
                 )
             at = end.end()
         self._body, self._mapped = self._body[at:], False
@@ -138,7 +138,7 @@ class DelimitedFile:
             raise InputError(
                 f"{cells}, and {given} stated",
                 self._source,
-                (Remedy(STATE_OPTION, "say --names with one name for each", {"option": "names"}), RIGHT_DELIMITER),
+                (Remedy(STATE_OPTION, "use --names with one name for each", {"option": "names"}), RIGHT_DELIMITER),
             ).on_line(first.line)
         return list(stated)
 
@@ -206,7 +206,7 @@ class DelimitedFile:
         if self._renamed:
             self._notices.append(
                 f"the header has the same name more than once; the repeated columns are called "
-                f"{', '.join(self._renamed)}; say --header no if the first row is data"
+                f"{', '.join(self._renamed)}; use --header no if the first row is data"
             )
         return named
 
@@ -345,13 +345,13 @@ class DelimitedFile:
             other = "the header" if dialect.header else "row 1"
             cells = f"{fault.cells} cell" + ("s" if fault.cells != 1 else "")
             what = f"{row} has {cells}, {other} has {width}"
-            hints = ["mend that row", *(hints or [RIGHT_DELIMITER])]
+            hints = ["correct that row", *(hints or [RIGHT_DELIMITER])]
             hints.append(REPLACE_ROWS)
         elif fault.what == "unterminated":
             what = f"a quoted cell of {row} is never closed"
             hints = [*hints, f"close it with {quote}", NO_QUOTES]
         else:
-            what = f"a stray quote mark {quote} stands in {row}"
+            what = f"there is a stray quote mark {quote} in {row}"
             around = f"wrap its cell in {quote} and double the mark in it"
             hints = [*hints, around, NO_QUOTES]
         return InputError(what, self._source, hints, code=fault.what).on_line(fault.line)
@@ -375,5 +375,5 @@ def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     doubled = any(series.str.contains(pair, literal=True).any() for series in frame)
     if not doubled or any(series.str.contains(single).any() for series in frame):
         return frame, []
-    stated = "double quotes stand only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
+    stated = "double quotes occur only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
     return frame.select(pl.all().str.replace_all(pair, '"', literal=True)), [stated]

@@ -72,7 +72,7 @@ def guessed_date_order(table: Table, name: str) -> str | None:
     one, two = first_two(cells)
     day_first, month_first = ((numbers > 12).fill_null(value=False) for numbers in (one, two))
     if day_first.any() and month_first.any():
-        stated = ": the day stands first in one and the month in the other"
+        stated = ": the day is first in one and the month in the other"
         raise _two_ways(table, name, day_first, month_first, stated, "write all dates as 2024-01-31")
     dotted = cells.filter(year_last(cells)).str.contains(r"^[^/-]*$").all()
     if day_first.any() or (dotted and not month_first.any()):

@@ -72,18 +72,18 @@ class ReadOptions(Parameters):
         if self.quote is not None and self.quote != NO_QUOTE:
             _refuse_mark("quote", self.quote, "give one character, or the word none")
         if self.comment is not None:
-            _refuse_mark("comment", self.comment, "give one character that is no quote mark, such as #")
+            _refuse_mark("comment", self.comment, "give one character that is not a quote mark, such as #")
         marks = {"delimiter": self.delimiter, "quote": self.quote, "comment": self.comment}
         for (one, first), (other, second) in itertools.combinations(marks.items(), 2):
             if first is not None and second not in (None, NO_QUOTE) and second in first:
-                stated = f"{one} and {other} are both" if first == second else f"{one} = {first!r} holds the {other}"
+                stated = f"{one} and {other} are both" if first == second else f"{one} = {first!r} contains the {other}"
                 raise ParameterError(f"{stated} {second!r}", hint="give different characters")
         if self.missing is not None:  # an empty cell is missing in any case
             marks = dict.fromkeys(mark.strip() for mark in self.missing)
             object.__setattr__(self, "missing", tuple(mark for mark in marks if mark))
         if self.names is not None:
             if not all(name.strip() for name in self.names):
-                raise ParameterError("names holds an empty name", hint="name every column", field="names")
+                raise ParameterError("names has an empty name", hint="name every column", field="names")
             if self.header is None:  # names without a word about the header mean that there is no header
                 object.__setattr__(self, "header", "no")
 

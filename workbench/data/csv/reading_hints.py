@@ -61,25 +61,25 @@ def notices_about(found: Sequence[Record], dialect: Dialect, options: ReadOption
     first = found[0].cells
     if options.header is None and not dialect.header:
         yield (
-            "the first row was read as values, so the columns are called column1 and so on; say --header yes if it "
+            "the first row was read as values, so the columns are called column1 and so on; use --header yes if it "
             "names them, or give names with --names a,b,c"
         )
     if options.names is not None and not dialect.header and list(options.names) == first:
-        yield "the first row repeats the names that were stated; say --header yes if it is the header"
+        yield "the first row repeats the names that were stated; use --header yes if it is the header"
     if dialect.header and second_header(found):
         lines = found[0].line
         yield (
-            f"row 1 is text over columns of numbers; if it is a second header, say --skip-lines {lines} to take the "
+            f"row 1 is text over columns of numbers; if it is a second header, use --skip-lines {lines} to take the "
             f"names from it, or --skip-lines {lines + 1} and --names a,b,c"
         )
     trims = not options.trim and " " not in dialect.delimiter
     if trims and any(cell != cell.strip(" \t") != "" for record in found for cell in record.cells):
-        yield "some cells begin or end with blanks, which are part of their values; say --trim to strip them"
+        yield "some cells begin or end with blanks, which are part of their values; use --trim to strip them"
     if options.delimiter is None:
         for mark in _TWO_CHARACTERS:
             doubled = dialect.delimiter and mark == 2 * dialect.delimiter and len(first) > 2 and not any(first[1::2])
             if doubled or (first and not dialect.delimiter and mark in first[0]):
-                yield f'cells seem to be parted by {mark}; if they are, say --delimiter "{mark}"'
+                yield f'cells seem to be separated by {mark}; if they are, use --delimiter "{mark}"'
 
 
 def second_header(found: Sequence[Record]) -> bool:

@@ -36,7 +36,7 @@ def _records(file: Path) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
     data = content(file)
     if not data or len(data) % _RECORD:
         raise InputError(
-            f"{len(data):,} bytes are no whole number of CIFAR-10's records of {_RECORD:,}",
+            f"{len(data):,} bytes are not a whole number of CIFAR-10's records of {_RECORD:,}",
             str(file),
             "the file was cut short or is of another format: fetch it again",
         )

@@ -94,7 +94,7 @@ def _check(files: list[tuple[str, ...]], names: list[str], classes: tuple[str, .
         if len(parts) == 1:
             raise InputError(f"{parts[0]} is in no folder of a class", source, "put it into one, or remove it")
         if not parts[-1].lower().endswith(PICTURES):
-            raise InputError(f"{'/'.join(parts)} is no PNG or JPEG image", source, "remove it")
+            raise InputError(f"{'/'.join(parts)} is not a PNG or JPEG image", source, "remove it")
     if len(names) < 2:
         raise InputError("there is only one class", source, "give a folder of images for each class")
     unknown = [name for name in names if classes is not None and name not in classes]
@@ -139,7 +139,7 @@ def _of_folder(root: Path) -> list[_Place]:
                 if _ignored(name):
                     continue
                 if path.is_symlink() or not path.is_file():
-                    raise InputError(f"{name} is a link or no regular file", str(path), "copy the image itself")
+                    raise InputError(f"{name} is a link or not a regular file", str(path), "copy the image itself")
                 found.append(_sized(_Place((*parts, name), folder=False, size=path.stat().st_size), str(root)))
                 if len(found) > 2 * MOST_IMAGES:
                     raise InputError(f"there are more than {MOST_IMAGES:,} images", str(root), "give them in parts")
@@ -157,7 +157,7 @@ def _of_archive(root: Path) -> list[_Place]:
         with open_archive(root, str(root)) as archive:
             entries = archive.infolist()
     except (OSError, zipfile.BadZipFile, NotImplementedError):
-        raise InputError("this is no zip archive, or it is damaged", str(root), "pack it again") from None
+        raise InputError("this is not a zip archive, or it is damaged", str(root), "pack it again") from None
     if len(entries) > 2 * MOST_IMAGES:
         raise InputError(f"there are more than {MOST_IMAGES:,} images", str(root), "give them in parts")
     if any(entry.flag_bits & 1 for entry in entries):

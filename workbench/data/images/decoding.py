@@ -109,7 +109,7 @@ def _planes(picture: Image) -> Images:
 def _opened(data: bytes, name: str, root: str) -> Image:
     from PIL import Image as Library
 
-    bad = InputError(f"{name} is no PNG or JPEG image, or it is damaged", root, _MEND)
+    bad = InputError(f"{name} is not a PNG or JPEG image, or it is damaged", root, _MEND)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a library says of a file may hold what is in it

@@ -29,7 +29,7 @@ def read_idx(file: Path, classes: tuple[str, ...] | None = None) -> ImageSet:
     """
     source = str(file)
     labels = _labels_beside(file)
-    stated = (_Told(file, _IMAGES, 3, "images"), _Told(labels, _LABELS, 1, "labels"))
+    stated = (_File(file, _IMAGES, 3, "images"), _File(labels, _LABELS, 1, "labels"))
 
     def judge(heads: Sequence[bytes]) -> list[tuple[int, int]]:
         shapes = [one.shape(head) for one, head in zip(stated, heads, strict=True)]
@@ -60,11 +60,11 @@ def _labels_beside(file: Path) -> Path:
                 if found.is_file():
                     return found
             raise InputError(f"the labels {name} are not beside the images", str(file), "put them into the same folder")
-    raise InputError("the name does not tell where the labels are", str(file), "name it …images-idx3-ubyte")
+    raise InputError("the name does not say where the labels are", str(file), "name it …images-idx3-ubyte")
 
 
 @dataclass(frozen=True)
-class _Told:
+class _File:
     """One of the two files, and what its header has to be."""
 
     file: Path
@@ -81,7 +81,7 @@ class _Told:
         """Return the shape that a header promises, after comparing it with what the file can hold."""
         source = str(self.file)
         if len(head) < self.begin or int.from_bytes(head[:4], "big") != self.magic:
-            raise InputError(f"this is no IDX file of {self.what}", source, "give MNIST's files, or another format")
+            raise InputError(f"this is not an IDX file of {self.what}", source, "give MNIST's files, or another format")
         shape = tuple(int.from_bytes(head[k : k + 4], "big") for k in range(4, self.begin, 4))
         size = math.prod(shape)
         if size > MOST_BYTES or any(side > MOST_SIDE for side in shape[1:]):

@@ -70,10 +70,10 @@ def _pictures_in(folder: Path) -> list[Path]:
 
 def _check(file: Path) -> None:
     if not is_picture(file):
-        raise InputError(f"{file.name} is no PNG or JPEG image", str(file), "give images alone")
+        raise InputError(f"{file.name} is not a PNG or JPEG image", str(file), "give images alone")
     if not file.exists():
         raise InputError("there is no such file", str(file), "check the path")
     if file.is_symlink() or not file.is_file():
-        raise InputError(f"{file.name} is a link or no regular file", str(file), "copy the image itself")
+        raise InputError(f"{file.name} is a link or not a regular file", str(file), "copy the image itself")
     if file.stat().st_size > MOST_IN_FILE:
         raise InputError(f"{file.name} is larger than {MOST_IN_FILE >> 20} MiB", str(file), "make the image smaller")

@@ -97,7 +97,7 @@ def read_images(
     elif name.endswith(arrays.ENDINGS):
         found = arrays.read_arrays(file, options.classes, part)
     else:
-        raise InputError("this is no set of images", source, "give MNIST, CIFAR-10, .npz, or class folders")
+        raise InputError("this is not a set of images", source, "give MNIST, CIFAR-10, .npz, or class folders")
     return found
 
 

@@ -49,7 +49,7 @@ def require_room(needed: int, what: str, source: str) -> None:
     free = free_memory()
     if needed > SHARE * free:
         raise InputError(
-            f"{what} would take {needed / 2**30:.3g} GiB of memory, and only {SHARE * free / 2**30:.3g} can be spared",
+            f"{what} would take {needed / 2**30:.3g} GiB of memory, and only {SHARE * free / 2**30:.3g} is available",
             source,
             "close other programs, or give it in parts",
         )

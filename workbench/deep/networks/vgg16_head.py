@@ -90,7 +90,7 @@ class VggHead(Network):
                 hint=give("weights of the card", "give --weights FILE; its SHA-256 is on the card"),
             )
         if not isinstance(stated, dict) or str(stated.get("reduction")) not in REDUCTIONS:
-            raise ParameterError("the card does not tell of the frozen part", hint="give the folder as it was released")
+            raise ParameterError("the card has no facts of the frozen part", hint="give the folder as it was released")
         return self.with_weights(str(weights), str(stated.get("weights_sha256")), int(stated["reduction"]))
 
     @property

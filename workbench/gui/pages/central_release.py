@@ -182,7 +182,7 @@ class CentralFlow(QObject):
         replaced = written_words(outlook.opened, path, outlook.source_changed, replaces=outlook.replaces)
         if verdict.waiting:
             text = (
-                f"This release was finished (release {verdict.waiting}), is paid for and waits to be written to "
+                f"This release was finished (release {verdict.waiting}), is paid for and not yet saved to "
                 f"{path.name}. Publishing it costs nothing more.{replaced}"
             )
             return confirm(self._page, "Publish the finished release?", text, "Publish it"), None

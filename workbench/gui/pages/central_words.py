@@ -13,7 +13,7 @@ from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.neighbours import replace_one
 
 PAID = "Release spends privacy budget and cannot be undone."
-RUNNING = "Until the file stands, cancelling costs nothing."
+RUNNING = "Cancelling is free until the file is written."
 TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →", "release": "Release →"}
 """Where something is mended, and what the button that leads there says."""
 

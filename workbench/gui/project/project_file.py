@@ -30,10 +30,10 @@ _KEYS = ("project", "table", "reading", "images", "declared", "network")
 _COMMENT = """A project of the privacy workbench: where the table is, how it is read, and the plan.
 It holds no value of the table; what is declared below is public. "?" is not declared yet."""
 _FROM_DATA = """A project of the privacy workbench: where the table is, how it is read, and the plan.
-PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so values of the table stand here.
+PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so the file has values of the table.
 What is declared of the other columns is public. "?" is not declared yet."""
 _IMAGES = """A project of the privacy workbench: where the images are, what is declared of them, and the training.
-It holds no image and no label; names of classes stand here only if they were declared, and are public then."""
+It holds no image and no label; names of classes are here only if they were declared, and are public then."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     from workbench.params.codec import require_table
 
     if raw.get("project") != VERSION:
-        raise InputError(f"this is no project of version {VERSION}", str(path), "open a file that the window saved")
+        raise InputError(f"this is not a project of version {VERSION}", str(path), "open a file that the window saved")
     of_images = "images" in raw
     source = raw.get("images" if of_images else "table")
     if not isinstance(source, str) or not source or (of_images and "table" in raw):
@@ -154,7 +154,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     except (ValueError, TypeError, ArithmeticError) as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"a value is not a number: {error}", str(path), "mend the line") from None
+        raise ParameterError(f"a value is not a number: {error}", str(path), "correct the line") from None
     if not source.startswith("sample:"):
         source = _found(source, path.absolute().parent)
     if of_images:

@@ -121,7 +121,7 @@ def set_separate(session: Session, jobs: JobCenter, opened: OpenTable | OpenImag
         session.notify("info", f"{opened.title} has a budget of its own now; the ledger has recorded it.")
         read_account(session, jobs)
 
-    jobs.start(Job("Telling two tables apart", work), on_result=apply)
+    jobs.start(Job("Separating two tables", work), on_result=apply)
 
 
 def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str) -> None:

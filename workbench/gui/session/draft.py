@@ -136,7 +136,7 @@ class DraftPlan:
     Attributes:
         epsilon: ε of one row's whole record, as the decimal that was entered.
         keep_order: whether rows leave in their original order.
-        rows_per_person: most rows of one person; multiplies the charge.
+        rows_per_person: maximum rows per person; multiplies the charge.
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         account: public name of the account that pays; empty for none.
         impossible: statements of what never occurs, as publicly known.

@@ -36,5 +36,5 @@ NOT_DECLARED = {
     "upper": "the upper bound is not declared yet",
     "domain": "the list of values is not declared yet",
     "missing": "what happens if a value is missing is not declared yet",
-    "date_order": "whether the day or the month stands first in its dates is not declared yet",
+    "date_order": "whether its dates have the day or the month first is not declared yet",
 }

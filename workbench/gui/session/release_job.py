@@ -87,7 +87,7 @@ def start_release(
                 )
             )
         if handle.too_late:
-            session.notify("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
+            session.notify("warning", f"It was too late to cancel: {done.output} is released and charged.")
         else:
             charged = "; nothing more was charged" if done.published_earlier else ""
             session.notify("info", f"Released {what} to {done.output}{charged}.")

@@ -380,7 +380,7 @@ class Session(QObject):
         if isinstance(error, WorkbenchError):
             self.notify("error", sentence(error))
         else:
-            self.notify("error", f"A fault of the program ({type(error).__name__}); its trace is in the log.")
+            self.notify("error", f"A bug in the program ({type(error).__name__}); its trace is in the log.")
 
     def go(self, page: str) -> None:
         """Show another page."""

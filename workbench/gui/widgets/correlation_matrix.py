@@ -42,7 +42,7 @@ KEYS = {
 }
 HELP = (
     "Pearson's r between numbers, −1 to 1; the correlation ratio η of numbers and a category, and Cramér's V of two "
-    "categories, 0 to 1. Corrected for chance, so that 0 means: nothing to see. Arrow keys go from pair to pair."
+    "categories, 0 to 1. Corrected for chance: 0 means no relationship. Arrow keys go from pair to pair."
 )
 LOST_ADVICE = "Drop columns, or release synthetic rows or a private model."
 NOTHING = "A correlation needs two columns that leave: protect or keep another one."

@@ -10,7 +10,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.dialogs import choose
 
 SHOWN, MADE_UP = "shown", "made_up"
-BESIDE = "Later certificates will tell of it."
+BESIDE = "Later certificates will say so."
 """The same beside a button, where there is room for a few words."""
 
 

@@ -39,8 +39,8 @@ def written_words(opened: OpenTable, path: Path, source_changed: str, *, replace
     stated = f"\n\n⚠ {source_changed}." if source_changed else ""
     dialect = opened.table.dialect
     if path.suffix.lower() == ".csv" and dialect is not None and dialect.delimiter not in ("", ","):
-        stated += f"\n\nIts values stand between commas, unlike those of {opened.title}; a name in .tsv writes tabs."
-    return stated + (f"\n\nIt replaces the file that stands there: {path}" if replaces else "")
+        stated += f"\n\nIts values are separated by commas, unlike those of {opened.title}; a name in .tsv writes tabs."
+    return stated + (f"\n\nIt replaces the existing file {path}" if replaces else "")
 
 
 def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:

@@ -21,7 +21,7 @@ from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
 
 PAPERS = "PDF (*.pdf);;Web page (*.html)"
-_FAULT = "A fault of the program; its trace is logged."
+_FAULT = "A bug in the program; its trace is logged."
 
 
 class ReleasedCard(Card):
@@ -59,7 +59,7 @@ class ReleasedCard(Card):
         when = f" on {step.time[:10]}" if step.time else ""
         title = label(f"✓ Released{when}: {step.title} at {cost}", "heading", wrap=True)
         title.setToolTip(
-            f"A release cannot be undone: its charge{exactly(step.epsilon)} stands, and what was published is public."
+            f"A release cannot be undone: its charge{exactly(step.epsilon)} is final, and what was published is public."
         )
         locked = label(f"locked · release {step.release_id}", "muted", name=f"{name}_{number}_id")
         head = QWidget()

@@ -139,7 +139,9 @@ def _poisson(plain: Mapping[str, Any], label: str, where: str) -> CostEvent:
         given = [key for key in ("rows", "batch", "epochs") if key in plain]
         if given:
             raise ParameterError(
-                f"{given[0]} stands beside sample_rate and steps", where, "give rows, batch, epochs, or the other two"
+                f"{given[0]} is given together with sample_rate and steps",
+                where,
+                "give rows, batch, epochs, or the other two",
             )
         return PoissonGaussian(_real(plain, "sample_rate", where), sigma, _whole(plain, "steps", where), label)
     rows, batch, epochs = (_whole(plain, key, where) for key in ("rows", "batch", "epochs"))
@@ -160,7 +162,7 @@ def _present(plain: Mapping[str, Any], key: str, where: str) -> object:
 def _real(plain: Mapping[str, Any], key: str, where: str) -> float:
     value = _present(plain, key, where)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e9 or math.isnan(value):
-        raise ParameterError(f"{key} = {value!r} is not a number above 0 and up to 1e9", where, f"mend {key}")
+        raise ParameterError(f"{key} = {value!r} is not a number above 0 and up to 1e9", where, f"correct {key}")
     return float(value)
 
 
@@ -173,12 +175,14 @@ def _decimal(plain: Mapping[str, Any], key: str, where: str) -> Decimal:
         if not (number.is_finite() and 0 < number <= 10**6 and number.adjusted() > -400):
             raise InvalidOperation
     except InvalidOperation:
-        raise ParameterError(f"{key} = {value!r} is not a number above 0 and up to 1e6", where, f"mend {key}") from None
+        raise ParameterError(
+            f"{key} = {value!r} is not a number above 0 and up to 1e6", where, f"correct {key}"
+        ) from None
     return number
 
 
 def _whole(plain: Mapping[str, Any], key: str, where: str, default: int | None = None) -> int:
     value = plain.get(key, default) if default is not None else _present(plain, key, where)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**12:
-        raise ParameterError(f"{key} = {value!r} is not a whole number of at least 1", where, f"mend {key}")
+        raise ParameterError(f"{key} = {value!r} is not a whole number of at least 1", where, f"correct {key}")
     return value

@@ -121,7 +121,7 @@ def _distribution(leaf: Leaf, cell: float) -> Any:
         case PoissonStep():
             return _person(leaf, cell)
         case _:
-            raise AssertionError("a zCDP release has no distribution of its own")
+            raise AssertionError("a zCDP release has no privacy loss distribution")
 
 
 def _person(leaf: PoissonStep, cell: float) -> Any:

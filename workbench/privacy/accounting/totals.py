@@ -104,7 +104,7 @@ def compose_totals(event: CostEvent, delta: Decimal | float = Decimal(0)) -> Tot
     found = [_of_leaves(leaves, allowed) for leaves in alternatives(event)]
     merged = tuple(_largest([one[method] for one in found]) for method in METHODS)
     if all(t.epsilon is None for t in merged):
-        raise ParameterError("no account applies to this list of events", hint="give a larger delta")
+        raise ParameterError("no method applies to this list of events", hint="give a larger delta")
     return Totals(float(allowed), merged)
 
 

@@ -209,7 +209,7 @@ ANONYMITY = Section(
             ("all rows of a class share the secret", "the secret is out", "the bound of ε holds"),
             ("someone knows more than was expected", "classes can be narrowed down", "the bound of ε holds"),
             ("two releases are compared", "people in both can be singled out", "their ε add up"),
-            ("the method is known", "its choices can tell about the rows", "the bound of ε holds"),
+            ("the method is known", "its choices can reveal something of the rows", "the bound of ε holds"),
             ("someone asks how much is learnt", "there is no figure for it", "at most e^ε"),
         ),
         words=True,

@@ -9,7 +9,7 @@ from workbench import learners
 from workbench.learners import learner
 from workbench.params import Parameters
 from workbench.params.codec import write_toml
-from workbench.release.documents.described_release import Told
+from workbench.release.documents.described_release import DescribedRelease
 from workbench.release.model.card_facts import MADE_FROM
 from workbench.release.open_release import plan_of
 from workbench.release.statements import EVERY_TABLE
@@ -21,7 +21,7 @@ DATA, PLAN, OUT, REQUEST = "@DATA", "@PLAN", "@OUT", "@REQUEST"
 """Stand for the files that a person names, and for those in the bundle."""
 
 
-def command(stated: Told) -> list[str]:
+def command(stated: DescribedRelease) -> list[str]:
     """Return the words of the command line after ``workbench``, with :data:`DATA` and the like for files."""
     document = stated.document
     if stated.kind == "table":
@@ -39,7 +39,7 @@ def command(stated: Told) -> list[str]:
     return ["synthesize", DATA, *row, *options(SynthesisParameters, chosen)]
 
 
-def plan_text(stated: Told) -> str:
+def plan_text(stated: DescribedRelease) -> str:
     """Return the plan as TOML: the certificate's, or of a model the columns that its card declares."""
     document = stated.document
     if stated.kind != "model":
@@ -58,7 +58,7 @@ def plan_text(stated: Told) -> str:
     return Plan.from_plain(plain, where="the card").to_toml()
 
 
-def request_text(stated: Told) -> str | None:
+def request_text(stated: DescribedRelease) -> str | None:
     """Return what was asked for as a file of `statistics`; ``None`` of any other release."""
     if stated.kind != "central" or stated.document["kind"] == SYNTHETIC:
         return None

@@ -12,7 +12,7 @@ from workbench.params.codec import read_json
 from workbench.release.bundle.manifest import MANIFEST, read_manifest
 from workbench.release.bundle.write_bundle import ENTRY, made_texts
 from workbench.release.documents.common_sections import release_id
-from workbench.release.documents.described_release import Told, stated
+from workbench.release.documents.described_release import DescribedRelease, stated
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.model.card import ledger_facts
 from workbench.release.signature.signature_file import SUFFIX, signature_of, signature_path
@@ -55,7 +55,7 @@ def _files(folder: Path, sums: dict[str, str]) -> Iterator[str]:
             yield f"the file {name} is not in the manifest"
 
 
-def _texts(folder: Path, listed: dict[str, Any], release: Told) -> Iterator[str]:
+def _texts(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:
     """Yield which files do not follow from the certificate; only a bundle of this very version can be compared."""
     made = made_texts(release)
     for name in made:
@@ -65,7 +65,7 @@ def _texts(folder: Path, listed: dict[str, Any], release: Told) -> Iterator[str]
             yield f"the file {name} does not follow from the certificate"
 
 
-def _entry(folder: Path, listed: dict[str, Any], release: Told) -> Iterator[str]:
+def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:
     if listed["release_id"] != release_id(release.document):
         yield "the manifest names another release than the certificate"
     claims = ledger_facts(release.document) if release.kind == "model" else release.document

@@ -15,7 +15,7 @@ from workbench.release.atomic import PART, new_file, public_mode, write_error
 from workbench.release.bundle.manifest import MANIFEST, RELEASE, encoded, manifest
 from workbench.release.bundle.rerun import command, plan_text, request_text
 from workbench.release.documents.common_sections import day, program, release_id
-from workbench.release.documents.described_release import Told
+from workbench.release.documents.described_release import DescribedRelease
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
@@ -39,7 +39,9 @@ def check_bundle_place(target: Path, *, replace: bool = False) -> None:
         raise InputError("the folder of the bundle cannot be made there", str(target), "name a place that exists")
 
 
-def write_bundle(stated: Told, target: Path, ledger: Ledger, *, signed: bool = False, replace: bool = False) -> None:
+def write_bundle(
+    stated: DescribedRelease, target: Path, ledger: Ledger, *, signed: bool = False, replace: bool = False
+) -> None:
     """Write the bundle of a release as the folder ``target``.
 
     Args:
@@ -83,7 +85,7 @@ def write_bundle(stated: Told, target: Path, ledger: Ledger, *, signed: bool = F
             raise write_error(error, target) from None
 
 
-def ledger_entry(stated: Told, ledger: Ledger) -> dict[str, Any]:
+def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
     """Return the ledger's entry of a release, as far as its certificate says the same.
 
     Raises:
@@ -108,7 +110,7 @@ def ledger_entry(stated: Told, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def readme(stated: Told) -> str:
+def readme(stated: DescribedRelease) -> str:
     """Return what a recipient reads first."""
     document = stated.document
     claims = document["guarantee"]
@@ -137,7 +139,7 @@ def scripts() -> dict[str, bytes]:
     return {name: (resources() / "bundle" / name).read_bytes() for name in SCRIPTS}
 
 
-def made_texts(stated: Told) -> dict[str, bytes]:
+def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
     """Return the files of a bundle that follow from the certificate alone, byte for byte."""
     request = request_text(stated)
     return {
@@ -150,11 +152,11 @@ def made_texts(stated: Told) -> dict[str, bytes]:
     }
 
 
-def _made_files(stated: Told, entry: dict[str, Any]) -> dict[str, bytes]:
+def _made_files(stated: DescribedRelease, entry: dict[str, Any]) -> dict[str, bytes]:
     return {**made_texts(stated), PDF: document_bytes(stated.paper(), ".pdf"), ENTRY: encoded(entry)}
 
 
-def _copied_files(stated: Told, released: str) -> dict[str, Path]:
+def _copied_files(stated: DescribedRelease, released: str) -> dict[str, Path]:
     """Return what is copied, by its path in the bundle: never a model's private figures."""
     if stated.kind != "model":
         return {released: stated.release, f"{RELEASE}/{stated.path.name}": stated.path}
@@ -173,7 +175,7 @@ def _copy(source: Path, target: Path) -> str:
     return sha256_of(target)
 
 
-def _require_whole(stated: Told, released: str, sums: Mapping[str, str]) -> None:
+def _require_whole(stated: DescribedRelease, released: str, sums: Mapping[str, str]) -> None:
     """Raise :class:`CheckFailedError` unless the copies are what the certificate names."""
     document = stated.document
     if stated.kind == "model":

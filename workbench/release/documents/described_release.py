@@ -18,7 +18,7 @@ from workbench.render.document import Document
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class DescribedRelease:
     """A release by its JSON file.
 
     Attributes:
@@ -40,7 +40,7 @@ class Told:
         return central_document(self.document) if self.kind == "central" else table_document(self.document)
 
 
-def stated(path: Path) -> Told:
+def stated(path: Path) -> DescribedRelease:
     """Return the release at ``path`` (a released file, its certificate, a model's folder or card, a bundle) as told.
 
     Raises:
@@ -52,12 +52,12 @@ def stated(path: Path) -> Told:
     if path.name == CARD:
         path = path.parent
     if is_model(path):
-        found = Told("model", path, path / CARD, read_card(path))
+        found = DescribedRelease("model", path, path / CARD, read_card(path))
     else:
         release, certificate = located(path)
         central = is_central(certificate)
         document = read_any_certificate(certificate) if central else read_certificate(certificate)
-        found = Told("central" if central else "table", release, certificate, document)
+        found = DescribedRelease("central" if central else "table", release, certificate, document)
     if checksum(found.document) != found.document["checksum"]:
         raise CheckFailedError("the certificate was changed after it was written: its checksum differs", str(path))
     return found

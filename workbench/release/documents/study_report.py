@@ -11,7 +11,7 @@ from workbench.render.values import CurveFigure
 
 _PRIVATE = (
     "This report is private. Its figures were computed from the rows themselves, without noise, and no ε covers them. "
-    "They help to choose a release and must not leave the house with it."
+    "They help to choose a release and must not be published."
 )
 _PUBLIC = "The figures of this report were not computed from private rows."
 MOST_ROWS = 2000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.params import CheckFailedError
-from workbench.release.documents.described_release import Told, stated
+from workbench.release.documents.described_release import DescribedRelease, stated
 from workbench.release.verify_any import verify_any
 from workbench.signals.cancel import CancelToken
 
 
-def verified(path: Path, cancel: CancelToken | None = None) -> Told:
+def verified(path: Path, cancel: CancelToken | None = None) -> DescribedRelease:
     """Return what :func:`told` does of a release that agrees with its certificate.
 
     Raises:

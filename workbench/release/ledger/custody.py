@@ -141,7 +141,7 @@ class LedgerCustody(LedgerBook):
         target = target.absolute()
         for path in (target, key_path(target)):
             if os.path.lexists(path):
-                raise InputError("a file is there already", str(path), "name another file")
+                raise InputError("a file exists there already", str(path), "name another file")
         key = b"".join(self.keys)
         part = target.with_name(f"{target.name}.part")
         try:
@@ -176,7 +176,7 @@ class LedgerCustody(LedgerBook):
         """Move the ledger to ``target``: from then on only the file there charges releases.
 
         Raises:
-            InputError: a file is there already, a release is going on in another process, or the ledger was moved
+            InputError: a file exists there already, a release is going on in another process, or the ledger was moved
                 before and is where it was moved to.
         """
         target = target.absolute()
@@ -187,7 +187,7 @@ class LedgerCustody(LedgerBook):
             raise InputError("this ledger was moved already", str(self.path), f"use --ledger {former}")
         for path in (target, key_path(target)):
             if os.path.lexists(path):
-                raise InputError("a file is there already", str(path), "name another file")
+                raise InputError("a file exists there already", str(path), "name another file")
         if not os.access(target.parent, os.W_OK):
             raise InputError("the folder cannot be written", str(target.parent), "name another one")
         if shutil.disk_usage(target.parent).free < 2 * self.path.stat().st_size + (1 << 20):
@@ -199,7 +199,7 @@ class LedgerCustody(LedgerBook):
             going = [r for r in reserved if is_other_live_process(r.body.get("process", {}))]
             if going:
                 raise InputError(
-                    f"the release {going[0].release_id} is going on, by process {going[0].body['process']['pid']}",
+                    f"the release {going[0].release_id} is in progress, in process {going[0].body['process']['pid']}",
                     str(self.path),
                     "wait for it, or close the program that runs it",
                 )

@@ -24,7 +24,7 @@ def minus(one: Decimal, other: Decimal) -> Decimal:
 def loss(epsilon: Decimal, delta: Decimal) -> Amount:
     """Return (ε, δ) after checking that neither is negative (it would lower what was spent) or NaN."""
     if not (epsilon.is_finite() and delta.is_finite() and epsilon >= 0 and 0 <= delta <= 1):
-        raise AssertionError(f"({epsilon}, {delta}) is no privacy loss")
+        raise AssertionError(f"({epsilon}, {delta}) is not a privacy loss")
     return epsilon, delta
 
 

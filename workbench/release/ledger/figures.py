@@ -80,7 +80,7 @@ class LedgerFigures(LedgerAccounts, LedgerCustody):
             InputError: the ledger was moved, or its key is missing.
         """
         if study not in STUDIES:
-            raise ValueError(f"{study!r} is no kind of study")
+            raise ValueError(f"{study!r} is not a kind of study")
         with self._transaction():
             self.require_not_moved()
             if isinstance(identity, str):

@@ -87,7 +87,7 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     cost = Cost(sum((e for _, e in asked), Decimal(0)), Decimal(0), Composed(tuple(PureDp(e) for _, e in asked)))
     whole = for_person(cost, people)
     if whole.epsilon != claimed:
-        yield f"the queries on the card cost epsilon = {decimal_text(whole.epsilon)}, it claims {claimed}"
+        yield f"the queries on the card cost epsilon = {decimal_text(whole.epsilon)}, and it states {claimed}"
     if Decimal(card["guarantee"]["delta"]):
         yield "the queries on the card have no delta, and the card has one"
     yield from _used(stated, inputs)
@@ -149,7 +149,7 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     if cost is None:
         own, claimed = schedule.cost(stated["steps"]), card["guarantee"]
         costs = f"epsilon = {own.epsilon} and delta = {own.delta:.6g}"
-        yield f"the steps on the card cost {costs}, it claims {claimed['epsilon']} and {claimed['delta']}"
+        yield f"the steps on the card cost {costs}, and it states {claimed['epsilon']} and {claimed['delta']}"
         return
     # Cards of the former version state the general rule, however large its delta is.
     yield from _replaced(card, replaced(cost, rows), cost.replace_one())

@@ -92,7 +92,7 @@ def images_to_predict(
     if len(paths) != 1 or is_loose(paths[0]) or is_picture(paths[0]):
         return read_loose(paths, shape, emit=emit, cancel=cancel)
     if not is_image_set(where):
-        raise InputError("this is no set of images", where, "give MNIST, CIFAR-10, .npz, class folders, PNG or JPEG")
+        raise InputError("this is not a set of images", where, "give MNIST, CIFAR-10, .npz, class folders, PNG or JPEG")
     declared = ImageOptions(classes=opened.target.values())
     if of_class_folders(where):
         declared = replace(declared, grey=shape.channels == 1, image_size=shape.height if shape.square else None)

@@ -118,7 +118,7 @@ class KeptRun:
             raise InputError("the checkpoint is of another table", where, "give the table that the run began with")
         if not facts.request == request == release.body.get("request"):
             raise InputError(
-                "the checkpoint is of a run that was asked for otherwise", where, "repeat the command that began it"
+                "the checkpoint is of a run with other settings", where, "repeat the command that began it"
             )
         state = RunState.of(_tensors_of(folder, raw), raw["state"], where)
         return cls(ledger, facts, folder, state)
@@ -332,7 +332,7 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
     """Return what a checkpoint says."""
     path = folder / STATE
     if not path.is_file():
-        raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run told of")
+        raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run printed")
     raw = read_json(path, "checkpoint")
     try:
         if raw["format"] != FORMAT:

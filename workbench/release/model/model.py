@@ -233,7 +233,7 @@ def _published_earlier(
     part, card = found
     with part:
         publish_model(ledger, part, release_id)
-    emit(Notice("info", f"the finished model of release {release_id} now stands at {target}; nothing more is charged"))
+    emit(Notice("info", f"the finished model of release {release_id} is now at {target}; nothing more is charged"))
     done = _released(card, ledger, target)
     return FinishedModel(**{f.name: getattr(done, f.name) for f in dataclasses.fields(done)}, card=card)
 

@@ -180,7 +180,7 @@ def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
         chosen = learners.learner(name)
         values = read_json(folder / MODEL, "model")
         if not isinstance(values, dict):
-            raise InputError("this is no model", str(folder / MODEL), "give the folder as it was released")
+            raise InputError("this is not a model", str(folder / MODEL), "give the folder as it was released")
         if MADE_FROM in card:
             return opened_from_release(folder, card, chosen, learners.corrected(chosen).from_plain(values))
         facts = [Attribute.from_plain(a, str(folder)) for a in card["inputs"]]

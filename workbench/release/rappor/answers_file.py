@@ -27,7 +27,7 @@ def load_answers(path: Path, parameters: RapporParameters, column: str) -> Perma
             for number, line in enumerate(stream, 2):
                 key, kept = _entry(line, path, number, parameters)
                 if key in found.kept:
-                    raise InputError("a client stands there twice", str(path), "ask for the original").on_line(number)
+                    raise InputError("a client is listed twice", str(path), "ask for the original").on_line(number)
                 found.kept[key] = kept
     except FileNotFoundError:
         return PermanentAnswers(parameters, column)

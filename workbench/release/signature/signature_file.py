@@ -104,7 +104,7 @@ def signature_of(path: Path) -> Signature | None:
 def _read(path: Path) -> tuple[bytes, bytes]:
     """Return (public key, signature)."""
     document = read_json(path, "signature")
-    broken = InputError("this is no signature of the workbench", str(path), "ask for the file as it was made")
+    broken = InputError("this is not a signature of the workbench", str(path), "ask for the file as it was made")
     if not isinstance(document, dict) or document.get("format") != FORMAT or set(document) != _KEYS:
         raise broken
     if document["version"] != VERSION or document["algorithm"] != "Ed25519":

@@ -75,7 +75,7 @@ def signing_key() -> Ed25519PrivateKey:
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError("this is no Ed25519 key", str(path), "put back a whole copy")
+        raise InputError("this is not an Ed25519 key", str(path), "put back a whole copy")
     return key
 
 
@@ -115,5 +115,5 @@ def public_key_in(text: str) -> bytes:
     if len(raw) == RAW + 12:
         raw = raw[12:] if raw.startswith(bytes.fromhex("302a300506032b6570032100")) else b""
     if len(raw) != RAW:
-        raise InputError("this is no Ed25519 public key", hint="give it as `workbench key show` prints it")
+        raise InputError("this is not an Ed25519 public key", hint="give it as `workbench key show` prints it")
     return raw

@@ -11,8 +11,8 @@ from workbench.privacy.accounting.leaves import Leaf, PoissonStep
 from workbench.privacy.accounting.private_selection import Selection, best_of
 
 CAVEAT = (
-    "Choosing settings by these figures tells of the rows: a model with the best settings has the ε of its own run "
-    "only where they were chosen on public data."
+    "Choosing settings by these figures reveals something of the rows: a model with the best settings has the ε of "
+    "its own run only where they were chosen on public data."
 )
 
 

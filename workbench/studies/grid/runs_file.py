@@ -69,7 +69,7 @@ def read_runs(path: Path) -> tuple[FinishedRun, ...]:
     """Return the runs in ``path``; a last line that was cut off by a crash is left out.
 
     Raises:
-        InputError: the file cannot be read, or is no CSV of a sweep; the row is named.
+        InputError: the file cannot be read, or is not CSV of a sweep; the row is named.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -118,7 +118,7 @@ class RunsFile:
         """Open the file of ``study``, new or to go on with it.
 
         Raises:
-            InputError: it cannot be written, is no CSV of a sweep, or is of another table, plan, seed, version or kind
+            InputError: it cannot be written, is not CSV of a sweep, or is of another table, plan, seed, version or kind
                 of device.
         """
         self.path, self.done = path, dict[str, FinishedRun]()

@@ -151,7 +151,7 @@ CHANGES: tuple[Change, ...] = (
     Change(
         ATTRIBUTES,
         "Half of the attributes",
-        "Only the half of the attributes that tells most about the target, found by looking at the rows.",
+        "Only the half of the attributes that says most about the target, found by looking at the rows.",
         _half_of_the_attributes,
         "Fewer attributes are not tried: there is one only, or the model makes columns of all of them.",
     ),

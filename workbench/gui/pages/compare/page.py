@@ -36,7 +36,7 @@ LOWEST = 290
 
 HINT = "Tick lines in the table to draw them together: at most seven."
 EMPTY = (
-    "The studies that you run on Utility and the models that you release on Train will stand here in one table, to be "
+    "The studies that you run on Utility and the models that you release on Train are listed here in one table, to be "
     "sorted, filtered and drawn together."
 )
 FILTER = "Show only the lines in which these letters occur: model, way of training, dataset or folder"

@@ -78,7 +78,7 @@ def read_sweep(path: Path, session: Session, jobs: JobCenter) -> None:
 
     def apply(runs: Sequence[FinishedRun]) -> None:
         session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
-        session.notify("info", f"{count(len(runs), 'run')} of {path.name} stand in the table.")
+        session.notify("info", f"{count(len(runs), 'run')} of {path.name} are listed.")
 
     jobs.start(Job("Reading a sweep", work), key=SWEEP, on_result=apply, on_failure=session.report)
 

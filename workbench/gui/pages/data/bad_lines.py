@@ -10,12 +10,13 @@ from workbench.gui.pages.data.bad_lines_task import FileLine
 from workbench.gui.widgets.basic import Card, badge, button, label, look, once, row
 
 HELP = (
-    "Mend the marked line in an editor, save the file, and press Read again. Where every line looks wrong, state below "
-    "how the file is written."
+    "Correct the marked line in an editor, save the file, and press Read again. Where every line looks wrong, state "
+    "below how the file is written."
 )
 REPLACE = (
     "Open the file with each row that has not the right number of cells as an empty row, and let the plan replace all "
-    "other invalid values too: missing becomes a value of its own, what is outside the bounds the nearest bound"
+    "other invalid values too: what is missing is kept as ‘missing’, what is outside the bounds becomes the nearest "
+    "bound"
 )
 
 LINE = 22

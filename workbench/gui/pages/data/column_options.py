@@ -32,11 +32,11 @@ HELP = {
         "somebody has a value is protected as well, like one more value"
     ),
     "date_order": (
-        "What stands first in a date with the year last: is 03/12/2020 the 3rd of December or the 12th of March? "
+        "Day or month first, in a date with the year last: is 03/12/2020 the 3rd of December or the 12th of March? "
         "It must be known to everybody, because it decides how every row is read"
     ),
     "other": (
-        "The value that stands for whatever is not in the list. Without one, a row with such a value stops the "
+        "The value that replaces whatever is not in the list. Without one, a row with such a value stops the "
         "release and is named; with one, it counts as this value"
     ),
     "cells": (
@@ -68,7 +68,7 @@ class ReadingFacts(QWidget):
         self._edited: tuple[DraftColumn, ...] = ()
         self._others: list[str] = []
         self.missing = named(ChoiceBox(), "fact_missing", "What a missing value means", HELP["missing"])
-        self.order = named(ChoiceBox(), "fact_date_order", "What stands first in its dates", HELP["date_order"])
+        self.order = named(ChoiceBox(), "fact_date_order", "Day or month first", HELP["date_order"])
         self.other = named(ChoiceBox(), "fact_other", "What a value that is not listed becomes", HELP["other"])
         self.other_field = named(QLineEdit(), "fact_other_field", "A value that collects what is not listed")
         self.other.setLineEdit(self.other_field)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 240
 PICTURE = 260
-ALL_OF_THEM = "a change is for all that are selected"
+ALL_OF_THEM = "edits apply to all selected columns"
 
 
 class AttributeDetail(DetailCard):

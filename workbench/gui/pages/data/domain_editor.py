@@ -24,7 +24,7 @@ HELP = (
     "One value per line, exactly as the table writes it: capital letters and spaces count. A list can be pasted. "
     "Empty lines are left out."
 )
-PUBLIC = "Everybody may know this list, whatever stands in these rows"
+PUBLIC = "Everybody may know this list, whatever these rows contain"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from workbench.gui.widgets.parameter_form import Form
 
 WIDEST = 1500
 TAKEN = "⚠ The {taken} were taken from the files, which ε does not cover: the card of a network will say so."
-PUBLIC = "A network’s card tells what stands here. The images and their labels are private."
+PUBLIC = "A network’s card has what is shown here. The images and their labels are private."
 DECLARE_TIP = "Declare what was found in the files as public knowledge, and read them again by it"
 TITLES = {"classes": "names of the classes", "rows_per_person": "images per person, at most"}
 WAITS = "⚠ Not in effect yet: press Read again."

@@ -15,15 +15,15 @@ PERSON = (
     "as much, and that is what a release is charged"
 )
 ORDER = (
-    "Rows leave in random order. Kept in their order, each row's place is published as well: in a file sorted by "
-    "name or by date, the place tells whose row it is, and no ε covers that"
+    "Rows are written in random order. Kept in their order, each row's place is published as well: in a file sorted by "
+    "name or by date, the place reveals whose row it is, and no ε covers that"
 )
 
 REPLACE = (
     "No row is refused for what it says. A missing or unreadable value becomes one more value, ‘missing’; a number "
     "outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, or "
     "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
-    "tells that all others were valid"
+    "reveals that all others were valid"
 )
 
 
@@ -93,7 +93,7 @@ class WholeTable(QWidget):
         from workbench.sanitize.plan import Plan
 
         try:
-            value = Plan.declared()["rows_per_person"].parse(self.rows.text(), "the most rows of one person")
+            value = Plan.declared()["rows_per_person"].parse(self.rows.text(), "maximum rows per person")
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
             self._notify(f"✕ {error.what[:1].upper()}{error.what[1:]}.")

@@ -227,7 +227,7 @@ class EstimatePage(PageFrame):
         if isinstance(error, WorkbenchError):
             self._say(sentence(error), "danger")
         else:
-            self._say("That failed: this is a fault of the program, see the log.", "danger")
+            self._say("That failed: this is a bug in the program, see the log.", "danger")
 
     def _show_view(self, name: str) -> None:
         if self._found is not None:
@@ -257,7 +257,7 @@ class EstimatePage(PageFrame):
         self.pair.show_pair(names, pair_figures(made))
 
     def _pair_refused(self, error: BaseException) -> None:
-        known = sentence(error) if isinstance(error, WorkbenchError) else "That failed: a fault of the program."
+        known = sentence(error) if isinstance(error, WorkbenchError) else "That failed: a bug in the program."
         self.pair.say(known)
 
     # -- what leaves ----------------------------------------------------------------------------------------------

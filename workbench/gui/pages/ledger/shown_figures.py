@@ -28,7 +28,8 @@ LEAST_HEIGHT = 52
 
 ABOUT = (
     "Studies of the rows, a draw of them, or a training that was watched. They cost nothing; but settings that are "
-    "chosen by them tell of the rows beyond ε, and the card of a model that is trained later says that they were shown."
+    "chosen by them reveal more of the rows than ε says, and the card of a model that is trained later says that they "
+    "were shown."
 )
 
 

@@ -271,7 +271,7 @@ class PredictPage(PageFrame):
         if isinstance(error, WorkbenchError):
             self._problem.setText(sentence(error))
         else:
-            self.session.notify("error", "The model could not be opened: this is a fault of the program, see the log.")
+            self.session.notify("error", "The model could not be opened: this is a bug in the program, see the log.")
 
     def _show_model(self) -> None:
         model = self._model
@@ -352,7 +352,7 @@ class PredictPage(PageFrame):
         if isinstance(error, WorkbenchError):
             self.session.notify("error", sentence(error))
         else:
-            self.session.notify("error", "The prediction failed: this is a fault of the program, see the log.")
+            self.session.notify("error", "The prediction failed: this is a bug in the program, see the log.")
 
 
 def row_of(title: str) -> QWidget:

@@ -212,7 +212,7 @@ class TrainCard(Card):
         if isinstance(error, WorkbenchError):
             self._say(sentence(error), "danger")
         else:
-            self._say("That failed: this is a fault of the program, see the log.", "danger")
+            self._say("That failed: this is a bug in the program, see the log.", "danger")
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._problem, kind)

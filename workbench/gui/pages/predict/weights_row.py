@@ -35,7 +35,7 @@ class WeightsRow(QWidget):
 
     def ask(self, checksum: str) -> None:
         """Ask for the file whose SHA-256 is ``checksum``."""
-        self._stated.setText(f"SHA-256 of the file, as the card tells it: {checksum}")
+        self._stated.setText(f"SHA-256 of the file, as stated on the card: {checksum}")
         self.show()
 
     def _browse(self) -> None:

@@ -98,7 +98,7 @@ class ShareDetail(DetailCard):
         share = shares.get(column.name)
         edited = self._model.edited_with(self._at)
         others = len(edited) - 1
-        more = f" and {others:,} more: a change is for all that are selected" if others else ""
+        more = f" and {others:,} more: edits apply to all selected columns" if others else ""
         self._name.set_whole(f"{column.name}{more}")
         self._purpose.show_column(column, edited)
         self._why.setText(why(column, outlook if self._model.current(self._at) else None, share))

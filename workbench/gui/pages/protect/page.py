@@ -68,7 +68,7 @@ class ProtectPage(PageFrame):
         self.header.addWidget(self._even)
         self._sum = label("", "muted", name="share_sum")
         self._nothing = NothingYet(session, "protect_nothing", "Nothing to protect yet", "data", "← Data")
-        self._nothing.say("Open a table first: then each of its attributes stands here with its share of ε.")
+        self._nothing.say("Open a table first: then each of its attributes is listed here with its share of ε.")
         self._arrange()
         self._next = self.set_primary("Preview →", "to_preview", self._go_on, "See what the plan does to the table")
         self._stale = True

@@ -36,8 +36,8 @@ class _Line:
 _DECLARED = RapporParameters.declared()
 LINES = (
     _Line("f", "coin tosses, f", _DECLARED["f"], 0, 0.99, whole=False),
-    _Line("p", "0 told as 1, p", _DECLARED["p"], 0, 1, whole=False),
-    _Line("q", "1 told as 1, q", _DECLARED["q"], 0, 1, whole=False),
+    _Line("p", "0 reported as 1, p", _DECLARED["p"], 0, 1, whole=False),
+    _Line("q", "1 reported as 1, q", _DECLARED["q"], 0, 1, whole=False),
     _Line("h", "hashes, h", _DECLARED["h"], 1, 8),
     _Line("k", "bits, k", _DECLARED["k"], 8, HASHED_BITS),
     _Line("m", "cohorts, m", _DECLARED["m"], 1, 64),
@@ -56,7 +56,7 @@ class ParametersCard(Card):
     changed = Signal()
 
     def __init__(self) -> None:
-        super().__init__(label("WHAT EVERY CLIENT IS TOLD", "caption"), pad=12, spacing=6)
+        super().__init__(label("PARAMETERS OF EVERY CLIENT", "caption"), pad=12, spacing=6)
         self.last = "f"
         self._fields: dict[str, QLineEdit] = {}
         self._sliders: dict[str, QSlider] = {}

@@ -14,7 +14,7 @@ from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
 
 NAME = (
-    "A name that you make public. Only then do certificates tell what was spent before and what remains: without a "
+    "A name that you make public. Only then do certificates say what was spent before and what remains: without a "
     "name those figures would show whether the rows have changed between two releases"
 )
 
@@ -115,7 +115,7 @@ class AccountName(QWidget):
         if account.name and plan.account != account.name:
             self._stated.setText(f"The account of this table is called {account.name}.")
         else:
-            self._stated.setText("" if plan.account else "Without one, certificates tell no sums.")
+            self._stated.setText("" if plan.account else "Leave empty to keep the running total out of certificates.")
 
     def _take(self) -> None:
         from workbench.sanitize.account_name import checked_name
@@ -138,7 +138,7 @@ class AccountName(QWidget):
         if opened is None or not name:
             return
         text = (
-            f"The account of {opened.title} is called {name} from now on, and later certificates tell its sums: "
+            f"The account of {opened.title} is called {name} from now on, and later certificates state its total: "
             f"ε = {at_most(account.spent + account.reserved)} so far. The ledger records this for good."
         )
         if confirm(self, "Name the account?", text, f"Name it {name}") and self._session.opened is opened:

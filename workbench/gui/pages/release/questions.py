@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def waiting_question(outlook: BeforeRelease, replaced: str) -> str:
     """Return the question where a finished draw waits to be published; ``replaced`` is what else is to be said."""
     return (
-        f"A finished draw of this release (release {outlook.verdict.waiting}) is paid for and waits to be written to "
+        f"A finished draw of this release (release {outlook.verdict.waiting}) is paid for and not yet saved to "
         f"{outlook.target.name}. Publishing it costs nothing more.{replaced}"
     )
 

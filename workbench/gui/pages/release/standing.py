@@ -80,7 +80,7 @@ def note_words(session: Session, *, running: bool, released: bool, short: bool, 
     if session.opened is None:
         return ""
     if running:
-        return "Until the file stands, cancelling costs nothing."
+        return "Cancelling is free until the file is written."
     if session.opened.table.doubts:
         return GUESSED
     if plan.problems():

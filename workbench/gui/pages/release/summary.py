@@ -258,7 +258,7 @@ class OutsideCard(Card):
     def __init__(self) -> None:
         super().__init__(spacing=6)
         self.setObjectName("release_outside")
-        self.setAccessibleName("What stands outside the guarantee")
+        self.setAccessibleName("What the guarantee does not cover")
         self._text = label("", wrap=True, name="release_outside_text")
         self.body.addWidget(label("OUTSIDE THE GUARANTEE", "caption"))
         self.body.addWidget(self._text)
@@ -267,7 +267,7 @@ class OutsideCard(Card):
         """Show the sentences of the forecast."""
         if forecast is None:
             look(self._text, "muted")
-            self._text.setText("Told once the plan is ready.")
+            self._text.setText("Listed once the plan is ready.")
         elif forecast.outside:
             look(self._text, "warn")
             self._text.setText("\n".join(f"⚠ {sentence}" for sentence in forecast.outside))

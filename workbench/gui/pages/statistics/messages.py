@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.gui.session.session import Session
 
 ABOUT = (
-    "Figures of your table with noise, each with its 95 % interval, and no rows. Beside each tick stands half of the "
+    "Figures of your table with noise, each with its 95 % interval, and no rows. Beside each tick is half of the "
     "interval to expect; nothing is charged before Release."
 )
 STEPS = (

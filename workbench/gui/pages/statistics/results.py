@@ -197,9 +197,7 @@ class ResultsPart(QWidget):
 
         def failed(error: BaseException) -> None:
             if step is self._step:
-                stated = (
-                    sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; see the log."
-                )
+                stated = sentence(error) if isinstance(error, WorkbenchError) else "A bug in the program; see the log."
                 self._problem.setText(f"The figures cannot be shown. {stated}")
                 self._problem.show()
 

@@ -57,8 +57,8 @@ class Compared:
         some = "" if self.quality.pairs == self.quality.of_pairs else f" ({self.quality.pairs:,} pairs were counted)"
         parts = f"{one} for one column, {two} for two{some}; " if self.quality.of_pairs else ""
         return (
-            f"of the rows count elsewhere than in the original, on average: {parts}{self.worst} is farthest off, by "
-            f"{percent(self.quality.worst_distance)}."
+            f"of the rows, on average, would have to move for the tables to agree: {parts}{self.worst} is farthest "
+            f"off, by {percent(self.quality.worst_distance)}."
         )
 
     @property

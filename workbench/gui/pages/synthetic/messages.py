@@ -27,7 +27,7 @@ def hindrance(session: Session) -> tuple[str, str]:
     return "", ""
 
 
-NEEDS_TIP = "Foreseen from the numbers of rows, columns and values; Cancel stops it within a second"
+NEEDS_TIP = "Estimated from the numbers of rows, columns and values; Cancel stops it within a second"
 
 
 def needed(checked: Checked) -> str:

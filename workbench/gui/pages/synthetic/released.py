@@ -87,7 +87,7 @@ class ReleasedPart(QWidget):
                 self.comparison.show()
 
         def failed(error: BaseException) -> None:
-            stated = sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; see the log."
+            stated = sentence(error) if isinstance(error, WorkbenchError) else "A bug in the program; see the log."
             self._problem.setText(f"It cannot be compared with the original. {stated}")
             self._problem.show()
 

@@ -73,7 +73,7 @@ def question(
         f"{chosen.title}: {use}, released into {folder.name}. "
         f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of} "
         f"for good: a release cannot be undone.{f' {back}' if found.sigma is not None else ''}"
-        + (f"\n\nThe card tells its accuracy on {tested:,} test images, which you declare public." if tested else "")
+        + (f"\n\nThe card states its accuracy on {tested:,} test images, which you declare public." if tested else "")
         + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)
     )
 
@@ -87,7 +87,7 @@ def finished(result: Any) -> str:
     if network is not None:
         stated += f" {network.steps:,} steps: {WHY[network.stopped]}."
         if network.accuracy is not None and network.accuracy_public:
-            stated += f" Accuracy on the public test images {network.accuracy:.3f}; the card tells it."
+            stated += f" Accuracy on the public test images {network.accuracy:.3f}; it is on the card."
         elif network.accuracy is not None:
             stated += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
     return f"{stated} {model.uses.replace('epsilon', 'ε')}".rstrip()
@@ -112,8 +112,8 @@ def rising_words(losses: Sequence[float]) -> str:
 
 
 CHOOSING = (
-    "Choosing settings by private figures tells of the rows beyond ε: the guarantee of the next model is that of its "
-    "own run only where its settings were chosen on public data. The ledger notes that they were shown."
+    "Choosing settings by private figures reveals more of the rows than ε says: the guarantee of the next model is "
+    "that of its own run only where its settings were chosen on public data. The ledger notes that they were shown."
 )
 """What stands below every remark that advises other settings, and below every study on private rows."""
 
@@ -124,7 +124,7 @@ def clipped_words(share: float | None) -> str:
         return ""
     if share >= NEARLY_ALL:
         return (
-            f"⚠ {100 * share:.0f} % of the rows are clipped: their sizes no longer tell them apart. Try a larger "
+            f"⚠ {100 * share:.0f} % of the rows are clipped: their sizes no longer differ. Try a larger "
             "clipping norm with a learning rate that is smaller in the same measure, or fewer epochs."
         )
     if share <= HARDLY_ANY:

@@ -251,7 +251,7 @@ def _start(
             session.add_run(RunRecord(kind, run.title, run.epsilon, result))
             session.add_release(_step(run.title, result, draft))
         if handle.too_late:
-            where = f"the model stands in {run.folder}, and its charge with it."
+            where = f"the model is in {run.folder}, and is charged."
             session.notify("warning", f"It was too late to {'pause' if handle.paused else 'cancel'}: {where}")
         else:
             session.notify("info", f"Released {run.title} to {run.folder}.")

@@ -19,7 +19,7 @@ PAGE = Page(
     state=_state,
     about=(
         "The same ε can be spent in four ways. Each is asked the same questions, and how well it will answer them is "
-        "foreseen from the declared facts and the number of rows alone; none of the rows is read. Where there is a "
+        "estimated from the declared facts and the number of rows alone; none of the rows is read. Where there is a "
         "target, Try it trains a model on each kind of release: that is computed from the rows, and not for release."
     ),
     keys="Ctrl+Return leads to the way that is advised, Esc stops a trial.",

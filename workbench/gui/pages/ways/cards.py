@@ -73,7 +73,7 @@ class WayCard(Card):
             elif not answer.useful:
                 stated, tip = HIDDEN, f"± {answer.half_length:.3g}: no better than to guess"
             else:
-                stated, tip = error_text(question.asked, answer.half_length), "Half of a 95 % interval, foreseen"
+                stated, tip = error_text(question.asked, answer.half_length), "Half of the expected 95 % interval"
             self._answers.show_line(key, question.words, stated, "" if answer.useful else "muted", tip=tip)
 
 

@@ -66,8 +66,8 @@ class WaysPage(RunPage):
             grid.setColumnStretch(at % 2, 1)
         cards.setLayout(grid)
         self._legend = label(
-            "In 95 of 100 releases the figure is nearer than ±. Foreseen without your rows, for values of usual "
-            "shapes.",
+            "± is the margin that 95 of 100 such releases stay within; worked out without reading your rows, for "
+            "values of usual shapes.",
             "muted",
             wrap=True,
         )

@@ -1,17 +1,31 @@
-"""The options of every releasing command for documents, a bundle and a signature, written once the release stands."""
+"""What every releasing command shares: its options, its result and the documents that are written of the release."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.advice import command_in_use
-from workbench.cli.command import Context
-from workbench.cli.tables import keep_inputs
+from workbench.cli.command import Context, command_in_use
+from workbench.cli.tables import add_account, add_ledger, add_release_output, charged_words, keep_inputs
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.remedies import LEDGER
+from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
+from workbench.release.documents.described_release import stated
+from workbench.release.documents.written_document import check_document_path, write_document
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.signature.signature_file import sign
+from workbench.release.signature.signing_key import signing_key
 from workbench.signals import Notice, Progress
+
+
+def add_release(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
+    """Add ``-o --replace --ledger --account`` and the options of documents."""
+    add_release_output(parser, help_text, required=required)
+    add_ledger(parser)
+    add_account(parser)
+    add_documents(parser)
 
 
 def add_documents(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +41,8 @@ def add_documents(parser: argparse.ArgumentParser) -> None:
 
 def asks_for_documents(options: argparse.Namespace) -> bool:
     """Return whether any of the options was given."""
-    return options.sign or any(getattr(options, name) is not None for name in ("pdf", "html", "bundle"))
+    given = vars(options)
+    return bool(given.get("sign")) or any(given.get(name) is not None for name in ("pdf", "html", "bundle"))
 
 
 def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> None:
@@ -43,10 +58,6 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
     """
     if not asks_for_documents(options):
         return
-    from workbench.release.bundle.write_bundle import check_bundle_place
-    from workbench.release.documents.written_document import check_document_path
-    from workbench.release.signature.signing_key import signing_key
-
     for name, suffix in (("pdf", ".pdf"), ("html", ".html")):
         path = getattr(options, name)
         if path is None:
@@ -77,23 +88,16 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
     """
     if not asks_for_documents(options):
         return {}
-    from workbench.release.documents.described_release import stated
-
     try:
         return documents_of(stated(release), options, context)
     except WorkbenchError as problem:
         again = f"{command_in_use(options, 'certificate', str(release), LEDGER)} makes documents of it again"
-        problem.outcome = f"the release stands at {release} and stays charged; {again}"
+        problem.outcome = f"the release is at {release} and stays charged; {again}"
         raise
 
 
 def documents_of(release: Any, options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    """Write what the options ask for of a :class:`Told` release; return it as part of a result."""
-    from workbench.release.bundle.write_bundle import write_bundle
-    from workbench.release.documents.written_document import write_document
-    from workbench.release.ledger.ledger import Ledger
-    from workbench.release.signature.signature_file import sign
-
+    """Write what the options ask for of a :class:`DescribedRelease`; return it as part of a result."""
     made: dict[str, Any] = {}
     wanted = [name for name in ("pdf", "html") if getattr(options, name) is not None]
     context.emit(Progress(0, 1, "Writing documents"))
@@ -115,3 +119,30 @@ def documents_text(result: Any) -> str:
     """Return the lines on the documents of a result; empty where there are none."""
     words = {"pdf": "certificate to print", "html": "certificate to read", "signature": "signature", "bundle": "bundle"}
     return "".join(f"\n{stated} {result[name]}" for name, stated in words.items() if name in result)
+
+
+def warn_of(outside: Iterable[str], context: Context) -> None:
+    """Emit a warning for each sentence on what ε does not cover."""
+    for sentence in outside:
+        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
+
+
+def released(options: argparse.Namespace, context: Context, done: Any, **facts: Any) -> dict[str, Any]:
+    """Return the result of a release with a certificate: ``facts`` and what every release says; write its documents."""
+    return {
+        **facts,
+        "epsilon_charged": float(done.epsilon_charged),
+        "epsilon_remaining": float(done.epsilon_remaining),
+        "release_id": done.release_id,
+        "seconds": round(done.seconds, 3),
+        "output": str(done.output),
+        "certificate": str(done.certificate),
+        **({"published_earlier": True} if done.published_earlier else {}),
+        **write_documents(options, done.output, context),
+    }
+
+
+def released_text(what: str, result: Mapping[str, Any], note: str = "") -> str:
+    """Return the lines on a release: ``what`` was written where, its certificate, charge and documents."""
+    written = f"{what} to {result['output']}{note}\ncertificate {result['certificate']}"
+    return f"{written}\n{charged_words(result)}{documents_text(result)}"

@@ -1,0 +1,145 @@
+"""Words that a reader stumbles over stay out of messages, help texts and public names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+BANNED = {
+    r"mend(s|ed|ing)?": "correct, fix",
+    r"told": "stated, said, reported",
+    r"tells?(?! the truth)": "says, states, reveals",
+    r"hears?|heard": "reads, is called with",
+    r"stands?(?! for a client)": "is, is listed, is final",
+    r"apart": "separate, different",
+    r"seldom": "rarely",
+    r"drowned": "mostly noise",
+    r"nobody's": "contains no real data",
+    r"foreseen?": "expected, estimated",
+    r"spared": "available",
+    r"may leave": "can be published",
+    r"what is no": "any other",
+    r"waits to be written": "finished, not yet saved",
+    r"goes up in": "contributes to",
+    r"as far as the release": "as estimated from the release",
+    r"a change is for all": "edits apply to all selected",
+    r"the target at most": "select one target",
+    r"draws by it": "shown for comparison only",
+    r"no setting of": "not a valid set-up",
+    r"it claims": "it states",
+    r"is nearer than": "is within",
+    r"count elsewhere": "would have to move",
+    r"no sums": "no running total",
+    r"nothing to see": "no relationship",
+    r"how it goes": "reports progress",
+    r"no texts": "non-string values",
+    r"who accounts": "privacy accountant",
+    r"survives": "is more than noise",
+    r"most rows of one person": "maximum rows per person",
+    r"leaves nothing": "not released",
+    r"a value of its own": "kept as ‘missing’, different",
+    r"the door": "release",
+}
+"""Each with what to write instead: the page of style, and what readers from outside stumbled over."""
+
+NAMES = {"mend", "mends", "mended", "told", "tells", "stands", "apart", "seldom", "heard", "hears", "drowned"}
+
+RECORDED = {
+    "release/statements.py",
+    "release/choosing.py",
+    "release/central/kinds.py",
+    "release/bundle/write_bundle.py",
+    "release/documents/common_sections.py",
+    "release/model/release_network.py",
+}
+"""Sentences of certificates, cards and bundles, which `verify` compares word by word: files that exist have them."""
+
+PATTERN = re.compile("|".join(rf"(?P<w{i}>\b(?:{words})\b)" for i, words in enumerate(BANNED)), re.IGNORECASE)
+SOURCES = sorted((ROOT / "workbench").rglob("*.py"))
+TEXTS = [ROOT / "README.md", ROOT / "KNOWN-LIMITS.md", *sorted((ROOT / "resources" / "help").glob("*.txt"))]
+
+
+def sentences(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Yield the strings of a module that a user may read: no docstring, and no key, which has no blank."""
+    unread = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in unread:
+            yield from [node] if re.search(r"\s", node.value) else []
+
+
+def faults(text: str) -> list[str]:
+    """Return what is banned in ``text``, each with its replacement."""
+    instead = list(BANNED.values())
+    found = (
+        (match[0], instead[int((match.lastgroup or "w0")[1:])]) for match in PATTERN.finditer(re.sub(r"\s+", " ", text))
+    )
+    return [f"{words!r}: write {better}" for words, better in found]
+
+
+def public_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the functions, classes, parameters and attributes of a module that others may use, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.lineno, node.name
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            yield from ((node.lineno, each.arg) for each in given)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id[0] != "_":
+            yield node.lineno, node.target.id
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a name in snake or camel case."""
+    return set(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_"))
+
+
+def test_no_message_has_a_banned_word() -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{node.lineno} {fault}"
+        for file in SOURCES
+        if file.relative_to(ROOT / "workbench").as_posix() not in RECORDED
+        for node in sentences(ast.parse(file.read_text("utf-8")))
+        for fault in faults(str(node.value))
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_no_page_has_a_banned_word(path: Path) -> None:
+    assert not faults(path.read_text("utf-8"))
+
+
+def test_no_public_name_has_a_banned_word() -> None:
+    found = [f"module {file.relative_to(ROOT)}" for file in SOURCES if words_of(file.stem) & NAMES]
+    found += [
+        f"{file.relative_to(ROOT)}:{line} {name}"
+        for file in SOURCES
+        for line, name in public_names(ast.parse(file.read_text("utf-8")))
+        if words_of(name) & NAMES
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_recorded_sentences_are_still_there() -> None:
+    assert all((ROOT / "workbench" / name).is_file() for name in RECORDED)
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ('x = "mend the row"', 1),
+        ('x = f"a cell {row} stands here"', 1),
+        ('"""It stands in a docstring."""', 0),
+        ('x = {"told": 1}', 0),
+        ('x = "tells the truth more often than not"', 0),
+        ('x = "none of it\\n   may leave, and nobody\'s"', 2),
+    ],
+)
+def test_banned_words_are_found_where_a_user_reads(code: str, count: int) -> None:
+    assert sum(len(faults(str(node.value))) for node in sentences(ast.parse(code))) == count
