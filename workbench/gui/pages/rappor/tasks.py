@@ -20,8 +20,6 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.rappor.decode import Decoded
     from workbench.rappor.files import Counts
-    from workbench.sanitize.plan import Plan
-    from workbench.work.work import Work
 
 KEY_SIMULATE, KEY_RELEASED = "rappor-simulate", "rappor-released"
 SHOWN = 60
@@ -31,37 +29,6 @@ EXTRA = 50
 """Candidates beside those of a column that nobody has."""
 
 LEAST_ROC = 1_000
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is chosen on the page.
-
-    Attributes:
-        parameters: of the collection.
-        reports: simulated clients.
-        each: reports of each client.
-        source: ``preset:NAME`` or ``column:NAME``.
-    """
-
-    parameters: RapporParameters
-    reports: int
-    each: int
-    source: str
-
-    @property
-    def column(self) -> str | None:
-        """The chosen column, or ``None`` where a preset is chosen."""
-        kind, _, name = self.source.partition(":")
-        return name if kind == "column" else None
-
-    def work(self, plan: Plan, rows: int, kind: str) -> Work:
-        """Describe the release to the door; runs in a worker."""
-        from workbench.rappor.collection import Collection
-        from workbench.release.rappor.rappor_work import rappor_work
-
-        assert self.column is not None
-        return rappor_work(self.parameters, Collection(column=self.column, reports=self.each), rows)
 
 
 @dataclass(frozen=True)
@@ -118,12 +85,26 @@ class Shown:
 
 def simulate(
     opened: OpenTable | None,
-    choice: Choice,
+    column: str | None,
+    made_up: str,
+    parameters: RapporParameters,
+    reports: int,
     jobs: JobCenter,
     apply: Callable[[Shown], None],
     failed: Callable[[BaseException], None],
 ) -> JobHandle:
-    """Simulate the collection that is chosen, and smaller ones for the ROC."""
+    """Simulate a collection, and smaller ones for the ROC.
+
+    Args:
+        opened: the table that is open.
+        column: of which column of it; ``None`` for made-up clients.
+        made_up: name of the preset of made-up clients.
+        parameters: of the collection.
+        reports: simulated clients, with a report each.
+        jobs: runs it.
+        apply: gets the result.
+        failed: hears why there is none.
+    """
 
     def work(emit: Emit, cancel: CancelToken) -> Shown:
         from workbench.rappor.distributions import observed
@@ -131,27 +112,27 @@ def simulate(
         from workbench.rappor.simulate import simulate as run
         from workbench.release.ledger.study_note import note_study
 
-        if choice.column is None:
-            known = preset(choice.source.partition(":")[2])
+        if column is None:
+            known = preset(made_up)
             distribution, title = known.distribution, known.title
             candidates = with_extra(distribution, known.extra)
         else:
             assert opened is not None
-            distribution = observed(opened.table.column(choice.column).to_list(), choice.column)
-            candidates, title = with_extra(distribution, EXTRA), f"column {choice.column}"
+            distribution = observed(opened.table.column(column).to_list(), column)
+            candidates, title = with_extra(distribution, EXTRA), f"column {column}"
             note_study(opened.table, "rappor", emit=emit)
-        made = run(choice.parameters, distribution, choice.reports, candidates, emit=emit, cancel=cancel)
+        made = run(parameters, distribution, reports, candidates, emit=emit, cancel=cancel)
         curves = []
         if (made.truth == 0).any():
-            curves.append((choice.reports, *roc(made)))
-            fewer = [n for n in (choice.reports // 10, choice.reports // 100) if n >= LEAST_ROC]
+            curves.append((reports, *roc(made)))
+            fewer = [n for n in (reports // 10, reports // 100) if n >= LEAST_ROC]
             for n in fewer:
-                small = run(choice.parameters, distribution, n, candidates, emit=emit, cancel=cancel)
+                small = run(parameters, distribution, n, candidates, emit=emit, cancel=cancel)
                 curves.append((n, *roc(small)))
         found = score(made, "bonferroni")
         return Shown(
             title=title,
-            private=choice.column is not None,
+            private=column is not None,
             **_decoded(made.decoded, made.truth),
             heat=_heat(made.counts),
             roc=tuple(curves),

@@ -1,4 +1,4 @@
-"""What stands in the way of a central release, and what remains after it, in sentences."""
+"""What a release costs against the account, and what stands in the way of any release, in sentences."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from decimal import Decimal
 from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import at_least, at_most, listed
-from workbench.params import WorkbenchError
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.neighbours import replace_one
 
 PAID = "Release spends privacy budget and cannot be undone."
 RUNNING = "Until the file stands, cancelling costs nothing."
-TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →", "release": "Release →"}
-"""Where something is mended, and what the button that leads there says."""
+REPLACED = "The same counted for neighbours of whom one person's rows are replaced by others"
 
 
 def release_hindrance(session: Session) -> tuple[str, str]:
-    """Return what keeps a central release from being made, and the page that mends it; empty where nothing does."""
+    """Return what keeps a forecast release from being made, and the page where it is put right."""
     if session.opened is not None and session.opened.table.doubts:
         return GUESSED, "data"
     guessed = unconfirmed(session)
@@ -30,11 +28,6 @@ def release_hindrance(session: Session) -> tuple[str, str]:
         return doubt, "release"
     account = session.account.problem
     return (account, "ledger") if account else ("", "")
-
-
-def error_of(error: BaseException) -> WorkbenchError | None:
-    """Return ``error`` where a person can mend it."""
-    return error if isinstance(error, WorkbenchError) else None
 
 
 def steps_of(session: Session) -> str:
