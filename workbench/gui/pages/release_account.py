@@ -115,3 +115,24 @@ def _left_of(session: Session, delta: Decimal) -> str:
     if not delta or account.delta_remaining is None:
         return left
     return f"ε = {left} and δ = {float(max(account.delta_remaining, Decimal(0))):.3g}"
+
+
+# -- noisy rows, whose cost is the plan's -----------------------------------------------------------------------------
+
+
+def plan_is_short(session: Session) -> bool:
+    """Return whether the cap is certain not to pay for the plan."""
+    cost = session.plan.cost()
+    return cost is not None and bool(short_words(session, cost))
+
+
+def plan_is_refused(session: Session) -> bool:
+    """Return whether the ledger is certain to refuse the plan, and there is nothing that Release could do instead.
+
+    A finished draw that waits to be published costs nothing more, and what was released before can be copied.
+    """
+    cost = session.plan.cost()
+    copied = session.has_released(session.plan) or any(
+        one.epsilon == cost and not one.model and not one.central for one in session.account.past
+    )
+    return cost is not None and not copied and bool(certainly_refused(session, cost))

@@ -61,6 +61,7 @@ class RapporPage(ReleasePage):
         self._arrange()
         self.set_primary("Simulate", "rappor_simulate", self._simulate, "Simulate and decode (Ctrl+Return); free")
         self._parameters.changed.connect(self.refresh)
+        self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())
         session.table_changed.connect(self.in_sight(self._start_over))
         session.plan_changed.connect(self.in_sight(self._follow_plan))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QCheckBox
 
-from workbench.gui.pages.release_page import ReleaseForm
+from workbench.gui.pages.forecast_page import ReleaseForm
 from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.pages.statistics.figures_model import FiguresModel
 from workbench.gui.pages.statistics.figures_table import FiguresTable

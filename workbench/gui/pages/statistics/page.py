@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from workbench.gui.pages.release_page import Forecast, ForecastPage, Released, ReleasedPart
+from workbench.gui.pages.forecast_page import Forecast, ForecastPage, ReleasedPart
+from workbench.gui.pages.release_page import Released
 from workbench.gui.pages.release_tasks import Asked, Chosen
 from workbench.gui.pages.statistics import PAGE
 from workbench.gui.pages.statistics.choices import StatisticsForm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
-from workbench.gui.pages.release_page import ReleaseForm
+from workbench.gui.pages.forecast_page import ReleaseForm
 from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.pages.synthetic.impossible_editor import ImpossibleEditor
 from workbench.gui.session.error_text import sentence

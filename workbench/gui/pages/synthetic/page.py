@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from workbench.gui.pages.forecast_page import Forecast, ForecastPage, ReleasedPart
 from workbench.gui.pages.release_account import PAID
-from workbench.gui.pages.release_page import Forecast, ForecastPage, Released, ReleasedPart, known_error
+from workbench.gui.pages.release_page import Released, known_error
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.synthetic import PAGE
 from workbench.gui.pages.synthetic.choices import SyntheticForm
