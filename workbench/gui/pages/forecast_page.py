@@ -158,6 +158,8 @@ Read = Callable[[OpenTable, Path, "Plan | None", Emit, CancelToken], Any]
 class ReleasedPart(QWidget):
     """The newest release of a kind from the open table: its files, Verify and documents, and a look into it.
 
+    The page places the view below it.
+
     Attributes:
         step: the release; ``None`` where there is none.
 
@@ -187,15 +189,16 @@ class ReleasedPart(QWidget):
         pressed.clicked.connect(self._read)
         self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
         self._problem.hide()
-        self.view = view
+        self._view = view
         self._whole = QVBoxLayout(self)
         self._whole.setContentsMargins(0, 0, 0, 0)
         self._whole.setSpacing(12)
         self._line = QWidget()
         self._line.setLayout(row(pressed, None))
-        for part in (self._line, self._problem, view):
+        for part in (self._line, self._problem):
             self._whole.addWidget(part)
         self.hide()
+        view.hide()
 
     def show_newest(self) -> None:
         """Show the newest release, of this session or of an earlier one."""
@@ -218,8 +221,8 @@ class ReleasedPart(QWidget):
                 self._read()
 
     def _show(self, found: Any) -> None:
-        self.view.show_released(found)  # type: ignore[attr-defined]
-        self.view.setVisible(found is not None)
+        self._view.show_released(found)  # type: ignore[attr-defined]
+        self._view.setVisible(found is not None)
 
     def _read(self) -> None:
         opened, step = self._session.opened, self.step

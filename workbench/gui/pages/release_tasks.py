@@ -271,6 +271,29 @@ def copy_release(
     jobs.start(Job("Copying the release", work), on_result=done)
 
 
+def certified(path: Path) -> tuple[dict[str, Any], Plan]:
+    """Return the certificate of a released file and the plan in it, once the file is found to be the certified one.
+
+    Raises:
+        InputError: file or certificate cannot be read, or the file is another one.
+    """
+    from workbench.release.central.certificate import read_central
+    from workbench.release.ledger.fingerprint import sha256_of
+    from workbench.release.table.certificate import certificate_path
+    from workbench.release.table.open_release import plan_of
+
+    where = certificate_path(path)
+    document = read_central(where)
+    try:
+        changed = sha256_of(path) != document["output"]["sha256"]
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", str(path), "put it back") from error
+    if changed:
+        what = "the file was changed after it was certified"
+        raise InputError(what, str(path), "ask for the file as it was released")
+    return document, plan_of(document, where)
+
+
 # -- the last question ------------------------------------------------------------------------------------------------
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from workbench.gui.pages.forecast_page import ReleasedPart
 from workbench.gui.pages.rappor import PAGE
 from workbench.gui.pages.rappor.live_plots import CANDIDATES, LinePlot, Setting, plots
 from workbench.gui.pages.rappor.parameters_card import ParametersCard
-from workbench.gui.pages.rappor.results import ResultsPart
-from workbench.gui.pages.rappor.tasks import Shown, decode_released, simulate
+from workbench.gui.pages.rappor.results import ResultsView
+from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import Released, ReleasePage, known_error
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, plain
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.rappor.account import RapporCost, cost
@@ -39,6 +40,7 @@ RELEASED = Released(
 )
 FREE = "Simulate is free and private. A release is charged first; it cannot be undone."
 NO_COLUMN = "Choose a column of the table to release its reports."
+LOOK = "Decode the reports", "Reads the released file, which is public, and looks for the public values of its column"
 INFINITE = "These parameters have an infinite ε: a report can prove what its client's value is."
 
 
@@ -48,7 +50,6 @@ class RapporPage(ReleasePage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
         self._handle: JobHandle | None = None
-        self._decoded_of = ""
         self._facts = Facts()
         self._parameters = ParametersCard()
         self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
@@ -57,7 +58,15 @@ class RapporPage(ReleasePage):
         )
         self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._source.setMinimumContentsLength(30)
-        self._results = ResultsPart(session)
+        self._results = ResultsView(session)
+        self._released = ReleasedPart(
+            self,
+            self._results,
+            lambda _opened, path, _plan, emit, cancel: decoded(path, emit, cancel),
+            LOOK,
+            "The reports cannot be decoded.",
+        )
+        self._released.read.connect(lambda: self._scroll_to(self._results))
         self._arrange()
         self.set_primary("Simulate", "rappor_simulate", self._simulate, "Simulate and decode (Ctrl+Return); free")
         self._parameters.changed.connect(self.refresh)
@@ -65,7 +74,7 @@ class RapporPage(ReleasePage):
         self._source.activated.connect(lambda _at: self._chose_source())
         session.table_changed.connect(self.in_sight(self._start_over))
         session.plan_changed.connect(self.in_sight(self._follow_plan))
-        session.account_changed.connect(self.in_sight(self.refresh))
+        session.account_changed.connect(self.in_sight(self._show_released))
         session.released_changed.connect(self.in_sight(self._show_released))
         self._start_over()
 
@@ -76,6 +85,7 @@ class RapporPage(ReleasePage):
         above.addWidget(bounds, 6)
         layout = stack(spacing=12)
         layout.addLayout(above)
+        layout.addWidget(self._released)
         layout.addWidget(self._results)
         layout.addStretch(1)
         title = label("values", "muted")
@@ -93,9 +103,9 @@ class RapporPage(ReleasePage):
         """Show another table: nothing of the former one stays."""
         self._start_over_target()
         if self._results.private:
-            self._results.show_found(None)
+            self._results.show_released(None)
         self._follow_plan()
-        self._show_released()
+        self._released.show_newest()
 
     def _follow_plan(self) -> None:
         """Offer the columns that the plan does not publish as they are."""
@@ -238,7 +248,7 @@ class RapporPage(ReleasePage):
 
     def _show(self, found: Shown) -> None:
         """Show what was decoded, and scroll to it once it is laid out."""
-        self._results.show_found(found)
+        self._results.show_released(found)
         self._scroll_to(self._results)
 
     def asked(self) -> Asked | None:
@@ -251,21 +261,9 @@ class RapporPage(ReleasePage):
         return Asked(title, lambda _plan, rows, _kind: rappor_work(setting.parameters, collection, rows), FORMATS)
 
     def _show_released(self) -> None:
-        """Decode the newest release of reports of the open table, where its column has public values."""
-        steps = [step for step in self.session.released if step.central == RELEASED.name]
-        if not steps or steps[-1].release_id == self._decoded_of:
-            return
-        step: ReleasedStep = steps[-1]
-        document = getattr(step.result, "document", None)
-        if document is None:
-            return
-        column = next(c for c in self.session.plan.columns if c.name == document["request"]["column"])
-        try:
-            candidates = tuple(column.column().grid().labels)
-        except WorkbenchError:
-            return  # without public values there is nothing to look for; the command line takes any list
-        self._decoded_of = step.release_id
-        decode_released(step.files[0][1], document, candidates, self.jobs, self._show)
+        """Show the newest release of reports of the open table."""
+        self._released.show_newest()
+        self.refresh()
 
     @property
     def job(self) -> JobHandle | None:

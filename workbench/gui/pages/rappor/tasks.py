@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.gui.pages.release_tasks import certified
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.jobs import Job
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.rappor.decode import Decoded
     from workbench.rappor.files import Counts
 
-KEY_SIMULATE, KEY_RELEASED = "rappor-simulate", "rappor-released"
+KEY_SIMULATE = "rappor-simulate"
 SHOWN = 60
 """Most candidates in the picture of bars."""
 
@@ -144,36 +145,34 @@ def simulate(
     return jobs.start(Job("Simulating reports", work), key=KEY_SIMULATE, on_result=apply, on_failure=failed)
 
 
-def decode_released(
-    output: Path,
-    document: dict[str, Any],
-    candidates: tuple[str, ...],
-    jobs: JobCenter,
-    apply: Callable[[Shown], None],
-) -> None:
-    """Decode released reports by the public candidates: it follows from what was released alone."""
+def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:
+    """Return what released reports say of the public values of their column: it follows from the release alone.
 
-    def work(emit: Emit, cancel: CancelToken) -> Shown:
-        from workbench.privacy.rappor.bloom import BloomBits
-        from workbench.rappor.candidates import candidate_map
-        from workbench.rappor.decode import decode
-        from workbench.rappor.reports import read_sum
+    Raises:
+        InputError: the file or its certificate cannot be read, or they do not belong together.
+        ParameterError: the column has no public values.
+    """
+    from workbench.privacy.rappor.bloom import BloomBits
+    from workbench.rappor.candidates import candidate_map
+    from workbench.rappor.decode import decode
+    from workbench.rappor.reports import read_sum
 
-        parameters = RapporParameters(**document["request"]["parameters"])
-        counts = read_sum(output, parameters, emit, cancel)
-        found = decode(counts, candidate_map(candidates, BloomBits(parameters)), emit=emit, cancel=cancel)
-        return Shown(
-            title=f"released reports of {document['request']['column']}",
-            private=False,
-            **_decoded(found, None),
-            heat=_heat(counts),
-            roc=(),
-            detected=int(found.bonferroni.sum()),
-            missed=None,
-            false=None,
-        )
-
-    jobs.start(Job("Decoding released reports", work), key=KEY_RELEASED, on_result=apply)
+    document, plan = certified(path)
+    request = document["request"]
+    parameters = RapporParameters(**request["parameters"])
+    values = tuple(plan.column(request["column"]).grid().labels)
+    counts = read_sum(path, parameters, emit, cancel)
+    found = decode(counts, candidate_map(values, BloomBits(parameters)), emit=emit, cancel=cancel)
+    return Shown(
+        title=f"released reports of {request['column']}",
+        private=False,
+        **_decoded(found, None),
+        heat=_heat(counts),
+        roc=(),
+        detected=int(found.bonferroni.sum()),
+        missed=None,
+        false=None,
+    )
 
 
 def _heat(counts: Counts) -> NDArray[np.float64]:

@@ -60,18 +60,20 @@ class StatisticsPage(ForecastPage):
         below = look(QWidget(), "clear")
         below.setLayout(beside_it)
         below.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        view = ResultsCard(session)
         results = ReleasedPart(
             self,
-            ResultsCard(session),
+            view,
             lambda _opened, path, _plan, _emit, cancel: released(path, cancel),
             LOOK,
             "The figures cannot be shown.",
         )
-        results.read.connect(lambda: self._scroll_to(results))
+        results.read.connect(lambda: self._scroll_to(view))
         layout = stack(self._about, spacing=12)
         layout.addWidget(form, 1)
         layout.addWidget(below)
         layout.addWidget(results)
+        layout.addWidget(view)
         self._add_buttons()
         self.set_parts(form, results, layout)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
+from workbench.gui.pages.release_tasks import Chosen, Foreseen, certified, foresee
 from workbench.gui.widgets.formatting import plain, rounded
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -170,22 +170,15 @@ def released(path: Path, cancel: CancelToken) -> Released:
     """
     import polars as pl
 
-    from workbench.release.central.certificate import read_central
     from workbench.release.central.verify import verify_central
-    from workbench.release.ledger.fingerprint import sha256_of
-    from workbench.release.table.certificate import certificate_path
     from workbench.statistics.release_file import decode
 
-    document = read_central(certificate_path(path))
-    try:
-        changed = sha256_of(path) != document["output"]["sha256"]
-        # Not only for what it finds: it refuses a file that is larger than its figures, before that is read whole.
-        problems = ["the file was changed after it was certified"] if changed else verify_central(path, cancel)
-        if problems:
-            raise InputError(problems[0], str(path), "ask for the file as it was released")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror}", str(path), "put it back") from error
+    document, _ = certified(path)
+    # Not only for what it finds: it refuses a file that is larger than its figures, before that is read whole.
+    problems = verify_central(path, cancel)
+    if problems:
+        raise InputError(problems[0], str(path), "ask for the file as it was released")
+    data = path.read_bytes()
     records = decode(data, document["output"]["format"], str(path))
     cancel.check()
     shown: dict[str, list[str]] = {"statistic": [r["statistic"] for r in records]}

@@ -72,7 +72,7 @@ class SyntheticPage(ForecastPage):
         top = look(QWidget(), "clear")
         top.setLayout(above)
         top.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        layout = stack(self._about, top, results, spacing=12)
+        layout = stack(self._about, top, results, view, spacing=12)
         layout.addWidget(self._preview_card, 1)
         self._rest = look(QWidget(), "clear")
         layout.addWidget(self._rest, 1)
