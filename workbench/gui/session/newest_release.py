@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from workbench.gui.session.account_view import PastRelease
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.session.session import ReleasedStep, Session, State
 
 
 def released_steps(session: Session) -> list[ReleasedStep]:
@@ -22,6 +24,11 @@ def newest_release(session: Session, kind: str) -> ReleasedStep | None:
         return own[-1]
     past = [one for one in session.account.past if one.central == kind and one.files]
     return _step_of(past[-1]) if past and session.opened is not None else None
+
+
+def state_of(kind: str) -> Callable[[Session], State]:
+    """Return the dot of a page that makes central releases of a kind: ready once one was made."""
+    return lambda session: "ready" if any(step.central == kind for step in session.released) else "empty"
 
 
 def _step_of(past: PastRelease) -> ReleasedStep:

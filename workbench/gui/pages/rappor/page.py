@@ -25,10 +25,8 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.rappor.account import RapporCost, cost
-from workbench.rappor.collection import Collection
 from workbench.rappor.detectable import smallest_detectable
 from workbench.rappor.simulate import PRESETS
-from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 
 RELEASED = Released(
     name="rappor",
@@ -253,6 +251,9 @@ class RapporPage(ReleasePage):
 
     def asked(self) -> Asked | None:
         """Return the reports of the chosen column."""
+        from workbench.rappor.collection import Collection
+        from workbench.release.rappor.rappor_work import FORMATS, rappor_work
+
         setting, (column, _) = self._setting(), self._chosen()
         if setting is None or column is None:
             return None

@@ -30,7 +30,8 @@ from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.newest_release import released_steps
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, button, label, look, stack
+from workbench.gui.widgets.basic import button, label, look, stack
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.way_bar import WayBar
 from workbench.jobs import Job
@@ -92,11 +93,8 @@ class NoisyRowsPage(ReleasePage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        why = label(NO_TABLE, "muted", wrap=True, name="release_no_table")
-        self._empty = Card(label("No table to release", "heading"), why)
-        to_data = button("Go to Data", "release_to_data", "link")
-        to_data.clicked.connect(lambda: self.session.go("data"))
-        self._empty.body.addWidget(to_data)
+        self._empty = NothingYet(self.session, "release_nothing", "No table yet", "data", "Go to Data")
+        self._empty.say(NO_TABLE)
         self._of_images = OnlyModelsCard(self.session)
         self._released = stack(spacing=12)
         self._released_title = label("", "caption", name="release_past_title")
@@ -111,20 +109,17 @@ class NoisyRowsPage(ReleasePage):
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.body.addWidget(self._empty)
+        self.body.addWidget(self._empty, 1)
         self.body.addWidget(self._of_images)
         self.body.addWidget(self._area, 1)
         self.body.addWidget(self._account)
         self.body.addWidget(self._into_line())  # in sight however long what is above it grows
         self.body.addWidget(self._refusal)
-        self._gap = look(QWidget(), "clear")
-        self.body.addWidget(self._gap, 1)
 
     def _show_table(self) -> None:
         opened, rows = self.session.opened, self.session.open_data
         self._empty.setVisible(rows is None)
         self._ways.setVisible(self.session.images is None)
-        self._gap.setVisible(rows is None)
         self._area.setVisible(rows is not None)
         self._sections.show_only_past(only=opened is None)
         for part in (self._account, self._into):

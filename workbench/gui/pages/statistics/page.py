@@ -17,7 +17,6 @@ from workbench.gui.widgets.basic import Card, label, look, row, stack
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import count
 from workbench.statistics.asked import Request
-from workbench.statistics.release_file import FORMATS
 
 RELEASED = Released(
     name="statistics",
@@ -90,6 +89,8 @@ class StatisticsPage(ForecastPage):
 
     def asked(self) -> Asked | None:
         """Return the statistics that are forecast."""
+        from workbench.statistics.release_file import FORMATS
+
         found = self._foreseen
         if found is None or found.chosen != self._form.value():
             return None
