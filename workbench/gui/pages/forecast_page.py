@@ -30,7 +30,7 @@ from workbench.gui.pages.release_account import (
     steps_of,
     what_remains,
 )
-from workbench.gui.pages.release_page import Released, ReleasePage, known_error
+from workbench.gui.pages.release_page import ReleasePage, ReleaseWords, known_error
 from workbench.gui.pages.release_tasks import (
     Chosen,
     Foreseen,
@@ -253,7 +253,7 @@ class ReleasedPart(QWidget):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Forecast:
+class Kind:
     """What a kind of release brings to :class:`ForecastPage` beside its parts.
 
     Attributes:
@@ -280,7 +280,7 @@ class ForecastPage(ReleasePage):
         others: further buttons of the foot.
     """
 
-    def __init__(self, session: Session, jobs: JobCenter, page: Page, what: Released, kind: Forecast) -> None:
+    def __init__(self, session: Session, jobs: JobCenter, page: Page, what: ReleaseWords, kind: Kind) -> None:
         super().__init__(session, jobs, page, what)
         self._kind, name = kind, what.name
         self.header.addWidget(WayBar(session, page.name))
@@ -381,7 +381,7 @@ class ForecastPage(ReleasePage):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what can be pressed, what stands in the way, and the cost against the account."""
+        """Show what can be pressed, what prevents it, and the cost against the account."""
         session, opened, steps = self.session, self.session.opened, steps_of(self.session)
         self._about.setText(f"{self._kind.about} {self._kind.steps.format(steps=steps)}" if steps else self._kind.about)
         for part in (self._area, self._into, self._release):
@@ -433,7 +433,7 @@ class ForecastPage(ReleasePage):
         return any(step.central == self._what.name and step.plan == self.session.plan for step in steps)
 
     def _say_problem(self, text: str, hint: str) -> None:
-        """Say what stands in the way, and offer the page ``hint`` where it is put right."""
+        """Say what prevents the release, and offer the page ``hint`` where it is put right."""
         self._problem.setText(text)
         self._problem.setVisible(bool(text))
         self._hint_page = hint or "data"

@@ -1,4 +1,4 @@
-"""What a release costs against the account, and what stands in the way of any release, in sentences."""
+"""What a release costs against the account, and what prevents any release, in sentences."""
 
 from __future__ import annotations
 

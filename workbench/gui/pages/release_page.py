@@ -42,7 +42,7 @@ TABLES = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Released:
+class ReleaseWords:
     """What a page releases, in the words it needs before anything is chosen.
 
     Attributes:
@@ -77,7 +77,7 @@ class ReleasePage(PageFrame):
     A subclass arranges the parts, says what is :meth:`asked` for, and overrides :meth:`refresh`.
     """
 
-    def __init__(self, session: Session, jobs: JobCenter, page: Page, what: Released) -> None:
+    def __init__(self, session: Session, jobs: JobCenter, page: Page, what: ReleaseWords) -> None:
         super().__init__(session, jobs, page)
         self._what = what
         self._running: JobHandle | None = None
@@ -95,7 +95,7 @@ class ReleasePage(PageFrame):
         self._release.clicked.connect(self._press)
 
     def refresh(self) -> None:
-        """Show what can be pressed, what stands in the way, and the cost against the account."""
+        """Show what can be pressed, what prevents it, and the cost against the account."""
         raise NotImplementedError
 
     def asked(self) -> Asked | None:
@@ -204,7 +204,7 @@ class ReleasePage(PageFrame):
         """Ask for the last word, once, and do as it says."""
         if self._asking or self._running is not None or not outlook.is_current(self.session):
             return
-        if self._path() != outlook.target:  # another name was typed meanwhile: nobody has looked what stands there
+        if self._path() != outlook.target:  # another name was typed meanwhile: nobody has checked that file
             self._press()
             return
         self._asking = True

@@ -102,7 +102,7 @@ class BeforeRelease:
         refusal: why the cap forbids the charge.
         cost: (ε, δ) that it is charged.
         outside: sentences on what the ε does not cover.
-        replaces: whether a file already stands where the release will.
+        replaces: whether there is a file at that path already.
         source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
     """
 
@@ -259,7 +259,7 @@ def copy_release(
             if path.exists():
                 raise InputError("a file of that name is there already", str(path), "choose another folder")
         table, certificate = earlier.output.read_bytes(), certificate_path(earlier.output).read_bytes()
-        # The certificate first: a copy of the table that stands has it beside it, whatever happens in between.
+        # The certificate first: a copy of the table always has it beside it, whatever happens in between.
         write_output(certificate_path(target), certificate)
         try:
             write_output(target, table)

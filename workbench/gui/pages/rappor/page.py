@@ -11,7 +11,7 @@ from workbench.gui.pages.rappor.parameters_card import ParametersCard
 from workbench.gui.pages.rappor.results import ResultsView
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
-from workbench.gui.pages.release_page import Released, ReleasePage, known_error
+from workbench.gui.pages.release_page import ReleasePage, ReleaseWords, known_error
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
@@ -28,7 +28,7 @@ from workbench.privacy.rappor.account import RapporCost, cost
 from workbench.rappor.detectable import smallest_detectable
 from workbench.rappor.simulate import PRESETS
 
-RELEASED = Released(
+RELEASED = ReleaseWords(
     name="rappor",
     question="Release these reports?",
     file="The reports; .csv",
@@ -137,7 +137,7 @@ class RapporPage(ReleasePage):
         return (name, "") if kind == "column" else (None, name)
 
     def refresh(self) -> None:
-        """Show what can be pressed, what it costs, and what stands in the way."""
+        """Show what can be pressed, what it costs, and what prevents it."""
         session, setting = self.session, self._setting()
         if setting is not None:
             for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
@@ -160,7 +160,7 @@ class RapporPage(ReleasePage):
         self.set_note(RUNNING if releasing else stated or FREE)
 
     def _hindrance(self, setting: Setting | None, bound: RapporCost | None) -> str:
-        """Return why the reports cannot be released; empty where nothing stands in the way."""
+        """Return why the reports cannot be released; empty where nothing prevents it."""
         session = self.session
         if setting is None or session.opened is None:
             return ""

@@ -1,4 +1,4 @@
-"""Release: what will be published, the exact cost, what stands outside the guarantee, and one button."""
+"""Release: what will be published, the exact cost, what the guarantee does not cover, and one button."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.gui.pages.release.summary import (
     worth_words,
 )
 from workbench.gui.pages.release_account import PAID, RUNNING, plan_is_refused, plan_is_short
-from workbench.gui.pages.release_page import Released, ReleasePage
+from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.run_page import GUESSED, first_problem, unconfirmed
 from workbench.gui.session.account_task import read_account
@@ -49,7 +49,7 @@ LITTLE = "Most of these columns would be noise: see what the same ε gives in an
 NO_TABLE = "Open a table and declare its public facts; then it can be released here."
 REFUSED_TIP = "The cap does not pay for this plan: use what remains, or raise the cap on the Ledger page first"
 DECIDE = "It is not certain which account pays: decide it above."
-RELEASED = Released(
+RELEASED = ReleaseWords(
     name="release",
     question="Release this table?",
     file="The released table; .csv, .tsv or .parquet",
@@ -254,7 +254,7 @@ class NoisyRowsPage(ReleasePage):
         return session.plan.cost() is not None and not session.account.problem
 
     def _foot_words(self, *, released: bool, short: bool, model: bool) -> str:
-        """Return the sentence at the foot of the page: what stands in the way, or what Release does.
+        """Return the sentence at the foot of the page: what prevents the release, or what Release does.
 
         Args:
             released: whether just this plan was released.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from workbench.gui.pages.forecast_page import Forecast, ForecastPage, ReleasedPart
-from workbench.gui.pages.release_page import Released
+from workbench.gui.pages.forecast_page import ForecastPage, Kind, ReleasedPart
+from workbench.gui.pages.release_page import ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen
 from workbench.gui.pages.statistics import PAGE
 from workbench.gui.pages.statistics.choices import StatisticsForm
@@ -18,7 +18,7 @@ from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import count
 from workbench.statistics.asked import Request
 
-RELEASED = Released(
+RELEASED = ReleaseWords(
     name="statistics",
     question="Release these statistics?",
     file="The figures; .csv or .json",
@@ -26,7 +26,7 @@ RELEASED = Released(
     tip="Charge the budget, compute, certify and write the file",
     kinds="CSV (*.csv);;JSON (*.json)",
 )
-FORECAST = Forecast(
+KIND = Kind(
     about=(
         "Figures of your table with noise, each with its 95 % interval, and no rows. Beside each tick stands half of "
         "the interval to expect; nothing is charged before Release."
@@ -46,7 +46,7 @@ class StatisticsPage(ForecastPage):
     """The ticks with what to expect and their cost, the release, and what was released."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE, RELEASED, FORECAST)
+        super().__init__(session, jobs, PAGE, RELEASED, KIND)
         form = StatisticsForm(session)
         epsilon = Card(label("ε OF ALL FIGURES TOGETHER", "caption"), form.epsilon, pad=12, spacing=6)
         for part in (DeltaLine(form.delta), self._problem, self._hint, self._use_rest):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from workbench.gui.pages.forecast_page import Forecast, ForecastPage, ReleasedPart
+from workbench.gui.pages.forecast_page import ForecastPage, Kind, ReleasedPart
 from workbench.gui.pages.release_account import PAID
-from workbench.gui.pages.release_page import Released, known_error
+from workbench.gui.pages.release_page import ReleaseWords, known_error
 from workbench.gui.pages.release_tasks import Asked
 from workbench.gui.pages.synthetic import PAGE
 from workbench.gui.pages.synthetic.choices import SyntheticForm
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 FREE = "The preview is private, costs nothing and is never released."
 NEEDS_TIP = "Foreseen from the numbers of rows, columns and values; Cancel stops it within a second"
-RELEASED = Released(
+RELEASED = ReleaseWords(
     name="synthetic",
     question="Draw and release new synthetic rows?",
     file="The synthetic table; .csv, .tsv or .parquet",
     ending="synthetic",
     tip="Charge the budget, count, draw, certify and write the file",
 )
-FORECAST = Forecast(
+KIND = Kind(
     about="A new table of the same shape, drawn from noisy counts of yours: no row is anybody's.",
     steps="Values are rounded as the plan says: {steps}.",
     empty="Open a table and declare its public facts; then new rows of its shape can be drawn here.",
@@ -53,7 +53,7 @@ class SyntheticPage(ForecastPage):
     """The settings and their cost, the private preview, the release and what was released."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE, RELEASED, FORECAST)
+        super().__init__(session, jobs, PAGE, RELEASED, KIND)
         self._drawing: JobHandle | None = None
         self._draw = 0
         self._again = button("Draw a preview", "synthetic_preview_start", tip=FREE)
