@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButt
 from workbench import learners
 from workbench.deep import networks
 from workbench.gui.app import main_window
-from workbench.gui.pages.release.tasks import look_before_release, release_plan
+from workbench.gui.pages.release_tasks import look_before_release, release_plan
 from workbench.gui.shell.main_window import PATIENCE_MS, MainWindow
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import Job

@@ -19,7 +19,7 @@ from workbench.data import columnar
 from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.pages.release.tasks import BeforeRelease, look_before_release, release_plan
+from workbench.gui.pages.release_tasks import BeforeRelease, look_before_release, release_plan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.shell.main_window import MainWindow

@@ -89,7 +89,7 @@ def spent() -> list[str]:
 def test_without_a_table_the_page_leads_to_the_data(window, press):
     window.show_page("release")
     assert not window.findChild(QWidget, "release_now").isVisible()
-    press(window, "release_to_data")
+    press(window, "release_nothing_go")
     assert window.page.objectName() == "page_data"
 
 

@@ -21,7 +21,7 @@ TABLE = "statistics_table"
 
 
 def asked(window) -> list[tuple[str, str]]:
-    return [(one.statistic, one.column) for one in window.page._choices.value().figures]
+    return [(one.statistic, one.column) for one in window.page._form.request().figures]
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
     hands.type_in_cell(TABLE, "age", "Bins", "8")
     idle(ready)
     assert hands.cell(TABLE, "age", "Bins") == "8"
-    assert any(one.bins == 8 for one in ready.page._choices.value().figures)
+    assert any(one.bins == 8 for one in ready.page._form.request().figures)
     hands.type_in_cell(TABLE, "age", "Bins", "1")
     assert "bins of age" in text_of(ready, "statistics_edit_problem")
     assert hands.cell(TABLE, "age", "Bins") == "8"
@@ -134,10 +134,10 @@ def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
 def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
     pick(ready, "statistics_by_1", "sex")
     idle(ready)
-    choice = ready.page._choices.value()
-    assert choice.by == ("sex",)
-    assert choice.counted
-    assert all(one.column != "sex" for one in choice.figures)
+    figures = ready.page._form.request().figures
+    assert {one.by for one in figures} == {("sex",)}
+    assert ("count", None) in asked(ready)
+    assert all(one.column != "sex" for one in figures)
     assert hands.cell(TABLE, "sex", "Histogram") == ""
     assert text_of(ready, "statistics_count_expected").startswith("± ")
     sizes = text_of(ready, "statistics_group_sizes")
@@ -148,16 +148,16 @@ def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
     assert sizes.count("mean of age ± ") == 2
     pick(ready, "statistics_by_2", "label")
     idle(ready)
-    assert ready.page._choices.value().by == ("sex", "label")
+    assert {one.by for one in ready.page._form.request().figures} == {("sex", "label")}
     hands.click("statistics_count")
     idle(ready)
-    assert not ready.page._choices.value().counted
+    assert ("count", None) not in asked(ready)
     assert text_of(ready, "statistics_count_expected") == ""
 
 
 def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle, target, release, hands):
     told = release()
-    columns = ready.page._choices.value().columns
+    columns = len({column for _, column in asked(ready)})
     assert f"charges ε = 1 and writes statistics of {columns} columns to figures.csv" in told[0]
     assert statuses() == ["charged"]
     assert ready.session.account.remaining == 0
@@ -325,7 +325,7 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     table.selectAll()
     qtbot.keyClick(table, Qt.Key.Key_Space)
     idle(window)
-    assert len(window.page._choices.value().figures) == table.model().rowCount()
+    assert len(window.page._form.request().figures) == table.model().rowCount()
     model = table.model()
     assert all(model.index(row, 1).data().startswith("± ") for row in (0, model.rowCount() - 1))
     assert "queries" in text_of(window, "fact_statistics_figures")

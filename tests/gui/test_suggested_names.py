@@ -26,7 +26,7 @@ def dead_share(monkeypatch):
     """A folder that does not answer until it is set."""
     answer = threading.Event()
     stands = suggesting._is_current
-    monkeypatch.setattr(suggesting, "_stands", lambda path: answer.wait(60) and stands(path))
+    monkeypatch.setattr(suggesting, "_is_current", lambda path: answer.wait(60) and stands(path))
     yield answer
     answer.set()
 

@@ -76,18 +76,18 @@ def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
 
 
 def window_choice(window) -> tuple[str, str]:
-    choice = window.page._choices.value()
-    return choice.method, choice.target
+    request = window.page._form.request()
+    return request.method, request.target
 
 
 def test_cuts_follow_rows_and_epsilon_until_somebody_says_how_many(ready, idle, qtbot):
     field = ready.findChild(QLineEdit, "synthetic_cuts")
     assert field.text() == ""
     assert field.placeholderText().startswith("auto: ")
-    assert ready.page._choices.value().cuts is None
+    assert ready.page._form.request().cuts is None
     retype(ready, qtbot, "synthetic_cuts", "5")
     idle(ready)
-    assert ready.page._checked.cuts == 5
+    assert ready.page._form.request().cuts == 5
     retype(ready, qtbot, "synthetic_cuts", "1")
     idle(ready)
     assert text_of(ready, "synthetic_field_problem").startswith("Cuts = ")

@@ -163,6 +163,11 @@ def what_is_missing(session: Session) -> str:
         return "Open a table on the Data page first."
     if session.target is None:
         return "Choose the column to predict on the Data page first."
+    return first_problem(session)
+
+
+def first_problem(session: Session) -> str:
+    """Return the first problem of the plan, as a sentence; empty where it has none."""
     first = next(iter(session.plan.problems()), None)
     return "" if first is None else f"{first.column or 'The plan'}: {first.text}."
 

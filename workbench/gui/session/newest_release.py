@@ -1,9 +1,20 @@
-"""The newest central release of the open table, of this session or of an earlier one."""
+"""The releases of the open table, of this session and of earlier ones."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from workbench.gui.session.account_view import PastRelease
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.session.session import ReleasedStep, Session, State
+
+
+def released_steps(session: Session) -> list[ReleasedStep]:
+    """Return the releases of the table that is open, oldest first: what the ledger knows, and those of this session."""
+    own = {step.release_id: step for step in session.released}
+    known = {one.release_id for one in session.account.past}
+    past = [own.get(one.release_id) or _step_of(one) for one in session.account.past]
+    return [*past, *(step for step in session.released if step.release_id not in known)]
 
 
 def newest_release(session: Session, kind: str) -> ReleasedStep | None:
@@ -12,17 +23,24 @@ def newest_release(session: Session, kind: str) -> ReleasedStep | None:
     if own:
         return own[-1]
     past = [one for one in session.account.past if one.central == kind and one.files]
-    if not past or session.opened is None:
-        return None
-    one = past[-1]
+    return _step_of(past[-1]) if past and session.opened is not None else None
+
+
+def state_of(kind: str) -> Callable[[Session], State]:
+    """Return the dot of a page that makes central releases of a kind: ready once one was made."""
+    return lambda session: "ready" if any(step.central == kind for step in session.released) else "empty"
+
+
+def _step_of(past: PastRelease) -> ReleasedStep:
     return ReleasedStep(
-        one.release_id,
-        one.output.parent,
+        past.release_id,
+        past.output.parent,
         DraftPlan(),
-        one.epsilon,
-        delta=one.delta,
-        title=one.output.name,
-        files=one.files,
-        central=kind,
-        time=one.time,
+        past.epsilon,
+        delta=past.delta,
+        title=past.output.name,
+        files=past.files,
+        model=past.model,
+        central=past.central,
+        time=past.time,
     )

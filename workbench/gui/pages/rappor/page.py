@@ -4,42 +4,51 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from workbench.gui.pages.central_page import CentralPage, Released
-from workbench.gui.pages.central_words import RUNNING, left_words, release_hindrance, short_words
+from workbench.gui.pages.forecast_page import ReleasedPart
 from workbench.gui.pages.rappor import PAGE
 from workbench.gui.pages.rappor.live_plots import CANDIDATES, LinePlot, Setting, plots
 from workbench.gui.pages.rappor.parameters_card import ParametersCard
-from workbench.gui.pages.rappor.results import ResultsPart
-from workbench.gui.pages.rappor.tasks import Choice, Shown, decode_released, simulate
+from workbench.gui.pages.rappor.results import ResultsView
+from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
+from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
+from workbench.gui.pages.release_page import ReleasePage, ReleaseWords, known_error
+from workbench.gui.pages.release_tasks import Asked
+from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, button, label, named, row, stack
+from workbench.gui.widgets.basic import Card, Facts, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most, plain
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.rappor.account import RapporCost, cost
 from workbench.rappor.detectable import smallest_detectable
 from workbench.rappor.simulate import PRESETS
 
-RELEASED = Released(
-    name="rappor", question="Release these reports?", file="The reports; .csv", ending="rappor", kinds="CSV (*.csv)"
+RELEASED = ReleaseWords(
+    name="rappor",
+    question="Release these reports?",
+    file="The reports; .csv",
+    ending="rappor",
+    kinds="CSV (*.csv)",
+    verb="Release reports",
 )
 FREE = "Simulate is free and private. A release is charged first; it cannot be undone."
 NO_COLUMN = "Choose a column of the table to release its reports."
+LOOK = "Decode the reports", "Reads the released file, which is public, and looks for the public values of its column"
 INFINITE = "These parameters have an infinite ε: a report can prove what its client's value is."
 
 
-class RapporPage(CentralPage):
+class RapporPage(ReleasePage):
     """Parameters with what they cost and detect, the simulation, the release, and what was decoded."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
         self._handle: JobHandle | None = None
-        self._decoded_of = ""
+        self._facts = Facts()
         self._parameters = ParametersCard()
         self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
         self._source = named(
@@ -47,16 +56,23 @@ class RapporPage(CentralPage):
         )
         self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._source.setMinimumContentsLength(30)
-        self._results = ResultsPart(session)
-        self._release = button("Release reports…", "rappor_release", tip="Charge the budget, draw, certify and write")
+        self._results = ResultsView(session)
+        self._released = ReleasedPart(
+            self,
+            self._results,
+            lambda _opened, path, _plan, emit, cancel: decoded(path, emit, cancel),
+            LOOK,
+            "The reports cannot be decoded.",
+        )
+        self._released.read.connect(lambda: self._scroll_to(self._results))
         self._arrange()
         self.set_primary("Simulate", "rappor_simulate", self._simulate, "Simulate and decode (Ctrl+Return); free")
-        self._release.clicked.connect(self._ask)
         self._parameters.changed.connect(self.refresh)
+        self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())
         session.table_changed.connect(self.in_sight(self._start_over))
         session.plan_changed.connect(self.in_sight(self._follow_plan))
-        session.account_changed.connect(self.in_sight(self.refresh))
+        session.account_changed.connect(self.in_sight(self._show_released))
         session.released_changed.connect(self.in_sight(self._show_released))
         self._start_over()
 
@@ -67,6 +83,7 @@ class RapporPage(CentralPage):
         above.addWidget(bounds, 6)
         layout = stack(spacing=12)
         layout.addLayout(above)
+        layout.addWidget(self._released)
         layout.addWidget(self._results)
         layout.addStretch(1)
         title = label("values", "muted")
@@ -84,9 +101,9 @@ class RapporPage(CentralPage):
         """Show another table: nothing of the former one stays."""
         self._start_over_target()
         if self._results.private:
-            self._results.show_found(None)
+            self._results.show_released(None)
         self._follow_plan()
-        self._show_released()
+        self._released.show_newest()
 
     def _follow_plan(self) -> None:
         """Offer the columns that the plan does not publish as they are."""
@@ -109,47 +126,49 @@ class RapporPage(CentralPage):
             self._parameters.show_values(known.parameters, known.reports, self._parameters.each() or 1)
         self.refresh()
 
-    def _choice(self) -> Choice | None:
+    def _setting(self) -> Setting | None:
         """Return what is chosen; ``None`` while a field is refused."""
         parameters, clients, each = self._parameters.value(), self._parameters.clients(), self._parameters.each()
-        if parameters is None or clients is None or each is None:
-            return None
-        return Choice(parameters, clients, each, str(self._source.currentData()))
+        return None if parameters is None or clients is None or each is None else Setting(parameters, clients, each)
+
+    def _chosen(self) -> tuple[str | None, str]:
+        """Return the chosen column, ``None`` for made-up clients, and the name of their preset."""
+        kind, _, name = str(self._source.currentData()).partition(":")
+        return (name, "") if kind == "column" else (None, name)
 
     def refresh(self) -> None:
-        """Show what can be pressed, what it costs, and what stands in the way."""
-        session, choice = self.session, self._choice()
-        self._show_plots(choice)
-        bound = self._show_cost(choice)
-        simulating, releasing = self._handle is not None, self._flow.job is not None
+        """Show what can be pressed, what it costs, and what prevents it."""
+        session, setting = self.session, self._setting()
+        if setting is not None:
+            for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
+                plot.show_plot(found)
+        bound = self._show_cost(setting)
+        simulating, releasing = self._handle is not None, self._running is not None
         running = simulating or releasing
-        hinder = self._hindrance(choice, bound)
+        hinder = self._hindrance(setting, bound)
         keys = self.has_keys(self.primary, self._cancel, self._release)
         assert self.primary is not None
-        self.primary.setEnabled(choice is not None and not running)
+        self.primary.setEnabled(setting is not None and not running)
         self.primary.setText("Simulating…" if simulating else "Simulate")
         self._into.setVisible(session.opened is not None)
         self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
-        self._release.setText("Releasing…" if releasing else "Release reports…")
+        self._name_release(done=False)
         self._parameters.enable(not running)
         self._source.setEnabled(not running)
         self._show_cancel(running=running, keys=keys)
         stated = hinder if session.opened is not None else ""
         self.set_note(RUNNING if releasing else stated or FREE)
 
-    def _hindrance(self, choice: Choice | None, bound: RapporCost | None) -> str:
-        """Return why the reports cannot be released; empty where nothing stands in the way."""
+    def _hindrance(self, setting: Setting | None, bound: RapporCost | None) -> str:
+        """Return why the reports cannot be released; empty where nothing prevents it."""
         session = self.session
-        if choice is None or session.opened is None:
+        if setting is None or session.opened is None:
             return ""
-        if choice.column is None:
+        if self._chosen()[0] is None:
             return NO_COLUMN
         if bound is None:
             return INFINITE
-        first = next(iter(session.plan.problems()), None)
-        if first is not None:
-            return f"{first.column or 'The plan'}: {first.text}."
-        keep = release_hindrance(session)[0]
+        keep = first_problem(session) or release_hindrance(session)[0]
         return keep or short_words(session, self._charge(bound))
 
     def _charge(self, bound: RapporCost) -> Decimal:
@@ -158,20 +177,13 @@ class RapporPage(CentralPage):
         rows = self.session.plan.rows_per_person if self.session.opened is not None else 1
         return for_person(Cost(epsilon, Decimal(0), PureDp(epsilon)), rows).epsilon
 
-    def _show_plots(self, choice: Choice | None) -> None:
-        if choice is None:
-            return
-        setting = Setting(choice.parameters, choice.reports, choice.each)
-        for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
-            plot.show_plot(found)
-
-    def _show_cost(self, choice: Choice | None) -> RapporCost | None:
+    def _show_cost(self, setting: Setting | None) -> RapporCost | None:
         """Show both ε and what can be found; return the cost where it is finite."""
-        if choice is None:
+        if setting is None:
             for key in ("rappor_one", "rappor_permanent", "rappor_charge", "rappor_least", "rappor_left"):
                 self._facts.hide_line(key)
             return None
-        bound = cost(choice.parameters, choice.each)
+        bound = cost(setting.parameters, setting.each)
         self._facts.show_line("rappor_one", "ε₁, of one report", _epsilon(bound.one), tip=_exact(bound.one))
         self._facts.show_line(
             "rappor_permanent", "ε∞, of any number of reports", _epsilon(bound.permanent), tip=_exact(bound.permanent)
@@ -181,46 +193,50 @@ class RapporPage(CentralPage):
         except ParameterError:
             self._facts.show_line("rappor_charge", "charged by Release", "∞: refused", "danger", tip=INFINITE)
             self._facts.hide_line("rappor_left")
-            self._show_least(choice)
+            self._show_least(setting)
             return None
-        words = "charged by Release" if choice.each == 1 else f"charged for {choice.each:,} reports each"
+        words = "charged by Release" if setting.each == 1 else f"charged for {setting.each:,} reports each"
         tip = f"min(ε∞, reports · ε₁); the exact bound of these reports is {bound.exact:.10g}"
         self._facts.show_line("rappor_charge", words, f"ε = {at_most(charged)}", "accent", tip=tip)
-        if self.session.opened is not None and choice.column is not None:
+        if self.session.opened is not None and self._chosen()[0] is not None:
             left, kind = left_words(self.session, charged)
             self._facts.show_line("rappor_left", "left after it", left, kind)
         else:
             self._facts.hide_line("rappor_left")
-        self._show_least(choice)
+        self._show_least(setting)
         return bound
 
-    def _show_least(self, choice: Choice) -> None:
-        least = smallest_detectable(choice.parameters, choice.reports, CANDIDATES)
+    def _show_least(self, setting: Setting) -> None:
+        least = smallest_detectable(setting.parameters, setting.clients, CANDIDATES)
         words = f"{100 * least:.2g} %" if least < 1 else "none"
         tip = f"The share that is found in 80 % of collections among {CANDIDATES} candidates (Bonferroni, α = 0.05)"
-        self._facts.show_line("rappor_least", f"smallest share found in {choice.reports:,} reports", words, tip=tip)
+        self._facts.show_line("rappor_least", f"smallest share found in {setting.clients:,} reports", words, tip=tip)
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
     def _simulate(self) -> None:
-        choice, opened = self._choice(), self.session.opened
-        if choice is None or self.job is not None or (choice.column is not None and opened is None):
+        setting, opened, (column, made_up) = self._setting(), self.session.opened, self._chosen()
+        if setting is None or self.job is not None or (column is not None and opened is None):
             return
-        if choice.column is not None and not figures_first.may_show(self, self.session):
+        if column is not None and not figures_first.may_show(self, self.session):
             return
         self._failure = None
         self._refusal.hide()
 
         def apply(found: Shown) -> None:
-            if choice.column is None or self.session.opened is opened:
+            if column is None or self.session.opened is opened:
                 self._show(found)
 
         def failed(error: BaseException) -> None:
-            self._failed(error)
-            self._refuse(sentence(error)) if isinstance(error, WorkbenchError) else self.session.report(error)
+            self._failure = known_error(error)
+            if self._failure is None:
+                self.session.report(error)
+            else:
+                self._refusal.setText(sentence(self._failure))
+                self._refusal.show()
 
-        self._handle = simulate(opened, choice, self.jobs, apply, failed)
-        figures_first.follow_note(self.session, self.jobs, self._handle)
+        handle = simulate(opened, column, made_up, setting.parameters, setting.clients, self.jobs, apply, failed)
+        self._handle = figures_first.follow_note(self.session, self.jobs, handle)
         self._handle.ended.connect(self._simulated)
         self.refresh()
 
@@ -230,43 +246,35 @@ class RapporPage(CentralPage):
 
     def _show(self, found: Shown) -> None:
         """Show what was decoded, and scroll to it once it is laid out."""
-        self._results.show_found(found)
+        self._results.show_released(found)
         self._scroll_to(self._results)
 
-    def _ask(self) -> None:
-        from workbench.release.rappor.rappor_work import FORMATS
+    def asked(self) -> Asked | None:
+        """Return the reports of the chosen column."""
+        from workbench.rappor.collection import Collection
+        from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 
-        choice = self._choice()
-        if choice is not None and choice.column is not None:
-            self._refusal.hide()
-            self._flow.ask(self._path(), choice.work, f"RAPPOR reports of {choice.column}", FORMATS)
+        setting, (column, _) = self._setting(), self._chosen()
+        if setting is None or column is None:
+            return None
+        collection = Collection(column=column, reports=setting.each)
+        title = f"RAPPOR reports of {column}"
+        return Asked(title, lambda _plan, rows, _kind: rappor_work(setting.parameters, collection, rows), FORMATS)
 
     def _show_released(self) -> None:
-        """Decode the newest release of reports of the open table, where its column has public values."""
-        steps = [step for step in self.session.released if step.central == RELEASED.name]
-        if not steps or steps[-1].release_id == self._decoded_of:
-            return
-        step: ReleasedStep = steps[-1]
-        document = getattr(step.result, "document", None)
-        if document is None:
-            return
-        column = next(c for c in self.session.plan.columns if c.name == document["request"]["column"])
-        try:
-            candidates = tuple(column.column().grid().labels)
-        except WorkbenchError:
-            return  # without public values there is nothing to look for; the command line takes any list
-        self._decoded_of = step.release_id
-        decode_released(step.files[0][1], document, candidates, self.jobs, self._show)
+        """Show the newest release of reports of the open table."""
+        self._released.show_newest()
+        self.refresh()
 
     @property
     def job(self) -> JobHandle | None:
         """The simulation or the release that the page's own Cancel stops."""
-        return self._handle or self._flow.job
+        return self._handle or self._running
 
     def escape(self) -> bool:
         """Cancel what is going on."""
         if self._handle is None:
-            return self._flow.stop()
+            return super().escape()
         if self._handle.stopping:
             return False
         self._handle.cancel()

@@ -11,7 +11,7 @@ from workbench.gui.widgets.basic import Card, badge, label, look, row, stack
 from workbench.gui.widgets.formatting import count
 
 
-class ResultsPart(QWidget):
+class ResultsView(QWidget):
     """Bars with intervals, the bits of each cohort, and the ROC; hidden until something was decoded."""
 
     def __init__(self, session: Session) -> None:
@@ -41,7 +41,7 @@ class ResultsPart(QWidget):
         """Whether what is shown follows from the rows without a charge."""
         return self._found is not None and self._found.private
 
-    def show_found(self, found: Shown | None) -> None:
+    def show_released(self, found: Shown | None) -> None:
         """Show what was decoded, or nothing."""
         self._found = found
         self.setVisible(found is not None)

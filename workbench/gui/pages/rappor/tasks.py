@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.gui.pages.release_tasks import certified
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.jobs import Job
@@ -20,10 +21,8 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.rappor.decode import Decoded
     from workbench.rappor.files import Counts
-    from workbench.sanitize.plan import Plan
-    from workbench.work.work import Work
 
-KEY_SIMULATE, KEY_RELEASED = "rappor-simulate", "rappor-released"
+KEY_SIMULATE = "rappor-simulate"
 SHOWN = 60
 """Most candidates in the picture of bars."""
 
@@ -31,37 +30,6 @@ EXTRA = 50
 """Candidates beside those of a column that nobody has."""
 
 LEAST_ROC = 1_000
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is chosen on the page.
-
-    Attributes:
-        parameters: of the collection.
-        reports: simulated clients.
-        each: reports of each client.
-        source: ``preset:NAME`` or ``column:NAME``.
-    """
-
-    parameters: RapporParameters
-    reports: int
-    each: int
-    source: str
-
-    @property
-    def column(self) -> str | None:
-        """The chosen column, or ``None`` where a preset is chosen."""
-        kind, _, name = self.source.partition(":")
-        return name if kind == "column" else None
-
-    def work(self, plan: Plan, rows: int, kind: str) -> Work:
-        """Describe the release to the door; runs in a worker."""
-        from workbench.rappor.collection import Collection
-        from workbench.release.rappor.rappor_work import rappor_work
-
-        assert self.column is not None
-        return rappor_work(self.parameters, Collection(column=self.column, reports=self.each), rows)
 
 
 @dataclass(frozen=True)
@@ -118,12 +86,26 @@ class Shown:
 
 def simulate(
     opened: OpenTable | None,
-    choice: Choice,
+    column: str | None,
+    made_up: str,
+    parameters: RapporParameters,
+    reports: int,
     jobs: JobCenter,
     apply: Callable[[Shown], None],
     failed: Callable[[BaseException], None],
 ) -> JobHandle:
-    """Simulate the collection that is chosen, and smaller ones for the ROC."""
+    """Simulate a collection, and smaller ones for the ROC.
+
+    Args:
+        opened: the table that is open.
+        column: of which column of it; ``None`` for made-up clients.
+        made_up: name of the preset of made-up clients.
+        parameters: of the collection.
+        reports: simulated clients, with a report each.
+        jobs: runs it.
+        apply: gets the result.
+        failed: hears why there is none.
+    """
 
     def work(emit: Emit, cancel: CancelToken) -> Shown:
         from workbench.rappor.distributions import observed
@@ -131,27 +113,27 @@ def simulate(
         from workbench.rappor.simulate import simulate as run
         from workbench.release.ledger.study_note import note_study
 
-        if choice.column is None:
-            known = preset(choice.source.partition(":")[2])
+        if column is None:
+            known = preset(made_up)
             distribution, title = known.distribution, known.title
             candidates = with_extra(distribution, known.extra)
         else:
             assert opened is not None
-            distribution = observed(opened.table.column(choice.column).to_list(), choice.column)
-            candidates, title = with_extra(distribution, EXTRA), f"column {choice.column}"
+            distribution = observed(opened.table.column(column).to_list(), column)
+            candidates, title = with_extra(distribution, EXTRA), f"column {column}"
             note_study(opened.table, "rappor", emit=emit)
-        made = run(choice.parameters, distribution, choice.reports, candidates, emit=emit, cancel=cancel)
+        made = run(parameters, distribution, reports, candidates, emit=emit, cancel=cancel)
         curves = []
         if (made.truth == 0).any():
-            curves.append((choice.reports, *roc(made)))
-            fewer = [n for n in (choice.reports // 10, choice.reports // 100) if n >= LEAST_ROC]
+            curves.append((reports, *roc(made)))
+            fewer = [n for n in (reports // 10, reports // 100) if n >= LEAST_ROC]
             for n in fewer:
-                small = run(choice.parameters, distribution, n, candidates, emit=emit, cancel=cancel)
+                small = run(parameters, distribution, n, candidates, emit=emit, cancel=cancel)
                 curves.append((n, *roc(small)))
         found = score(made, "bonferroni")
         return Shown(
             title=title,
-            private=choice.column is not None,
+            private=column is not None,
             **_decoded(made.decoded, made.truth),
             heat=_heat(made.counts),
             roc=tuple(curves),
@@ -163,36 +145,34 @@ def simulate(
     return jobs.start(Job("Simulating reports", work), key=KEY_SIMULATE, on_result=apply, on_failure=failed)
 
 
-def decode_released(
-    output: Path,
-    document: dict[str, Any],
-    candidates: tuple[str, ...],
-    jobs: JobCenter,
-    apply: Callable[[Shown], None],
-) -> None:
-    """Decode released reports by the public candidates: it follows from what was released alone."""
+def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:
+    """Return what released reports say of the public values of their column: it follows from the release alone.
 
-    def work(emit: Emit, cancel: CancelToken) -> Shown:
-        from workbench.privacy.rappor.bloom import BloomBits
-        from workbench.rappor.candidates import candidate_map
-        from workbench.rappor.decode import decode
-        from workbench.rappor.reports import read_sum
+    Raises:
+        InputError: the file or its certificate cannot be read, or they do not belong together.
+        ParameterError: the column has no public values.
+    """
+    from workbench.privacy.rappor.bloom import BloomBits
+    from workbench.rappor.candidates import candidate_map
+    from workbench.rappor.decode import decode
+    from workbench.rappor.reports import read_sum
 
-        parameters = RapporParameters(**document["request"]["parameters"])
-        counts = read_sum(output, parameters, emit, cancel)
-        found = decode(counts, candidate_map(candidates, BloomBits(parameters)), emit=emit, cancel=cancel)
-        return Shown(
-            title=f"released reports of {document['request']['column']}",
-            private=False,
-            **_decoded(found, None),
-            heat=_heat(counts),
-            roc=(),
-            detected=int(found.bonferroni.sum()),
-            missed=None,
-            false=None,
-        )
-
-    jobs.start(Job("Decoding released reports", work), key=KEY_RELEASED, on_result=apply)
+    document, plan = certified(path)
+    request = document["request"]
+    parameters = RapporParameters(**request["parameters"])
+    values = tuple(plan.column(request["column"]).grid().labels)
+    counts = read_sum(path, parameters, emit, cancel)
+    found = decode(counts, candidate_map(values, BloomBits(parameters)), emit=emit, cancel=cancel)
+    return Shown(
+        title=f"released reports of {request['column']}",
+        private=False,
+        **_decoded(found, None),
+        heat=_heat(counts),
+        roc=(),
+        detected=int(found.bonferroni.sum()),
+        missed=None,
+        false=None,
+    )
 
 
 def _heat(counts: Counts) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.pages.release.standing import is_short
+from workbench.gui.pages.release_account import plan_is_short
 from workbench.gui.session.session import Session, State
 
 
@@ -12,14 +12,14 @@ def _state(session: Session) -> State:
         return "empty"
     if session.has_released(session.plan):
         return "ready"
-    return "needs" if is_short(session) else "empty"
+    return "needs" if plan_is_short(session) else "empty"
 
 
 PAGE = Page(
     name="release",
     title="Release",
     help="See what will be published, at what cost, and what ε does not cover; then release",
-    make="workbench.gui.pages.release.page:ReleasePage",
+    make="workbench.gui.pages.release.page:NoisyRowsPage",
     icon="M8 10v-7.5 M5 5.3l3-2.8l3 2.8 M2.5 9.5v4h11v-4",
     state=_state,
     about=(

@@ -1,8 +1,8 @@
-"""Release: what will be published, the exact cost, what stands outside the guarantee, and one button."""
+"""Release: what will be published, the exact cost, what the guarantee does not cover, and one button."""
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,64 +10,63 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
-from workbench.gui.gauges.first_cap import FirstCap
-from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import table_refusal
-from workbench.gui.pages.release import PAGE, standing
-from workbench.gui.pages.release import messages as words
+from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.messages import says_little
-from workbench.gui.pages.release.only_models import OnlyModelsCard
-from workbench.gui.pages.release.questions import again_question, release_question, waiting_question, worth_of
-from workbench.gui.pages.release.sections import Sections
-from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
-from workbench.gui.pages.release.tasks import (
-    BeforeRelease,
-    copy_release,
-    forecast_release,
-    look_before_release,
-    release_plan,
-    what_remains,
+from workbench.gui.pages.release.summary import (
+    CostCard,
+    OnlyModelsCard,
+    OutsideCard,
+    PublishedCard,
+    Sections,
+    says_little,
+    worth_words,
 )
+from workbench.gui.pages.release_account import PAID, RUNNING, plan_is_refused, plan_is_short
+from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
+from workbench.gui.pages.release_tasks import Asked
+from workbench.gui.pages.run_page import GUESSED, first_problem, unconfirmed
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.newest_release import released_steps
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, button, label, look, row, stack
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
-from workbench.gui.widgets.formatting import at_most
-from workbench.gui.widgets.output_name import beside, remember_folder, suggest, written_words
-from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.basic import button, label, look, stack
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
-from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.gui.widgets.way_bar import WayBar
-from workbench.params import BudgetRefusedError, WorkbenchError
+from workbench.jobs import Job
+from workbench.params import WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
-    from workbench.release.ledger.records import Cap
-    from workbench.release.path import EarlierRelease
     from workbench.sanitize.forecast import Forecast
-
-ENDING, SUFFIX = "released", ".csv"
-"""Of the name that is suggested: people-released.csv."""
 
 SHOWN = 10
 """Releases that have a card: the newest."""
 
-KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
+LITTLE = "Most of these columns would be noise: see what the same ε gives in another way"
+NO_TABLE = "Open a table and declare its public facts; then it can be released here."
+REFUSED_TIP = "The cap does not pay for this plan: use what remains, or raise the cap on the Ledger page first"
+DECIDE = "It is not certain which account pays: decide it above."
+RELEASED = ReleaseWords(
+    name="release",
+    question="Release this table?",
+    file="The released table; .csv, .tsv or .parquet",
+    ending="released",
+    tip="Charge the budget, draw the table, certify and write it",
+    names={"output": "release_target", "release": "release_now", "to_ledger": "to_ledger"},
+)
 
 
-class ReleasePage(PageFrame):
+class NoisyRowsPage(ReleasePage):
     """The last step: publish the table as the plan says, once, for good."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, PAGE, RELEASED)
         self._ways = WayBar(session, PAGE.name)
         self.header.addWidget(self._ways)
         self._forecast: Forecast | None = None
-        self._failure: WorkbenchError | None = None
-        self._running: JobHandle | None = None
-        self._asking = False
         self._cards: list[ReleasedCard] = []
         self._asked_early = False
         self._published = PublishedCard(session)
@@ -75,27 +74,15 @@ class ReleasePage(PageFrame):
         self._account = AccountName(session, jobs)
         self._cost = CostCard(session)
         self._outside = OutsideCard()
-        self._refusal = label("", "danger", wrap=True, name="release_refusal")
-        self._target = PathField(
-            "release_target",
-            "File to release into",
-            "The released table; .csv, .tsv or .parquet. Its certificate is written beside it",
-        )
-        self._arrange()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
-        self._release = self.set_primary("Release…", "release_now", self._ask_and_release, words.RELEASE_TIP)
-        self._onward = button("Ledger →", "to_ledger", "primary", tip="See the charge in the ledger, and what remains")
-        self._onward.clicked.connect(lambda: session.go("ledger"))
-        self._better = button("What to release →", "release_to_ways", "primary", tip=words.LITTLE)
+        self._arrange()
+        self._better = button("What to release →", "release_to_ways", "primary", tip=LITTLE)
         self._better.clicked.connect(lambda: session.go("ways"))
         self._train = button("Train a network →", "release_to_train", "primary", tip="Networks are released on Train")
         self._train.clicked.connect(lambda: session.go("train"))
-        for way in (self._onward, self._better, self._train):
+        self._add_buttons()
+        for way in (self._better, self._train):
             self.foot.addWidget(way)
-        self._cancel = button("Cancel the release", "release_cancel", tip="Stop before anything is published")
-        self._cancel.clicked.connect(self._stop)
-        self._cancel.hide()
-        self.foot.insertWidget(1, self._cancel)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
         session.account_changed.connect(self._show_released)
@@ -106,21 +93,9 @@ class ReleasePage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        why = label(words.NO_TABLE, "muted", wrap=True, name="release_no_table")
-        self._empty = Card(label("No table to release", "heading"), why)
-        to_data = button("Go to Data", "release_to_data", "link")
-        to_data.clicked.connect(lambda: self.session.go("data"))
-        self._empty.body.addWidget(to_data)
+        self._empty = NothingYet(self.session, "release_nothing", "No table yet", "data", "Go to Data")
+        self._empty.say(NO_TABLE)
         self._of_images = OnlyModelsCard(self.session)
-        self._choose = button("Choose…", "release_choose", tip="Choose the file to release into")
-        self._choose.clicked.connect(self._choose_target)
-        line = row(label("Release into"))
-        line.addWidget(self._target, 1)
-        line.addWidget(self._choose)
-        line.addWidget(label("with its certificate beside it", "muted"))
-        self._into = look(QWidget(), "clear")
-        self._into.setLayout(line)
-        self._refusal.hide()
         self._released = stack(spacing=12)
         self._released_title = label("", "caption", name="release_past_title")
         past = look(QWidget(), "clear")
@@ -134,50 +109,55 @@ class ReleasePage(PageFrame):
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.body.addWidget(self._empty)
+        self.body.addWidget(self._empty, 1)
         self.body.addWidget(self._of_images)
         self.body.addWidget(self._area, 1)
         self.body.addWidget(self._account)
-        self.body.addWidget(self._into)  # in sight however long what is above it grows
+        self.body.addWidget(self._into_line())  # in sight however long what is above it grows
         self.body.addWidget(self._refusal)
-        self._gap = look(QWidget(), "clear")
-        self.body.addWidget(self._gap, 1)
 
     def _show_table(self) -> None:
         opened, rows = self.session.opened, self.session.open_data
         self._empty.setVisible(rows is None)
         self._ways.setVisible(self.session.images is None)
-        self._gap.setVisible(rows is None)
         self._area.setVisible(rows is not None)
         self._sections.show_only_past(only=opened is None)
         for part in (self._account, self._into):
             part.setVisible(opened is not None)
-        self._target.setText(str(beside(opened, ENDING, SUFFIX)) if opened is not None else "")
-        self._suggest_target()
+        self._start_over_target()
         self._refusal.hide()
         self._plan_changed()
-
-    def _suggest_target(self) -> None:
-        suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
 
     def _plan_changed(self) -> None:
         self._forecast, self._failure, self._asked_early = None, None, False
         self._area.verticalScrollBar().setValue(0)
         self._refusal.hide()
         self.refresh()
-        if self.session.plan.ready and self.session.plan.protected:
-            forecast_release(self.session, self.jobs, self._take_forecast)
+        draft = self.session.plan
+        if not (draft.ready and draft.protected):
+            return
+
+        def work(emit: Emit, cancel: CancelToken) -> Forecast:
+            from workbench.sanitize.forecast import forecast
+
+            return forecast(draft.plan())
+
+        def apply(found: Forecast) -> None:
+            if self.session.plan == draft:
+                self._take_forecast(found)
+
+        self.jobs.start(Job("Forecasting the release", work), key="release_forecast", shown=False, on_result=apply)
 
     def _take_forecast(self, forecast: Forecast) -> None:
         self._forecast = forecast
         self.refresh()
         self._scroll_to_model()  # what the forecast says pushes the releases down
         if self._asked_early:
-            self._ask_and_release()
+            self._press()
 
     def _show_released(self) -> None:
         """Show a card for each release of this table, the newest first."""
-        steps = standing.released_steps(self.session)
+        steps = released_steps(self.session)
         shown = steps[-SHOWN:]
         first = len(steps) - len(shown) + 1
         if [card.step for card in self._cards] != shown:
@@ -241,159 +221,90 @@ class ReleasePage(PageFrame):
         """Show the present plan against the present account."""
         plan, opened = self.session.plan, self.session.opened
         released = self.session.has_released(plan)
-        short = standing.is_short(self.session)
+        short = plan_is_short(self.session)
         # After a training its model was asked for: the table is not the next thing to be paid for.
         model = self._model_is_newest
         self._published.show_plan(self._forecast, again=released)
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)
         running = self._running is not None
-        had_keys = self.has_keys(self._release, self._cancel, self._onward, self._better, self._train)
+        keys = self.has_keys(self._release, self._cancel, self._onward, self._better, self._train)
         # What is highlighted, and what Ctrl+Return presses, must not be to pay twice, nor to pay for noise.
         better = self._better if says_little(self.session, self._forecast) else self._release
-        self.primary = self._release if running else self._onward if released or short or model else better
-        if self.session.images is not None:
-            self.primary = self._train
-        self._train.setVisible(self.primary is self._train)
-        look(self._release, "primary" if self.primary is self._release else "")
+        first = self._release if running else self._onward if released or short or model else better
+        self._lead(self._train if self.session.images is not None else first, self._onward, self._better, self._train)
         for way in (self._onward, self._better):
             way.setVisible(self.primary is way and opened is not None)
         self._release.setVisible(opened is not None)
-        self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
-        self._release.setAccessibleName(self._release.text())
-        refused = standing.certainly_refused(self.session)
-        self._release.setEnabled(not running and standing.payable(self.session) and not refused)
-        self._release.setToolTip(words.REFUSED_TIP if refused else words.RELEASE_TIP)
-        self._cancel.setVisible(running)
-        self._target.setEnabled(not running)
-        self._choose.setEnabled(not running)
-        if had_keys:  # a button that goes or greys would give them to another part of the window
-            if running:
-                self._cancel.setFocus()
-            else:
-                self.take_keys()
-        self.set_note(standing.note_words(self.session, running=running, released=released, short=short, model=model))
+        self._name_release(done=released)
+        refused = plan_is_refused(self.session)
+        self._release.setEnabled(not running and self._payable and not refused)
+        self._release.setToolTip(REFUSED_TIP if refused else self._what.tip)
+        self._show_cancel(running=running, keys=keys)
+        stopping = self._running is not None and self._running.stopping
+        stated = self._foot_words(released=released, short=short, model=model)
+        self.set_note("Cancelling…" if stopping else RUNNING if running else stated)
+
+    @property
+    def _payable(self) -> bool:
+        """Whether the plan can be released, as far as the page knows; the ledger has the last word."""
+        session = self.session
+        if session.opened is None or session.opened.table.doubts or session.plan.guesses():
+            return False
+        return session.plan.cost() is not None and not session.account.problem
+
+    def _foot_words(self, *, released: bool, short: bool, model: bool) -> str:
+        """Return the sentence at the foot of the page: what prevents the release, or what Release does.
+
+        Args:
+            released: whether just this plan was released.
+            short: whether the cap does not pay for it.
+            model: whether a model was released by this plan.
+        """
+        session, account, cost = self.session, self.session.account, self.session.plan.cost()
+        if session.opened is None:
+            return ""
+        if session.opened.table.doubts:
+            return GUESSED
+        problem = first_problem(session) or unconfirmed(session)
+        if problem:
+            return problem
+        if cost is None:
+            return "Nothing is protected: there is nothing to release under a guarantee."
+        if account.problem:
+            return DECIDE if account.in_doubt else account.problem
+        if released:
+            more = "a second draw needs a higher cap" if short else "a second draw is a second charge"
+            return f"This plan is released; {more}."
+        if short:
+            return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
+        return "The model is released. Release… would publish the table, too, and charge again." if model else PAID
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
-    def _choose_target(self) -> None:
-        path = ask_where_to_save(self, "Release into", self._target.text(), KINDS)
-        if path:
-            self._target.choose(path)
-
     def _use_what_remains(self) -> None:
+        """Set the largest plan ε that the cap pays for, in at most 15 digits and never a digit too much."""
         remaining = self.session.account.remaining
         if remaining is not None and remaining > 0:
-            self.session.set_epsilon(what_remains(self.session.plan, remaining))
+            floor, rows = Context(prec=15, rounding=ROUND_FLOOR), self.session.plan.rows_per_person
+            self.session.set_epsilon(floor.divide(remaining, Decimal(rows)))
 
-    def _ask_and_release(self) -> None:
-        if self._running is None and not self._asking and self._release.isEnabled():
-            self._asked_early = self._forecast is None  # the question says what will be noise
-            if self._asked_early:
-                return
-            self._refusal.hide()
-            look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed)
-
-    def _looked(self, outlook: BeforeRelease) -> None:
-        # A question that is asked from within the job's end would keep the job in the list until it is answered.
-        QTimer.singleShot(0, self, lambda: self._decide(outlook))
-
-    def _decide(self, outlook: BeforeRelease) -> None:
-        """Ask for the last word, once, and do as it says."""
-        if self._asking or self._running is not None or not outlook.is_current(self.session):
-            return
-        if self._path() != outlook.target:  # another name was typed meanwhile: nobody has looked what stands there
-            self._ask_and_release()
-            return
-        self._asking = True
-        try:
-            self._ask(outlook)
-        finally:
-            self._asking = False
-
-    def _ask(self, outlook: BeforeRelease) -> None:
-        cost, path = outlook.plan.cost(), outlook.target
-        assert cost is not None
-        replaced = written_words(outlook.opened, path, outlook.source_changed, replaces=outlook.replaces)
-        verdict = outlook.verdict
-        if verdict.waiting:
-            if confirm(self, "Publish the finished release?", waiting_question(outlook, replaced), "Publish it"):
-                self._start(outlook)
-            return
-        if verdict.earlier is not None:
-            self._ask_again(outlook, verdict.earlier, cost, replaced)
-            return
-        if verdict.refusal is not None:
-            self._failed(verdict.refusal)
-            return
-        text = release_question(outlook, self.session.account, self._forecast, cost, replaced)
-        first = FirstCap(self.session.account, cost)
-        verbs = {"yes": f"Release at ε = {at_most(cost)}"}
-        if choose(self, "Release this table?", text, verbs, entry=first if first.asked else None) == "yes":
-            self._start(outlook, first.cap())
-
-    def _ask_again(self, outlook: BeforeRelease, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
-        verbs = {"copy": "Copy the file that exists…", "yes": f"Pay ε = {at_most(cost)} again"}
-        answer = choose(self, "It was released before", again_question(earlier, cost, outlook.outside, replaced), verbs)
-        if answer == "yes":
-            self._start(outlook)
-        elif answer == "copy":
-            folder = ask_for_folder(self, "Copy the release into")
-            if folder:
-                copy_release(self.session, self.jobs, earlier, Path(folder), self._copied)
-
-    def _copied(self, path: Path) -> None:
-        self.session.notify("info", f"Copied to {path}; nothing was charged.")
-
-    def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
-        if not outlook.is_current(self.session):  # other work has ended while the question stood
-            self.session.notify(
-                "warning", "The table or its plan changed while the question stood: nothing was released."
-            )
-            return
-        remember_folder(outlook.target.parent)
-        worth = worth_of(outlook, self._forecast)
-        self._running = release_plan(self.session, self.jobs, outlook, self._failed, cap, worth)
-        self._running.ended.connect(self._ended)
-        self.refresh()
-
-    def _ended(self) -> None:
-        self._running = None
-        self._suggest_target()
-        self.refresh()
-
-    @property
-    def job(self) -> JobHandle | None:
-        """The release that the page's own Cancel stops."""
-        return self._running
+    def asked(self) -> Asked | None:
+        """Return the table with noise; not before the forecast, as the question says what will be noise."""
+        opened = self.session.opened
+        if opened is None or not self._release.isEnabled():
+            return None
+        self._asked_early = self._forecast is None
+        if self._forecast is None:
+            return None
+        return Asked(worth=worth_words(self._forecast, opened.rows_under(self.session.plan)))
 
     @property
     def refused(self) -> WorkbenchError | None:
         """Why the table cannot be released, or was not when it was last asked for."""
-        found = table_refusal(self.session) or self.session.account.error or self._failure
-        return found or standing.certain_refusal(self.session)
+        return table_refusal(self.session) or super().refused
 
-    def _failed(self, error: BaseException) -> None:
-        self._failure = error if isinstance(error, WorkbenchError) else None
-        if not isinstance(error, BudgetRefusedError):
-            self.session.report(error)
-            return
-        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(error)}")
-        self._refusal.show()
-        self.session.notify("info", "Refused: nothing was charged or written.")
-
-    def _stop(self) -> None:
-        if self._running is not None:
-            ask_to_stop(self, self._running)
-        if self._running is not None and self._running.stopping:
-            self.set_note("Cancelling…")
-
-    def _path(self) -> Path:
-        return Path(self._target.text().strip()).expanduser()
-
-    def escape(self) -> bool:
-        """Cancel the release that is going on."""
-        if self._running is None or self._running.stopping:
-            return False
-        self._stop()
-        return True
+    def certain_refusal(self) -> WorkbenchError | None:
+        """Return what the ledger would say to the plan, where it is certain to refuse it."""
+        cost = self.session.plan.cost()
+        return self.session.account.refusal(cost) if cost is not None and plan_is_refused(self.session) else None

@@ -1,22 +1,32 @@
-"""What a release will publish, what it costs and what stands outside its guarantee, before anything is charged."""
+"""The cards of noisy rows: what will be published, what it costs, what ε does not cover, and where each is placed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.pages.release.messages import WAYS_OUT, learn_words, noise_words
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look
+from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look, stack
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
-from workbench.gui.widgets.formatting import at_least, at_most, count, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, count, in_full, listed, rounded
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, mostly_noise, relations_words
+from workbench.sanitize.recipient import (
+    MOST_NAMED,
+    RELATIONS_WAYS_OUT,
+    Learnt,
+    is_mostly_noise,
+    learnt,
+    mostly_noise,
+    noisy_columns,
+    relations_words,
+)
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftColumn
@@ -35,6 +45,24 @@ LEARN_TIP = "With a confidence of about 95 %, from the mechanisms and the number
 
 SHOWN = 12
 """Attributes that are listed one by one; of a wider table the rest is counted."""
+
+_KNOWN = 2
+"""Significant digits of an error, which is known no better."""
+
+WAYS_OUT = "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
+
+WIDE = 1200
+"""Pixels of width from which what will be published stands beside all the rest, as high as the page."""
+
+LEAVES = (
+    "Of images, only a trained network can be released. The Train page trains one with noise, charges it to the "
+    "budget, and writes its folder: the weights and a card that tells its ε. It then stands below and can be verified."
+)
+STAYS = (
+    "No image and no label is ever released, and no copy of the set, not even with noise: noisy rows, synthetic rows "
+    "and statistics are for tables. What this window shows of the images, their counts, predictions and accuracies, "
+    "is private as well."
+)
 
 
 class PublishedCard(Card):
@@ -274,3 +302,136 @@ class OutsideCard(Card):
         else:
             look(self._text, "muted")
             self._text.setText("Nothing: every published value goes through a mechanism. The number of rows is public.")
+
+
+class OnlyModelsCard(Card):
+    """What can be released of images, what cannot, and what is left of the budget for it."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("release_of_images")
+        self._session = session
+        self._facts = Facts()
+        for part in (
+            label("Only trained networks are released of images", "heading"),
+            label(LEAVES, wrap=True, name="release_leaves"),
+            label(STAYS, "muted", wrap=True, name="release_stays"),
+            self._facts,
+        ):
+            self.body.addWidget(part)
+        session.account_changed.connect(self.refresh)
+        session.table_changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is open, and what is left of its budget."""
+        images, account = self._session.images, self._session.account
+        self.setVisible(images is not None)
+        if images is None:
+            return
+        self._facts.show_line("release_images", "open", f"{images.title}: {images.stated}")
+        remaining = account.remaining
+        if account.problem:
+            stated = account.problem
+        elif remaining is None:
+            stated = "the first network that is released sets its cap"
+        else:
+            stated = f"ε = {at_least(max(remaining, Decimal(0)))} for further networks"
+        self._facts.show_line("release_images_left", "budget left", stated)
+        outside = " ".join(images.outside)
+        self._facts.show_line("release_images_outside", "outside the guarantee", outside, "warn")
+        if not outside:
+            self._facts.hide_line("release_images_outside")
+
+
+class Sections(QWidget):
+    """What is to be decided, and below it what was released before: there may be many."""
+
+    def __init__(self, version: QWidget, published: QWidget, cost: QWidget, outside: QWidget, past: QWidget) -> None:
+        super().__init__()
+        look(self, "clear")
+        self._published, self._cost, self._outside = published, cost, outside
+        self._past = look(QWidget(), "clear")
+        below = stack(past, None, spacing=0)
+        self._past.setLayout(below)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(12)
+        self._grid.addWidget(version, 0, 0, 1, 2)
+        self._grid.setRowStretch(3, 1)
+        self._wide: bool | None = None
+        self._arrange(wide=False)
+
+    def show_only_past(self, *, only: bool) -> None:
+        """Show what was released before ``only``, where there is no table to release."""
+        for part in (self._published, self._cost, self._outside):
+            part.setVisible(not only)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Take one column or two."""
+        super().resizeEvent(event)
+        self._arrange(wide=self.width() >= WIDE)
+
+    def _arrange(self, *, wide: bool) -> None:
+        if wide == self._wide:
+            return
+        self._wide = wide
+        for part in (self._published, self._cost, self._outside, self._past):
+            self._grid.removeWidget(part)
+        self._grid.addWidget(self._published, 1, 0, 3 if wide else 1, 1)
+        self._grid.addWidget(self._cost, 1, 1)
+        for at, part in ((2, self._outside), (3, self._past)):
+            self._grid.addWidget(part, at, 1 if wide else 0, 1, 1 if wide else 2)
+        self._grid.setColumnStretch(0, 1 if wide else 3)
+        self._grid.setColumnStretch(1, 1 if wide else 2)
+
+
+def noise_words(forecast: Forecast, rows: int) -> str:
+    """Return which columns will be mostly noise, in one sentence; empty where none will."""
+    names = noisy_columns(forecast, rows)
+    if not names:
+        return ""
+    if len(names) == len(forecast.columns) > 1:
+        return "Every protected column will be mostly noise."
+    return f"Mostly noise: {listed(names, MOST_NAMED)}."
+
+
+def says_little(session: Session, forecast: Forecast | None) -> bool:
+    """Return whether most of what would be released is noise: another way is better, or more ε."""
+    opened = session.opened
+    return opened is not None and forecast is not None and is_mostly_noise(forecast, opened.rows_under(session.plan))
+
+
+def learn_words(forecast: Forecast, rows: int) -> str:
+    """Return what a recipient can learn from the table with about 95 % confidence, in one sentence."""
+    found = learnt(forecast, rows)
+    means = [_stated(one) for one in found if one.numeric]
+    shares = [_stated(one) for one in found if not one.numeric]
+    parts = []
+    if means:
+        parts.append(f"the mean of {_joined(means)}")
+    if shares:
+        parts.append(f"shares of {_joined(shares)}")
+    if not parts:
+        return "A recipient can learn next to nothing from this table."
+    return f"A recipient can learn {'; '.join(parts)}; little else."
+
+
+def worth_words(forecast: Forecast, rows: int) -> str:
+    """Return both sentences, and how far relations between columns fade."""
+    stated = (learn_words(forecast, rows), noise_words(forecast, rows), relations_words(forecast))
+    return " ".join(filter(None, stated))
+
+
+def _stated(one: Learnt) -> str:
+    return f"{one.name} to ± {rounded(one.half_length, _KNOWN)}" if one.numeric else f"{one.name} to ± {_points(one)}"
+
+
+def _points(one: Learnt) -> str:
+    return f"{rounded(100 * one.half_length, _KNOWN)} points"
+
+
+def _joined(stated: Sequence[str]) -> str:
+    if len(stated) > MOST_NAMED + 1:
+        return f"{', of '.join(stated[:MOST_NAMED])} and of {len(stated) - MOST_NAMED} more"
+    return " and of ".join(filter(None, (", of ".join(stated[:-1]), stated[-1])))

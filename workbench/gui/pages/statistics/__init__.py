@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.session import Session, State
-
-
-def _state(session: Session) -> State:
-    return "ready" if any(step.central == "statistics" for step in session.released) else "empty"
-
+from workbench.gui.session.newest_release import state_of
 
 PAGE = Page(
     name="statistics",
@@ -16,7 +11,7 @@ PAGE = Page(
     help="Release figures of the table with their intervals, and no rows",
     make="workbench.gui.pages.statistics.page:StatisticsPage",
     icon="M2 13.5h12 M3.5 13.5v-4.5h2.5v4.5 M6.8 13.5v-9h2.5v9 M10.1 13.5v-6.5h2.5v6.5 M8 2v2.5",
-    state=_state,
+    state=state_of("statistics"),
     under="release",
     about=(
         "Release histograms, means, quantiles, sums and most frequent values instead of rows: each with noise, and "

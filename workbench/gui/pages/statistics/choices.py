@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox
 
+from workbench.gui.pages.forecast_page import ReleaseForm
+from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.pages.statistics.figures_model import FiguresModel
 from workbench.gui.pages.statistics.figures_table import FiguresTable
-from workbench.gui.pages.statistics.tasks import Checked, Choice
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, button, label, named, row
+from workbench.gui.widgets.basic import button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.delta_entry import DeltaEntry
-from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.explain import Explainable, of_one_row
 from workbench.gui.widgets.table_filter import TableFilter
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.statistics.asked import COUNT, Request, Statistic
 
-SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
 EPSILON_HELP = "Privacy loss of one row by all figures together; the plan's ε to begin with"
 NO_GROUPS, NO_SECOND = "none, all rows", "no other"
 BY_HELP = "Every figure is released for each group that the declared values of this column make, also empty ones"
@@ -27,23 +21,11 @@ COUNT_HELP = "How many rows each group has"
 WIDEST = 170
 
 
-class ChoicesCard(Card):
-    """The ticks, the groups and ε; all follow table and plan until a person chooses another.
-
-    Attributes:
-        epsilon: the field for ε, which the page puts beside the cost.
-        delta: the field for δ, which stands under it.
-
-    Signals:
-        changed: something differs; ask :meth:`value`.
-    """
-
-    changed = Signal()
+class StatisticsForm(ReleaseForm):
+    """The ticks, the groups and ε; all follow table and plan until a person chooses another."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(pad=12)
-        self._session = session
-        self._own = False
+        super().__init__(session, "statistics", EPSILON_HELP, "edit_problem", pad=12)
         self.model = FiguresModel(session)
         self.table = FiguresTable(session, self.model)
         self._filter = TableFilter(self.table, needs=False)
@@ -67,20 +49,6 @@ class ChoicesCard(Card):
         self._expected = label("", "muted", name="statistics_count_expected")
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
         self._sizes.hide()
-        self._problem = label("", "problem", wrap=True, name="statistics_edit_problem")
-        self._problem.hide()
-        self.epsilon = PrivacyEntry(
-            "statistics_epsilon",
-            Decimal(repr(EPSILON_LEAST)),
-            Decimal(repr(EPSILON_MOST)),
-            session.plan.epsilon,
-            help_text=EPSILON_HELP,
-            slider_low=SLIDER_LEAST,
-            slider_high=SLIDER_MOST,
-        )
-        self.delta = DeltaEntry("statistics_delta")
-        self.delta.textEdited.connect(lambda _text: self._wrote_delta())
-        Explainable(self.epsilon.field, session, lambda: of_one_row(session, self.epsilon.value()))
         head = row(label("WHAT IS RELEASED", "caption"), None, self._filter, usual, none)
         self.body.addLayout(head)
         self.body.addWidget(self.table, 1)
@@ -92,36 +60,22 @@ class ChoicesCard(Card):
         self.body.addLayout(groups)
         self.body.addWidget(self._sizes)
         self.model.changed.connect(self.changed)
-        self.model.refused.connect(self._refused)
-        self.epsilon.value_changed.connect(self._chose_epsilon)
-        self.start_over()
+        self.model.refused.connect(self.say)
 
-    def value(self) -> Choice | None:
-        """Return what is chosen; ``None`` while a refused ε stands in its field."""
-        delta = self.delta.value()
-        if self.epsilon.problem() or delta is None:
-            return None
-        by = self._groups()
-        return Choice(self.model.wanted(), by, bool(by) and self._count.isChecked(), self.epsilon.value(), delta)
-
-    def use(self, epsilon: Decimal, delta: Decimal) -> None:
-        """Set ε and δ, as if a person had written them."""
-        self.delta.show_value(delta)
-        self.epsilon.set_value(epsilon)
-        self._chose_epsilon()
+    def request(self) -> Request:
+        """Return what is ticked, of the groups that are chosen."""
+        counted = (Statistic(statistic=COUNT, by=self._groups()),) if self._groups() and self._count.isChecked() else ()
+        return Request(figures=(*self.model.wanted(), *counted))
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
-        self._own = False
-        self.delta.clear()
         for box in self._by:
             box.clear()
         self._count.blockSignals(True)
         self._count.setChecked(True)
         self._count.blockSignals(False)
-        self._refused("")
         self.model.start_over()
-        self.follow()
+        super().start_over()
 
     def follow(self) -> None:
         """Show what follows from table and plan, but for what a person has chosen here."""
@@ -136,15 +90,15 @@ class ChoicesCard(Card):
                     box.addItem(name, name)
             box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
         self._show_groups()
-        if not self._own:
-            self.epsilon.set_value(self._session.plan.epsilon)
+        super().follow()
 
-    def show_checked(self, checked: Checked | None) -> None:
-        """Show what to expect of every figure, or that it is not known yet."""
+    def show_foreseen(self, found: Foreseen | None) -> None:
+        """Show what to expect of every figure."""
+        checked = None if found is None else found.facts
         self.model.show_checked(checked)
-        found = checked.expected.get(("count", "")) if checked is not None else None
-        self._expected.setText(found.words if found is not None else "")
-        self._expected.setToolTip(found.stated if found is not None else "")
+        groups = checked.expected.get((COUNT, "")) if checked is not None else None
+        self._expected.setText(groups.words if groups is not None else "")
+        self._expected.setToolTip(groups.stated if groups is not None else "")
         self._sizes.setText(checked.sizes if checked is not None else "")
         self._sizes.setVisible(bool(self._sizes.text()))
 
@@ -172,15 +126,3 @@ class ChoicesCard(Card):
         self._count.setEnabled(bool(groups))
         if groups != self.model.groups:
             self.model.group_by(groups)
-
-    def _chose_epsilon(self) -> None:
-        self._own = True
-        self.changed.emit()
-
-    def _wrote_delta(self) -> None:
-        self._refused(self.delta.problem())
-        self.changed.emit()
-
-    def _refused(self, stated: str) -> None:
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))

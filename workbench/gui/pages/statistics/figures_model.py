@@ -7,12 +7,13 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor
 
-from workbench.gui.pages.statistics.tasks import Checked, Expected, Wanted
+from workbench.gui.pages.statistics.tasks import Checked, Expected
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.settings_table import ALONE
 from workbench.params import ParameterError
+from workbench.statistics.asked import Statistic
 
 TITLES = ("Column", "Histogram", "Bins", "Mean", "Quantiles", "Sum", "Most frequent")
 NAME, HISTOGRAM, BINS, MEAN, QUANTILES, SUM, MODE = range(7)
@@ -111,10 +112,16 @@ class FiguresModel(QAbstractTableModel):
         """The columns that make the groups."""
         return self._by
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[Statistic, ...]:
         """Return what is asked for, in the order of the columns."""
+        by = self._by or None
         return tuple(
-            Wanted(STATISTICS[at], column.name, self._bins.get(column.name) if at == HISTOGRAM else None)
+            Statistic(
+                statistic=STATISTICS[at],
+                column=column.name,
+                bins=self._bins.get(column.name) if at == HISTOGRAM else None,
+                by=by,
+            )
             for column in self._columns
             for at in sorted(self._ticks[column.name])
             if self.can(column, at)

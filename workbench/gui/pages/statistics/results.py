@@ -1,32 +1,24 @@
-"""The newest released statistics of the open table: files, Verify, all figures, and one histogram as a picture."""
+"""Released statistics: all figures as a table, and one histogram as a picture."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.statistics.histogram_picture import HistogramPicture
-from workbench.gui.pages.statistics.tasks import look_at_released
-from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.newest_release import newest_release
-from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, button, label, look, named, row
+from workbench.gui.widgets.basic import Card, button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count
-from workbench.gui.widgets.release_card import ReleasedCard
-from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.gui.pages.statistics.tasks import Released
 
-KIND = "statistics"
 FIGURES, PICTURE = "figures", "picture"
 EVERY = "every statistic"
 NUMBERS = ("estimate", "from", "to")
@@ -130,75 +122,3 @@ class ResultsCard(Card):
         key = self._histogram.currentData()
         bars = self._found.histograms[tuple(key)] if self._found is not None and key is not None else ()
         self.picture.show_bars(bars, self._histogram.currentText())
-
-
-class ResultsPart(QWidget):
-    """Hidden until statistics of the open table were released.
-
-    Signals:
-        read: the figures are in sight.
-    """
-
-    read = Signal()
-
-    def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__()
-        look(self, "clear")
-        self._session, self._jobs = session, jobs
-        self._step: ReleasedStep | None = None
-        self._card: ReleasedCard | None = None
-        self._look = button("Look at the figures", "statistics_look", tip="Reads the released file, which is public")
-        self._look.clicked.connect(self._read)
-        self._problem = label("", "problem", wrap=True, name="statistics_look_problem")
-        self._problem.hide()
-        self.results = ResultsCard(session)
-        self._whole = QVBoxLayout(self)
-        self._whole.setContentsMargins(0, 0, 0, 0)
-        self._whole.setSpacing(12)
-        self._line = QWidget()
-        self._line.setLayout(row(self._look, None))
-        for part in (self._line, self._problem, self.results):
-            self._whole.addWidget(part)
-        self.hide()
-
-    def show_newest(self) -> None:
-        """Show the newest statistics, of this session or of an earlier one."""
-        step = newest_release(self._session, KIND)
-        if step == self._step:
-            return
-        self._step = step
-        if self._card is not None:
-            self._card.hide()
-            self._card.deleteLater()
-            self._card = None
-        self.results.show_released(None)
-        self.results.hide()
-        self._problem.hide()
-        self.setVisible(step is not None)
-        self._line.setVisible(step is not None and bool(step.files))
-        if step is not None:
-            self._card = ReleasedCard(step, 1, self._jobs, name="statistics_release")
-            self._whole.insertWidget(0, self._card)
-            if step.result is not None:  # just made
-                self._read()
-
-    def _read(self) -> None:
-        step = self._step
-        if step is None or not step.files:
-            return
-
-        def show(found: Released) -> None:
-            if step is self._step:
-                self._line.hide()
-                self._problem.hide()
-                self.results.show_released(found)
-                self.results.show()
-                self.read.emit()
-
-        def failed(error: BaseException) -> None:
-            if step is self._step:
-                stated = sentence(error) if isinstance(error, WorkbenchError) else "A bug in the program; see the log."
-                self._problem.setText(f"The figures cannot be shown. {stated}")
-                self._problem.show()
-
-        look_at_released(step.files[0][1], self._jobs, show, failed)

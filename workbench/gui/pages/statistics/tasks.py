@@ -1,90 +1,26 @@
-"""What the Statistics page starts: a forecast of what is ticked, and a look at what was released."""
+"""What the Statistics page works out: what to expect of what is ticked, and what was released."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import OpenTable
+from workbench.gui.pages.release_tasks import Chosen, Foreseen, certified, foresee
 from workbench.gui.widgets.formatting import plain, rounded
-from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.statistics.asked import Request
 
 if TYPE_CHECKING:
     import polars as pl
 
     from workbench.sanitize.plan import Plan
-    from workbench.statistics.asked import Request
     from workbench.statistics.forecast import FigureForecast
     from workbench.work.work import Work
 
-KEY_CHECK, KEY_RELEASED = "statistics-check", "statistics-released"
 SPARSE = "too few to say"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """One figure of a column.
-
-    Attributes:
-        statistic: ``histogram``, ``mean``, ``quantiles``, ``sum`` or ``mode``.
-        column: of which column.
-        bins: how many bins a histogram of numbers has; ``None`` for the usual number.
-    """
-
-    statistic: str
-    column: str
-    bins: int | None = None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What the steward has chosen.
-
-    Attributes:
-        figures: what is ticked.
-        by: columns that make groups, two at most.
-        counted: whether the rows of each group are counted.
-        epsilon: ε of one row, for everything together.
-    """
-
-    figures: tuple[Wanted, ...]
-    by: tuple[str, ...]
-    counted: bool
-    epsilon: Decimal
-    delta: Decimal = Decimal(0)
-
-    @property
-    def columns(self) -> int:
-        """How many columns it reads."""
-        return len({one.column for one in self.figures} | set(self.by))
-
-    def request(self) -> Request:
-        """Return the same as the engine takes it.
-
-        Raises:
-            ParameterError: two of them do not go together.
-        """
-        from workbench.statistics.asked import COUNT, Request, Statistic
-
-        by = self.by or None
-        asks = [Statistic(statistic=one.statistic, column=one.column, bins=one.bins, by=by) for one in self.figures]
-        if self.counted and by:
-            asks.append(Statistic(statistic=COUNT, by=by))
-        return Request(figures=tuple(asks))
-
-    def work(self, plan: Plan, rows: int, kind: str) -> Work:
-        """Describe the release to the door; runs in a worker."""
-        from workbench.release.statistics.statistics_work import statistics_work
-
-        return statistics_work(self.request(), plan, self.epsilon, rows, kind, self.delta)
 
 
 _SIZED = 3
@@ -108,24 +44,16 @@ class Expected:
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known of a release of statistics before a row is read.
+    """What is known of the figures before a row is read.
 
     Attributes:
-        choice: what was chosen.
-        cost: ε that is charged, for all rows of a person.
         expected: of each figure by (statistic, column); the column of a count of groups is empty.
         queries: how many queries are charged.
-        figures: how many figures they give.
-        delta: δ that is charged.
         sizes: what to expect of groups of stated sizes, in a sentence; empty where there are none.
     """
 
-    choice: Choice
-    cost: Decimal
     expected: Mapping[tuple[str, str], Expected]
     queries: int
-    figures: int
-    delta: Decimal = Decimal(0)
     sizes: str = ""
 
 
@@ -165,49 +93,33 @@ class Released:
     histograms: Mapping[tuple[str, str], tuple[Bar, ...]]
 
 
-def check(
-    opened: OpenTable,
-    draft: DraftPlan,
-    choice: Choice,
-    jobs: JobCenter,
-    apply: Callable[[Checked], None],
-    on_failure: Callable[[BaseException], None],
-) -> JobHandle:
-    """Find out what to expect of every figure and what they cost, or why they are refused; reads no row."""
+def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
+    """Describe the release; called in a worker."""
+    from workbench.release.statistics.statistics_work import statistics_work
 
-    def work(emit: Emit, cancel: CancelToken) -> Checked:
-        return checked(draft.plan(), opened.rows_under(draft), choice, cancel)
-
-    job = Job("Forecasting the figures", work)
-    return jobs.start(job, key=KEY_CHECK, shown=False, on_result=apply, on_failure=on_failure)
+    assert isinstance(chosen.request, Request)
+    return statistics_work(chosen.request, plan, chosen.epsilon, rows, kind, chosen.delta)
 
 
-def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Checked:
-    """Return cost and expected errors of the figures in ``choice``, for a table of ``rows`` rows.
+def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+    """Return cost and expected errors of the figures that are chosen, for a table of ``rows`` rows.
 
     Raises:
-        ParameterError: it does not fit the plan, or ε is too small for it.
+        ParameterError: they do not fit the plan, or ε is too small for them.
     """
-    from workbench.privacy.central.share import Budget
-    from workbench.release.delta_limit import require_small_cost
     from workbench.statistics.forecast import forecast
     from workbench.statistics.queries import queries_of
-    from workbench.work.work import cost_of
 
-    queries = queries_of(choice.request().checked(plan), plan, choice.epsilon, rows, choice.delta)
-    budget = Budget(choice.epsilon, choice.delta) if choice.delta else None
-    cost = cost_of(tuple(q.event for q in queries), plan.rows_per_person, budget)
-    if cost.delta:
-        require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
-    expected, figures = {}, 0
-    found: list[FigureForecast] = []
+    assert isinstance(chosen.request, Request)
+    queries = queries_of(chosen.request.checked(plan), plan, chosen.epsilon, rows, chosen.delta)
+    expected, found = {}, []
     for query in queries:
         cancel.check()
         for stated in forecast([query]):
-            expected[stated.statistic, stated.column] = _expected(stated, plan, rows, "ρ" if choice.delta else "ε")
-            figures += stated.figures
+            expected[stated.statistic, stated.column] = _expected(stated, plan, rows, "ρ" if chosen.delta else "ε")
             found.append(stated)
-    return Checked(choice, cost.epsilon, expected, len(queries), figures, cost.delta, _sizes(found))
+    facts = Checked(expected, len(queries), _sizes(found))
+    return foresee(work_of(chosen, plan, rows, "csv"), chosen, plan, rows, facts)
 
 
 def _sizes(found: Sequence[FigureForecast]) -> str:
@@ -249,21 +161,6 @@ def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expec
     return Expected(words, f"{whole} Mostly noise: nothing much can be learnt." if noisy else whole, noisy)
 
 
-def look_at_released(
-    path: Path,
-    jobs: JobCenter,
-    apply: Callable[[Released], None],
-    on_failure: Callable[[BaseException], None],
-) -> JobHandle:
-    """Read released statistics back; their certificate lies beside them."""
-
-    def work(emit: Emit, cancel: CancelToken) -> Released:
-        return released(path, cancel)
-
-    job = Job("Reading the figures", work, about=path.name)
-    return jobs.start(job, key=KEY_RELEASED, on_result=apply, on_failure=on_failure)
-
-
 def released(path: Path, cancel: CancelToken) -> Released:
     """Return the figures in a released file.
 
@@ -273,21 +170,15 @@ def released(path: Path, cancel: CancelToken) -> Released:
     """
     import polars as pl
 
-    from workbench.release.certificate import certificate_path, read_any_certificate
-    from workbench.release.ledger.fingerprint import sha256_of
     from workbench.release.verify import verify_release
     from workbench.statistics.release_file import decode
 
-    document = read_any_certificate(certificate_path(path))
-    try:
-        changed = sha256_of(path) != document["output"]["sha256"]
-        # Not only for what it finds: it refuses a file that is larger than its figures, before that is read whole.
-        problems = ["the file was changed after it was certified"] if changed else verify_release(path, cancel)
-        if problems:
-            raise InputError(problems[0], str(path), "ask for the file as it was released")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror}", str(path), "put it back") from error
+    document, _ = certified(path)
+    # Not only for what it finds: it refuses a file that is larger than its figures, before that is read whole.
+    problems = verify_release(path, cancel)
+    if problems:
+        raise InputError(problems[0], str(path), "ask for the file as it was released")
+    data = path.read_bytes()
     records = decode(data, document["output"]["format"], str(path))
     cancel.check()
     shown: dict[str, list[str]] = {"statistic": [r["statistic"] for r in records]}

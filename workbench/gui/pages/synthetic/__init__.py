@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.session import Session, State
-
-
-def _state(session: Session) -> State:
-    return "ready" if any(step.central == "synthetic" for step in session.released) else "empty"
-
+from workbench.gui.session.newest_release import state_of
 
 PAGE = Page(
     name="synthetic",
@@ -16,7 +11,7 @@ PAGE = Page(
     help="Release a new table of the same shape in which no row is anybody's",
     make="workbench.gui.pages.synthetic.page:SyntheticPage",
     icon="M2.5 3h11v10h-11z M2.5 6.3h11 M2.5 9.7h11 M6.2 3v10 M9.8 3v10",
-    state=_state,
+    state=state_of("synthetic"),
     under="release",
     about=(
         "Release a new table of the same shape, drawn from noisy counts of yours. For the same ε it keeps means, "

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
+from workbench.gui.pages.forecast_page import ReleaseForm
+from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.pages.synthetic.impossible_editor import ImpossibleEditor
-from workbench.gui.pages.synthetic.tasks import Choice
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import label, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.delta_entry import DeltaEntry, DeltaLine
-from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.explain import Explainable, of_one_row
+from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.params import ParameterError
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.synth import MARGINALS, MST, SYNTHESISERS, synthesiser
 from workbench.synth.parameters import SynthesisParameters
 
-SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
 EPSILON_HELP = "Privacy loss of one row's whole record by this release; the plan's ε to begin with"
 NO_TARGET = "none"
 WIDEST = 320
 
 
-class ChoicesCard(Card):
-    """The settings; method, target, rows and ε follow table and plan until a person chooses another.
-
-    Signals:
-        changed: something differs; ask :meth:`value`.
-    """
-
-    changed = Signal()
+class SyntheticForm(ReleaseForm):
+    """The settings; method, target, rows and ε follow table and plan until a person chooses another."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(label("WHAT IS DRAWN", "caption"))
-        self._session = session
-        self._own: set[str] = set()
-        self._rows_of = 0
+        super().__init__(session, "synthetic", EPSILON_HELP, "field_problem")
         self.method = named(ChoiceBox(), "synthetic_method", "Method", "Which tables are counted")
         for entry in SYNTHESISERS:
             self.method.addItem(entry.title, entry.name)
@@ -60,54 +45,28 @@ class ChoicesCard(Card):
         self._fields["cuts"].setPlaceholderText("auto")
         for field in self._fields.values():
             field.setFixedWidth(88)
-        self.delta = DeltaEntry("synthetic_delta")
         self._impossible = ImpossibleEditor(session)
-        self._problem = label("", "problem", wrap=True, name="synthetic_field_problem")
-        self.epsilon = PrivacyEntry(
-            "synthetic_epsilon",
-            Decimal(repr(EPSILON_LEAST)),
-            Decimal(repr(EPSILON_MOST)),
-            session.plan.epsilon,
-            help_text=EPSILON_HELP,
-            slider_low=SLIDER_LEAST,
-            slider_high=SLIDER_MOST,
-        )
-        Explainable(self.epsilon.field, session, lambda: of_one_row(session, self.epsilon.value()))
         self._arrange()
-        self.method.activated.connect(lambda _at: self._chose("method"))
-        self.target.activated.connect(lambda _at: self._chose("target"))
-        self._fields["rows"].textEdited.connect(lambda _text: self._chose("rows"))
-        self._fields["cuts"].textEdited.connect(lambda _text: self._chose("cuts"))
-        self.delta.textEdited.connect(lambda _text: self._chose("delta"))
-        self._impossible.problem.connect(self._say)
-        self.epsilon.value_changed.connect(lambda _value: self._chose("epsilon"))
+        self.method.activated.connect(lambda _at: self.chose("method"))
+        self.target.activated.connect(lambda _at: self.chose("target"))
+        self._fields["rows"].textEdited.connect(lambda _text: self.chose("rows"))
+        self._fields["cuts"].textEdited.connect(lambda _text: self.chose("cuts"))
+        self._impossible.problem.connect(self.say)
         self.follow()
 
-    def value(self) -> Choice | None:
-        """Return what is chosen; ``None`` while a field is refused or another ε stands in its field."""
+    def request(self) -> SynthesisParameters | None:
+        """Return the settings; ``None`` while a field is refused, or no rows are asked for."""
         try:
             rows, cuts = self._number("rows"), self._number("cuts")
         except ParameterError:
             return None
-        delta = self.delta.value()
-        if rows is None or delta is None or self.epsilon.problem():
-            return None
         method, target = self.method.currentData(), self.target.currentData()
-        return Choice(method, target, cuts, rows, self.epsilon.value(), delta)
-
-    def use(self, epsilon: Decimal, delta: Decimal) -> None:
-        """Set ε and δ, as if a person had written them."""
-        self.delta.show_value(delta)
-        self.epsilon.set_value(epsilon)
-        self._own.add("delta")
-        self._chose("epsilon")
+        return None if rows is None else SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts)
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
-        self._own.clear()
-        for field in (self._fields["cuts"], self.delta):
-            field.clear()
-        self.follow()
+        self._fields["cuts"].clear()
+        super().start_over()
 
     def follow(self) -> None:
         """Show what follows from table and plan, but for what a person has chosen here."""
@@ -126,8 +85,7 @@ class ChoicesCard(Card):
         self.target.setCurrentIndex(max(self.target.findData(chosen), 0))
         if session.opened is not None and "rows" not in self._own:
             self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
-        if "epsilon" not in self._own:
-            self.epsilon.set_value(session.plan.epsilon)
+        super().follow()
         self._impossible.follow()
         self._follow_target()
 
@@ -137,6 +95,7 @@ class ChoicesCard(Card):
             part.setEnabled(on)
 
     def _arrange(self) -> None:
+        self.body.addWidget(label("WHAT IS DRAWN", "caption"))
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
@@ -162,11 +121,12 @@ class ChoicesCard(Card):
         self.body.addLayout(line)
         self.body.addWidget(DeltaLine(self.delta))
         self.body.addStretch(1)
-        self._problem.hide()
 
-    def show_cuts(self, cuts: int) -> None:
+    def show_foreseen(self, found: Foreseen | None) -> None:
         """Show how many parts a range is cut into while nobody has said so."""
-        self._fields["cuts"].setPlaceholderText(f"auto: {cuts}" if cuts else "auto")
+        if found is not None:
+            cuts = found.facts.cuts
+            self._fields["cuts"].setPlaceholderText(f"auto: {cuts}" if cuts else "auto")
 
     def _number(self, key: str) -> int | None:
         """Return what stands in a field; ``None`` for empty cuts."""
@@ -176,9 +136,14 @@ class ChoicesCard(Card):
         found: int = SynthesisParameters.declared()[key].parse(text, key)
         return found
 
-    def _chose(self, key: str) -> None:
+    def chose(self, key: str) -> None:
+        """Keep what a person has chosen, and let the method follow it."""
         self._own.add(key)
         self._follow_target()
+        super().chose(key)
+
+    def field_problem(self) -> str:
+        """Mark the fields that are refused, and return why the last of them is."""
         wrong = ""
         for name, field in self._fields.items():
             try:
@@ -187,12 +152,7 @@ class ChoicesCard(Card):
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
                 wrong = sentence(error)
-        self._say(wrong or self.delta.problem())
-        self.changed.emit()
-
-    def _say(self, wrong: str) -> None:
-        self._problem.setText(wrong)
-        self._problem.setVisible(bool(wrong))
+        return wrong or super().field_problem()
 
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from workbench.gui.pages.synthetic.comparing import Compared
+    from workbench.gui.pages.synthetic.tasks import ReleasedRows
 
 SPREAD, PAIRS, ROWS = "distribution", "correlations", "rows"
 HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
@@ -146,6 +147,13 @@ class ComparisonCard(Card):
 
     def _segments_checked(self, key: str) -> bool:
         return key in self._segments and self._segments[key].isChecked()
+
+    def show_released(self, found: ReleasedRows | None) -> None:
+        """Show a released table with its comparison, or none."""
+        self.show_rows(*((None, 0) if found is None else (found.frame, found.rows)))
+        self.show_compared(*((None, "") if found is None else (found.compared, found.path.name)))
+        if found is not None:
+            self.show_view(ROWS)
 
     def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
         """Show the first rows of a released table of ``rows`` rows, or none."""

@@ -8,17 +8,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
+from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
+from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,74 +29,35 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
     from workbench.synth.needs import Needs
-    from workbench.synth.parameters import SynthesisParameters
     from workbench.work.work import Work
 
-KEY_CHECK, KEY_PREVIEW, KEY_RELEASED = "synthetic-check", "synthetic-preview", "synthetic-released"
+KEY_PREVIEW = "synthetic-preview"
 SHOWN_ROWS = 2000
 
 _KEY = secrets.token_bytes(32)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What the steward has chosen.
-
-    Attributes:
-        method: name of the synthesiser.
-        target: the column that others are to predict, or ``None``.
-        cuts: parts of the range of each column of numbers; ``None`` for what suits rows and ε.
-        rows: rows to draw.
-        epsilon: ε of one row's whole record.
-        delta: δ of it, 0 for none.
-    """
-
-    method: str
-    target: str | None
-    cuts: int | None
-    rows: int
-    epsilon: Decimal
-    delta: Decimal = Decimal(0)
-
-    def parameters(self) -> SynthesisParameters:
-        """Return the same as the engine takes it."""
-        from workbench.synth.parameters import SynthesisParameters
-
-        return SynthesisParameters(
-            method=self.method,
-            target=self.target,
-            rows=self.rows,
-            cuts=self.cuts,
-        )
-
-    def work(self, plan: Plan, rows: int, kind: str) -> Work:
-        """Describe the release to the door; runs in a worker."""
-        from workbench.release.synthetic.synthesis_work import synthesis_work
-
-        return synthesis_work(plan, self.epsilon, rows, kind, self.parameters(), self.delta)
-
-
-@dataclass(frozen=True)
 class Checked:
-    """What is known of a release of synthetic rows from public facts alone.
+    """What is counted for synthetic rows, from public facts alone.
 
     Attributes:
-        choice: what was chosen.
-        cost: ε that is charged, for all rows of a person.
         tables: tables that are counted with noise.
         selections: choices of a pair of columns that are paid for.
         cuts: most parts of the range of a column of numbers; 0 where there is none.
-        delta: δ that is charged.
         needs: time and memory that it is expected to take.
     """
 
-    choice: Choice
-    cost: Decimal
     tables: int
     selections: int
     cuts: int
-    delta: Decimal
     needs: Needs
+
+    @property
+    def counted(self) -> str:
+        """What is counted with noise, in words."""
+        stated = count(self.tables, "noisy table")
+        return f"{stated}, {count(self.selections, 'noisy choice')} of a pair" if self.selections else stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,42 +77,38 @@ class ReleasedRows:
     compared: Compared
 
 
-def check(
-    opened: OpenTable,
-    draft: DraftPlan,
-    choice: Choice,
-    jobs: JobCenter,
-    apply: Callable[[Checked], None],
-    on_failure: Callable[[BaseException], None],
-) -> JobHandle:
-    """Find out what the release would count and cost, or why it is refused; looks at no row."""
+def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
+    """Describe the release; called in a worker."""
+    from workbench.release.synthetic.synthesis_work import synthesis_work
 
-    def work(emit: Emit, cancel: CancelToken) -> Checked:
-        from workbench.release.delta_limit import require_small_cost
-        from workbench.synth.base import COUNTS
-        from workbench.synth.needs import needs_of
-        from workbench.work.work import cost_of
+    assert isinstance(chosen.request, SynthesisParameters)
+    return synthesis_work(plan, chosen.epsilon, rows, kind, chosen.request, chosen.delta)
 
-        plan = draft.plan()
-        made = choice.work(plan, opened.rows_under(draft), "csv")
-        method, setting = _setting(plan, opened.rows_under(draft), choice)
-        counted = [query.form == COUNTS for query in method.queries(setting)]
-        cost = cost_of(made.events, plan.rows_per_person, made.budget)
-        if cost.delta:
-            require_small_cost(cost, opened.rows_under(draft), rows_per_person=plan.rows_per_person)
-        needs = needs_of(method, setting, choice.rows)
-        cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
-        tables, selections = sum(counted), len(counted) - sum(counted)
-        return Checked(choice, cost.epsilon, tables, selections, cuts, cost.delta, needs)
 
-    job = Job("Checking the settings", work)
-    return jobs.start(job, key=KEY_CHECK, shown=False, on_result=apply, on_failure=on_failure)
+def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+    """Return what the release would count and cost.
+
+    Raises:
+        ParameterError: it does not fit the plan, or ε is too small for it.
+    """
+    from workbench.synth.base import COUNTS
+    from workbench.synth.needs import needs_of
+
+    work = work_of(chosen, plan, rows, "csv")
+    method, setting = _setting(plan, rows, chosen)
+    cancel.check()
+    counted = [query.form == COUNTS for query in method.queries(setting)]
+    cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
+    assert isinstance(chosen.request, SynthesisParameters)
+    needs = needs_of(method, setting, chosen.request.rows or rows)
+    facts = Checked(sum(counted), len(counted) - sum(counted), cuts, needs)
+    return foresee(work, chosen, plan, rows, facts)
 
 
 def preview(
     opened: OpenTable,
     draft: DraftPlan,
-    choice: Choice,
+    chosen: Chosen,
     number: int,
     jobs: JobCenter,
     apply: Callable[[Compared], None],
@@ -158,14 +117,14 @@ def preview(
     """Draw synthetic rows from a seeded stream and compare them with the original; only the newest request counts."""
 
     def work(emit: Emit, cancel: CancelToken) -> Compared:
-        return drawn_preview(opened, draft.plan(), choice, number, emit, cancel)
+        return drawn_preview(opened, draft.plan(), chosen, number, emit, cancel)
 
     job = Job("Drawing a private preview", work, about=opened.title)
     return jobs.start(job, key=KEY_PREVIEW, on_result=apply, on_failure=on_failure)
 
 
 def drawn_preview(
-    opened: OpenTable, plan: Plan, choice: Choice, number: int, emit: Emit, cancel: CancelToken
+    opened: OpenTable, plan: Plan, chosen: Chosen, number: int, emit: Emit, cancel: CancelToken
 ) -> Compared:
     """Return the comparison of one private draw; runs in a worker. Nothing is charged and nothing can be released."""
     import numpy as np
@@ -178,18 +137,19 @@ def drawn_preview(
     from workbench.synth.synthesis import cost_of_synthesis, synthesised
     from workbench.work.noise import Study
 
+    assert isinstance(chosen.request, SynthesisParameters)
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
         raise InputError("the table has no rows", hint="open another one")
-    method, setting = _setting(plan, table.rows, choice)
+    method, setting = _setting(plan, table.rows, chosen)
     note_study(opened.table, "synthetic", emit=emit)
     name = str(number).encode()
     seed = [int(word) for word in KeyedEntropy(_KEY, b"noise", name).words(4)]
     entropy = KeyedEntropy(_KEY, b"rows", name)
     ask = Study(np.random.default_rng(seed), entropy).ask(cost_of_synthesis(method, setting))
     original = coded_rows(setting.columns, table, cancel)
-    drawn = synthesised(method, setting, original, choice.rows, ask, emit, cancel)
+    drawn = synthesised(method, setting, original, chosen.request.rows or table.rows, ask, emit, cancel)
     places = {column.name: place for place, column in enumerate(setting.columns)}
 
     def fine(column: CoarseColumn) -> Any:
@@ -197,33 +157,7 @@ def drawn_preview(
         return setting.columns[place].draw(drawn.codes[:, place], entropy)
 
     columns = coarse_columns([column.facts() for column in plan.protected])
-    return compared(columns, table, fine, choice.target, plan, emit, cancel)
-
-
-def look_at_released(
-    opened: OpenTable,
-    path: Path,
-    plan: Plan | None,
-    jobs: JobCenter,
-    apply: Callable[[ReleasedRows], None],
-    on_failure: Callable[[BaseException], None],
-) -> JobHandle:
-    """Read a released table and compare it with the original.
-
-    Args:
-        opened: the original.
-        path: the released file, its certificate beside it.
-        plan: what it was released by, where that is known; else the certificate's is taken.
-        jobs: runs it.
-        apply: gets the result.
-        on_failure: hears why there is none.
-    """
-
-    def work(emit: Emit, cancel: CancelToken) -> ReleasedRows:
-        return released_rows(opened, path, plan, emit, cancel)
-
-    job = Job("Comparing the release", work, about=path.name)
-    return jobs.start(job, key=KEY_RELEASED, on_result=apply, on_failure=on_failure)
+    return compared(columns, table, fine, chosen.request.target, plan, emit, cancel)
 
 
 def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
@@ -253,7 +187,8 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
     return ReleasedRows(path, released.frame.head(SHOWN_ROWS), released.rows, stated)
 
 
-def _setting(plan: Plan, rows: int, choice: Choice) -> Any:
+def _setting(plan: Plan, rows: int, chosen: Chosen) -> Any:
     from workbench.release.synthetic.synthesis_work import synthesis_setting
 
-    return synthesis_setting(plan, choice.epsilon, rows, choice.parameters(), choice.delta)
+    assert isinstance(chosen.request, SynthesisParameters)
+    return synthesis_setting(plan, chosen.epsilon, rows, chosen.request, chosen.delta)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
-from workbench.gui.pages.run_page import RunPage
+from workbench.gui.pages.run_page import RunPage, first_problem
 from workbench.gui.pages.ways import PAGE
 from workbench.gui.pages.ways.cards import LEADS_TO, WayCard
 from workbench.gui.pages.ways.tasks import REPEATS, TITLES, foresee, try_on_rows
@@ -104,8 +104,7 @@ class WaysPage(RunPage):
         """Return what stands in the way; a target is needed for the trial alone."""
         if self.session.opened is None:
             return FOR_TABLES if self.session.images is not None else "Open a table on the Data page first."
-        first = next(iter(self.session.plan.problems()), None)
-        return "" if first is None else f"{first.column or 'The plan'}: {first.text}."
+        return first_problem(self.session)
 
     def start(self) -> None:
         """Train on each kind of release."""

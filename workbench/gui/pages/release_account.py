@@ -1,4 +1,4 @@
-"""What stands in the way of a central release, and what remains after it, in sentences."""
+"""What a release costs against the account, and what prevents any release, in sentences."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from decimal import Decimal
 from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import at_least, at_most, listed
-from workbench.params import WorkbenchError
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.neighbours import replace_one
 
 PAID = "Release spends privacy budget and cannot be undone."
-RUNNING = "Cancelling is free until the file is written."
-TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →", "release": "Release →"}
-"""Where something is mended, and what the button that leads there says."""
+RUNNING = "Until the file stands, cancelling costs nothing."
+REPLACED = "The same counted for neighbours of whom one person's rows are replaced by others"
 
 
 def release_hindrance(session: Session) -> tuple[str, str]:
-    """Return what keeps a central release from being made, and the page that mends it; empty where nothing does."""
+    """Return what keeps a forecast release from being made, and the page where it is put right."""
     if session.opened is not None and session.opened.table.doubts:
         return GUESSED, "data"
     guessed = unconfirmed(session)
@@ -30,11 +28,6 @@ def release_hindrance(session: Session) -> tuple[str, str]:
         return doubt, "release"
     account = session.account.problem
     return (account, "ledger") if account else ("", "")
-
-
-def error_of(error: BaseException) -> WorkbenchError | None:
-    """Return ``error`` where a person can mend it."""
-    return error if isinstance(error, WorkbenchError) else None
 
 
 def steps_of(session: Session) -> str:
@@ -122,3 +115,24 @@ def _left_of(session: Session, delta: Decimal) -> str:
     if not delta or account.delta_remaining is None:
         return left
     return f"ε = {left} and δ = {float(max(account.delta_remaining, Decimal(0))):.3g}"
+
+
+# -- noisy rows, whose cost is the plan's -----------------------------------------------------------------------------
+
+
+def plan_is_short(session: Session) -> bool:
+    """Return whether the cap is certain not to pay for the plan."""
+    cost = session.plan.cost()
+    return cost is not None and bool(short_words(session, cost))
+
+
+def plan_is_refused(session: Session) -> bool:
+    """Return whether the ledger is certain to refuse the plan, and there is nothing that Release could do instead.
+
+    A finished draw that waits to be published costs nothing more, and what was released before can be copied.
+    """
+    cost = session.plan.cost()
+    copied = session.has_released(session.plan) or any(
+        one.epsilon == cost and not one.model and not one.central for one in session.account.past
+    )
+    return cost is not None and not copied and bool(certainly_refused(session, cost))

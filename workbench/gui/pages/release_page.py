@@ -1,0 +1,288 @@
+"""The page of a release: where it is written to, Release and Cancel, the last question, the job and the refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
+
+from workbench.gui.gauges.first_cap import FirstCap
+from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.refusals import draft_refusal
+from workbench.gui.pages.release_tasks import (
+    Asked,
+    BeforeRelease,
+    again_question,
+    copy_release,
+    look_before_release,
+    question,
+    release_plan,
+    waiting_question,
+)
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import button, label, look, row, scrolled
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
+from workbench.gui.widgets.formatting import at_most
+from workbench.gui.widgets.output_name import beside, remember_folder, suggest
+from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.stopping import ask_to_stop
+from workbench.params import BudgetRefusedError, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.release.ledger.records import Cap
+
+TABLES = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
+"""The kinds of files that hold a table, as Qt's file dialog takes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseWords:
+    """What a page releases, in the words it needs before anything is chosen.
+
+    Attributes:
+        name: begins the object names of the page's parts, and says of the session's steps which are of this page.
+        question: the heading of the last question.
+        file: what the file holds, for the tip of its field.
+        ending: of the name that is suggested for the file, before its suffix.
+        tip: what Release does.
+        kinds: the kinds of files that can be chosen, as Qt's file dialog takes them.
+        verb: begins what is written on the button.
+        names: object names of parts that do not follow from ``name``.
+    """
+
+    name: str
+    question: str
+    file: str
+    ending: str
+    tip: str = "Charge the budget, draw, certify and write"
+    kinds: str = TABLES
+    suffix: str = ".csv"
+    verb: str = "Release"
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def part(self, key: str) -> str:
+        """Return the object name of a part of the page."""
+        return self.names.get(key, f"{self.name}_{key}")
+
+
+class ReleasePage(PageFrame):
+    """The frame of a page that releases something: where into, Release, Cancel, the last question, the refusal.
+
+    A subclass arranges the parts, says what is :meth:`asked` for, and overrides :meth:`refresh`.
+    """
+
+    def __init__(self, session: Session, jobs: JobCenter, page: Page, what: ReleaseWords) -> None:
+        super().__init__(session, jobs, page)
+        self._what = what
+        self._running: JobHandle | None = None
+        self._asking = False
+        self._failure: WorkbenchError | None = None
+        self._refusal = label("", "danger", wrap=True, name=what.part("refusal"))
+        self._refusal.hide()
+        tip = f"{what.file}. Its certificate is written beside it"
+        self._target = PathField(what.part("output"), "File to release into", tip)
+        self._choose = button("Choose…", what.part("choose"), tip="Choose the file to release into")
+        self._choose.clicked.connect(self._choose_target)
+        self._cancel = button("Cancel", what.part("cancel"), tip="Stop; nothing is written")
+        self._cancel.clicked.connect(self.escape)
+        self._release = button(f"{what.verb}…", what.part("release"), tip=what.tip)
+        self._release.clicked.connect(self._press)
+
+    def refresh(self) -> None:
+        """Show what can be pressed, what prevents it, and the cost against the account."""
+        raise NotImplementedError
+
+    def asked(self) -> Asked | None:
+        """Return what would be released as things stand; ``None`` where nothing can be."""
+        raise NotImplementedError
+
+    # -- its parts ------------------------------------------------------------------------------------------------
+
+    def _scrolled(self, layout: QLayout) -> QScrollArea:
+        """Return an area that scrolls ``layout`` up and down."""
+        self._area = scrolled(layout, self._what.part("area"))
+        return self._area
+
+    def _into_line(self, last: QWidget | None = None) -> QWidget:
+        """Return the line with the file to release into, ``last`` at its end."""
+        line = row(label("Release into"))
+        line.addWidget(self._target, 1)
+        line.addWidget(self._choose)
+        line.addWidget(last or label("with its certificate beside it", "muted"))
+        self._into = look(QWidget(), "clear")
+        self._into.setLayout(line)
+        return self._into
+
+    def _add_buttons(self, *others: QWidget) -> None:
+        """Add Cancel, ``others``, Release and the button that leads on once it is done to the foot."""
+        self._onward = button(
+            "Ledger →", self._what.part("to_ledger"), "primary", tip="See the charge in the ledger, and what remains"
+        )
+        self._onward.clicked.connect(lambda: self.session.go("ledger"))
+        for part in (self._cancel, *others, self._release, self._onward):
+            self.foot.addWidget(part)
+        self._cancel.hide()
+        self.primary = look(self._release, "primary")
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _start_over_target(self) -> None:
+        """Suggest a file for the table that is open."""
+        opened, what = self.session.opened, self._what
+        self._target.setText(str(beside(opened, what.ending, what.suffix)) if opened is not None else "")
+        self._target.setModified(False)
+        self._suggest()
+
+    def _suggest(self) -> None:
+        suggest(self.session, self.jobs, self._target, self._what.ending, self._what.suffix)
+
+    def _lead(self, primary: QWidget, *ways: QWidget) -> None:
+        """Highlight ``primary``, which Ctrl+Return presses; of the ``ways`` beside Release only that one is shown."""
+        self.primary = primary  # type: ignore[assignment]
+        look(self._release, "primary" if primary is self._release else "")
+        for way in ways:
+            way.setVisible(primary is way)
+
+    def _name_release(self, *, done: bool) -> None:
+        """Say on Release whether it runs, or would be pressed again."""
+        stated = f"{self._what.verb}{' again' if done else ''}…"
+        self._release.setText(stated if self._running is None else "Releasing…")
+        self._release.setAccessibleName(self._release.text())
+
+    def _show_cancel(self, *, running: bool, keys: bool) -> None:
+        """Show Cancel while something runs, and lock the name of the file meanwhile.
+
+        Args:
+            running: whether anything of the page runs.
+            keys: whether one of the page's buttons had the keyboard before they were shown anew.
+        """
+        for part in (self._target, self._choose):
+            part.setEnabled(not running)
+        stopping = self.job is not None and self.job.stopping
+        self._cancel.setVisible(running)
+        self._cancel.setEnabled(not stopping)
+        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        if keys:  # a button that goes or greys would give them to another part of the window
+            if running and not stopping:
+                self._cancel.setFocus()
+            else:
+                self.take_keys()
+
+    def _scroll_to(self, part: QWidget) -> None:
+        """Scroll to ``part`` once it is laid out."""
+        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(part, 0, 0))
+
+    # -- the release ----------------------------------------------------------------------------------------------
+
+    def _path(self) -> Path:
+        """Return the file to release into."""
+        return Path(self._target.text().strip()).expanduser()
+
+    def _choose_target(self) -> None:
+        path = ask_where_to_save(self, "Release into", self._target.text(), self._what.kinds)
+        if path:
+            self._target.choose(path)
+
+    def _press(self) -> None:
+        """Look what the release would do, and ask for the last word."""
+        asked = self.asked() if self._running is None and not self._asking else None
+        if asked is not None:
+            self._refusal.hide()
+            look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed, asked)
+
+    def _looked(self, outlook: BeforeRelease) -> None:
+        # A question that is asked from within the job's end would keep the job in the list until it is answered.
+        QTimer.singleShot(0, self, lambda: self._decide(outlook))
+
+    def _decide(self, outlook: BeforeRelease) -> None:
+        """Ask for the last word, once, and do as it says."""
+        if self._asking or self._running is not None or not outlook.is_current(self.session):
+            return
+        if self._path() != outlook.target:  # another name was typed meanwhile: nobody has checked that file
+            self._press()
+            return
+        self._asking = True
+        try:
+            self._ask(outlook)
+        finally:
+            self._asking = False
+
+    def _ask(self, outlook: BeforeRelease) -> None:
+        pay, account = f"ε = {at_most(outlook.cost[0])}", self.session.account
+        if outlook.waiting:
+            if confirm(self, "Publish the finished release?", waiting_question(outlook), "Publish it"):
+                self._start(outlook)
+        elif outlook.earlier is not None:
+            verbs = {"copy": "Copy the file that exists…", "yes": f"Pay {pay} again"}
+            said = choose(self, "It was released before", again_question(outlook, outlook.earlier), verbs)
+            if said == "yes":
+                self._start(outlook)
+            elif said == "copy" and (folder := ask_for_folder(self, "Copy the release into")):
+                copy_release(self.session, self.jobs, outlook.earlier, Path(folder), self._copied)
+        elif outlook.refusal is not None:
+            self._failed(outlook.refusal)
+        else:
+            first = FirstCap(account, outlook.cost[0])
+            verbs, entry = {"yes": f"Release at {pay}"}, first if first.asked else None
+            if choose(self, self._what.question, question(outlook, account), verbs, entry=entry) == "yes":
+                self._start(outlook, first.cap())
+
+    def _copied(self, path: Path) -> None:
+        self.session.notify("info", f"Copied to {path}; nothing was charged.")
+
+    def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
+        if not outlook.is_current(self.session):  # other work has ended while the question stood
+            stated = "The table or its plan changed while the question stood: nothing was released."
+            self.session.notify("warning", stated)
+            return
+        remember_folder(outlook.target.parent)
+        self._running = release_plan(self.session, self.jobs, outlook, self._failed, cap)
+        self._running.ended.connect(self._ended)
+        self.refresh()
+
+    def _ended(self) -> None:
+        self._running = None
+        self._suggest()
+        self.refresh()
+
+    def _failed(self, error: BaseException) -> None:
+        self._failure = known_error(error)
+        if not isinstance(error, BudgetRefusedError):
+            self.session.report(error)
+            return
+        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(error)}")
+        self._refusal.show()
+        self.session.notify("info", "Refused: nothing was charged or written.")
+
+    def certain_refusal(self) -> WorkbenchError | None:
+        """Return why the request, or the ledger, is certain to refuse it; ``None`` where neither is."""
+        return None
+
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why it cannot be released, or was not when it was last asked for."""
+        return draft_refusal(self.session) or self.session.account.error or self._failure or self.certain_refusal()
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The release that the page's own Cancel stops."""
+        return self._running
+
+    def escape(self) -> bool:
+        """Cancel the release that is going on."""
+        if self._running is None or self._running.stopping:
+            return False
+        ask_to_stop(self, self._running)
+        self.refresh()
+        return True
+
+
+def known_error(error: BaseException) -> WorkbenchError | None:
+    """Return ``error`` where it is one that a person can put right."""
+    return error if isinstance(error, WorkbenchError) else None

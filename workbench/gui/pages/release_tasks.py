@@ -1,0 +1,332 @@
+"""A release of any kind from the window: look what it would do, word the last question, then charge, draw and write.
+
+All that the pages of a release want of the engine's release path is asked for here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.gui.gauges.budget import HIGH, first_words, high_words
+from workbench.gui.project.source_stamp import changed_since
+from workbench.gui.session.account_view import AccountView
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.release_job import start_release
+from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.widgets.formatting import at_most, count, exactly
+from workbench.gui.widgets.output_name import written_words
+from workbench.jobs import Job
+from workbench.params import InputError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.params import BudgetRefusedError, Parameters
+    from workbench.release.ledger.records import Cap
+    from workbench.release.path import EarlierRelease
+    from workbench.sanitize.plan import Plan
+    from workbench.work.work import Work
+
+LOOK, RELEASE = "release_look", "release"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked to be released.
+
+    Attributes:
+        title: in words: ``2,000 synthetic rows``; empty for the noisy rows of the table itself.
+        work: (plan, number of rows, format of the file) describes it, called in a worker; ``None`` for noisy rows.
+        formats: the format of each suffix that the file may have; those of tables where it is empty.
+        worth: what a recipient can learn from it, which the question and its card repeat.
+    """
+
+    title: str = ""
+    work: Callable[[Plan, int, str], Work] | None = None
+    formats: Mapping[str, str] | None = None
+    worth: str = ""
+
+
+NOISY_ROWS = Asked()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A request as the engine takes it, with what it may spend.
+
+    Attributes:
+        request: what is asked for.
+        epsilon: of one row, for all of it.
+        delta: of one row; 0 for none.
+    """
+
+    request: Parameters
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What is known of a release before a row is read.
+
+    Attributes:
+        chosen: what would be released.
+        epsilon: charged, for all rows of a person.
+        delta: charged.
+        facts: what else its kind foresees.
+    """
+
+    chosen: Chosen
+    epsilon: Decimal
+    delta: Decimal
+    facts: Any
+
+
+@dataclass(frozen=True)
+class BeforeRelease:
+    """What is known before a release, and of which table, plan and file it is known.
+
+    Attributes:
+        opened: the table it would be made from.
+        plan: the plan it would be made by.
+        asked: what would be released.
+        prepared: the release itself, checked.
+        account: the account that would be charged.
+        waiting: id of a finished release that waits for this name and is paid for; else empty.
+        earlier: a release of the same table by the same plan whose file still exists.
+        refusal: why the cap forbids the charge.
+        cost: (ε, δ) that it is charged.
+        outside: sentences on what the ε does not cover.
+        replaces: whether there is a file at that path already.
+        source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
+    """
+
+    opened: OpenTable
+    plan: DraftPlan
+    asked: Asked
+    prepared: Any
+    account: str
+    waiting: str
+    earlier: EarlierRelease | None
+    refusal: BudgetRefusedError | None
+    cost: tuple[Decimal, Decimal]
+    outside: tuple[str, ...]
+    replaces: bool
+    source_changed: str
+
+    @property
+    def target(self) -> Path:
+        """The file it would be released into."""
+        found: Path = self.prepared.to.path
+        return found
+
+    def is_current(self, session: Session) -> bool:
+        """Return whether table and plan are still those that were looked at."""
+        return session.opened is self.opened and session.plan == self.plan
+
+
+def foresee(work: Work, chosen: Chosen, plan: Plan, rows: int, facts: Any) -> Foreseen:
+    """Return what ``work`` is charged for ``rows`` rows, with what its kind foresees.
+
+    Raises:
+        ParameterError: δ is not below 1 in the number of rows, or the cost cannot be divided.
+    """
+    from workbench.release.delta_limit import require_small_cost
+
+    cost = work.cost(plan.rows_per_person)
+    if cost.delta:
+        require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
+    return Foreseen(chosen, cost.epsilon, cost.delta, facts)
+
+
+def look_before_release(
+    session: Session,
+    jobs: JobCenter,
+    target: Path,
+    decide: Callable[[BeforeRelease], None],
+    on_failure: Callable[[BaseException], None] | None = None,
+    asked: Asked = NOISY_ROWS,
+) -> None:
+    """Find out whether a release was made before, is refused, or would replace another file; nothing is recorded."""
+    opened, draft = session.opened, session.plan
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
+        return _looked(opened, draft, target, asked, cancel)
+
+    def apply(outlook: BeforeRelease) -> None:
+        if outlook.is_current(session):
+            decide(outlook)
+
+    jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply, on_failure=on_failure)
+
+
+def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, cancel: CancelToken) -> BeforeRelease:
+    from workbench.release.certificate import not_covered
+    from workbench.release.choosing import seen_before
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.path import check_values, destination, prepare, prepare_rows, verdict_on
+    from workbench.release.rows_work import FORMATS
+
+    plan, source = draft.plan(), None if opened.is_sample else opened.source
+    to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
+    if asked.work is None:
+        prepared = prepare_rows(plan, opened.table, to)
+    else:
+        prepared = prepare(plan, opened.table, to, asked.work(plan, opened.rows_under(draft), to.format))
+    check_values(prepared, cancel)
+    with Ledger.open() as book:
+        verdict = verdict_on(prepared, book)
+        seen = seen_before(book.figures(verdict.account))
+    return BeforeRelease(
+        opened,
+        draft,
+        asked,
+        prepared,
+        verdict.account,
+        verdict.waiting,
+        verdict.earlier,
+        verdict.refusal,
+        (prepared.cost.epsilon, prepared.cost.delta),
+        (*not_covered(prepared.work, plan), *filter(None, [seen])),
+        target.exists(),
+        changed_since(opened.source, opened.stamp),
+    )
+
+
+def release_plan(
+    session: Session,
+    jobs: JobCenter,
+    outlook: BeforeRelease,
+    on_failure: Callable[[BaseException], None],
+    cap: Cap | None = None,
+) -> JobHandle:
+    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
+
+    Args:
+        session: hears of the release.
+        jobs: runs it.
+        outlook: what was asked about.
+        on_failure: hears why it was not released.
+        cap: of all releases together, where the person set it in the question.
+    """
+    asked, prepared = outlook.asked, outlook.prepared
+
+    def work(emit: Emit, cancel: CancelToken) -> Any:
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.path import release_prepared
+
+        with Ledger.open() as book:
+            if cap is not None:
+                book.set_first_cap(book.account_of(outlook.account), cap)
+            return release_prepared(prepared, book, emit, cancel, account=outlook.account)
+
+    def title(done: Any) -> str:
+        return asked.title or count(done.rows, "row")
+
+    central = "" if asked.work is None else prepared.work.kind
+    more = {"worth": asked.worth, "central": central}
+    key = f"{RELEASE} {central}"  # another release with this key would cancel it
+    return start_release(session, jobs, key, outlook.opened, outlook.plan, work, title, on_failure, **more)
+
+
+def copy_release(
+    session: Session, jobs: JobCenter, earlier: EarlierRelease, folder: Path, done: Callable[[Path], None]
+) -> None:
+    """Copy a release and its certificate into ``folder``; nothing is drawn, nothing is charged."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Path:
+        from workbench.release.atomic import write_output
+        from workbench.release.certificate import certificate_path
+
+        target = folder / earlier.output.name
+        for path in (target, certificate_path(target)):
+            if path.exists():
+                raise InputError("a file of that name is there already", str(path), "choose another folder")
+        table, certificate = earlier.output.read_bytes(), certificate_path(earlier.output).read_bytes()
+        # The certificate first: a copy of the table always has it beside it, whatever happens in between.
+        write_output(certificate_path(target), certificate)
+        try:
+            write_output(target, table)
+        except BaseException:
+            certificate_path(target).unlink(missing_ok=True)
+            raise
+        return target
+
+    jobs.start(Job("Copying the release", work), on_result=done)
+
+
+def certified(path: Path) -> tuple[dict[str, Any], Plan]:
+    """Return the certificate of a released file and the plan in it, once the file is found to be the certified one.
+
+    Raises:
+        InputError: file or certificate cannot be read, or the file is another one.
+    """
+    from workbench.release.certificate import certificate_path, read_any_certificate
+    from workbench.release.ledger.fingerprint import sha256_of
+    from workbench.release.open_release import plan_of
+
+    where = certificate_path(path)
+    document = read_any_certificate(where)
+    try:
+        changed = sha256_of(path) != document["output"]["sha256"]
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", str(path), "put it back") from error
+    if changed:
+        what = "the file was changed after it was certified"
+        raise InputError(what, str(path), "ask for the file as it was released")
+    return document, plan_of(document, where)
+
+
+# -- the last question ------------------------------------------------------------------------------------------------
+
+
+def question(outlook: BeforeRelease, account: AccountView) -> str:
+    """Return the last question before ε is spent, the same for every kind of release.
+
+    It says what is charged and written, what the release is worth, and what the ε does not cover: columns whose facts
+    were read off the rows, and private figures that were shown before.
+    """
+    (epsilon, delta), asked, path = outlook.cost, outlook.asked, outlook.target
+    with_delta = f" and δ = {float(delta):.3g}" if delta else ""
+    written = f"{asked.title} to {path.name}" if asked.title else path.name
+    worth = f"\n\n{asked.worth}" if asked.worth else ""
+    return (
+        f"This charges ε = {at_most(epsilon)}{exactly(epsilon)}{with_delta} and writes {written}; nothing is "
+        f"uploaded. It cannot be undone.{first_words(account, epsilon)}{worth}{_warnings(outlook)}"
+    )
+
+
+def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
+    """Return the question where the same plan was released of the same table before."""
+    epsilon = outlook.cost[0]
+    return (
+        f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
+        f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
+        f"ε = {at_most(epsilon)}{exactly(epsilon)} again.{_warnings(outlook)}"
+    )
+
+
+def waiting_question(outlook: BeforeRelease) -> str:
+    """Return the question where a finished release waits to be published."""
+    return (
+        f"This release was finished (release {outlook.waiting}), is paid for and waits to be written to "
+        f"{outlook.target.name}. Publishing it costs nothing more.{_about_the_file(outlook)}"
+    )
+
+
+def _warnings(outlook: BeforeRelease) -> str:
+    epsilon = outlook.cost[0]
+    high = f"\n\n⚠ {high_words(epsilon)}" if epsilon > HIGH else ""
+    outside = "".join(f"\n• {sentence}" for sentence in outlook.outside)
+    outside = f"\n\nOutside the guarantee:{outside}" if outside else ""
+    return f"{high}{outside}{_about_the_file(outlook)}"
+
+
+def _about_the_file(outlook: BeforeRelease) -> str:
+    return written_words(outlook.opened, outlook.target, outlook.source_changed, replaces=outlook.replaces)
