@@ -32,9 +32,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train in this process: one that is started for the training reads the list as it stands in the file."""
-    monkeypatch.setattr(
-        "workbench.jobs.network.run_in_process", lambda work, task, emit, cancel: work(task, emit, cancel)
-    )
+    place = "workbench.jobs.network.run_in_process"
+    monkeypatch.setattr(place, lambda work, task, emit, cancel: work(task, emit, cancel))
 
 
 def retype(window, qtbot, name, text):
