@@ -162,12 +162,7 @@ class ReleasedPart(QWidget):
 
     Attributes:
         step: the release; ``None`` where there is none.
-
-    Signals:
-        read: what was released is in sight.
     """
-
-    read = Signal()
 
     def __init__(self, page: ReleasePage, view: QWidget, read: Read, words: tuple[str, str], failed: str) -> None:
         """Make it, hidden until there is such a release.
@@ -181,6 +176,7 @@ class ReleasedPart(QWidget):
         """
         super().__init__()
         look(self, "clear")
+        self._page = page
         self._session, self._jobs, self._name = page.session, page.jobs, page._what.name
         self._read_file, self._failed = read, failed
         self.step: ReleasedStep | None = None
@@ -218,6 +214,7 @@ class ReleasedPart(QWidget):
             self._card = ReleasedCard(step, 1, self._jobs, name=f"{self._name}_release")
             self._whole.insertWidget(0, self._card)
             if step.result is not None:  # just made
+                self._page.scroll_to(self)
                 self._read()
 
     def _show(self, found: Any) -> None:
@@ -236,7 +233,7 @@ class ReleasedPart(QWidget):
                 self._line.hide()
                 self._problem.hide()
                 self._show(found)
-                self.read.emit()
+                self._page.scroll_to(self._view)
 
         def failed(error: BaseException) -> None:
             if step is self.step:

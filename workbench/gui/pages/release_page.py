@@ -174,7 +174,7 @@ class ReleasePage(PageFrame):
             else:
                 self.take_keys()
 
-    def _scroll_to(self, part: QWidget) -> None:
+    def scroll_to(self, part: QWidget) -> None:
         """Scroll to ``part`` once it is laid out."""
         QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(part, 0, 0))
 

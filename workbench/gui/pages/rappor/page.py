@@ -64,7 +64,6 @@ class RapporPage(ReleasePage):
             LOOK,
             "The reports cannot be decoded.",
         )
-        self._released.read.connect(lambda: self._scroll_to(self._results))
         self._arrange()
         self.set_primary("Simulate", "rappor_simulate", self._simulate, "Simulate and decode (Ctrl+Return); free")
         self._parameters.changed.connect(self.refresh)
@@ -247,7 +246,7 @@ class RapporPage(ReleasePage):
     def _show(self, found: Shown) -> None:
         """Show what was decoded, and scroll to it once it is laid out."""
         self._results.show_released(found)
-        self._scroll_to(self._results)
+        self.scroll_to(self._results)
 
     def asked(self) -> Asked | None:
         """Return the reports of the chosen column."""

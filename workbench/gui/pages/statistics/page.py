@@ -67,7 +67,6 @@ class StatisticsPage(ForecastPage):
             LOOK,
             "The figures cannot be shown.",
         )
-        results.read.connect(lambda: self._scroll_to(view))
         layout = stack(self._about, spacing=12)
         layout.addWidget(form, 1)
         layout.addWidget(below)

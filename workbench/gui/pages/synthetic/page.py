@@ -120,12 +120,9 @@ class SyntheticPage(ForecastPage):
         """Show what was just released; what was drawn before it is no longer needed."""
         former = self._results.step
         super()._show_newest()
-        made = self._results.step
-        if made is not former and made is not None and made.result is not None:
-            if self._drawing is None:
-                self._forget_preview()
-                self.refresh()
-            self._scroll_to(self._results)
+        if self._results.step is not former and self._drawing is None:
+            self._forget_preview()
+            self.refresh()
 
     @property
     def busy(self) -> bool:
@@ -161,7 +158,7 @@ class SyntheticPage(ForecastPage):
                 self._preview_card.show_compared(found, stated)
                 self.refresh()
                 if number == 1:
-                    self._scroll_to(self._preview_card)
+                    self.scroll_to(self._preview_card)
 
         def failed(error: BaseException) -> None:
             self._failure = known_error(error)
