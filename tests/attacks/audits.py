@@ -17,7 +17,8 @@ import pytest
 from numpy.typing import NDArray
 
 from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.privacy.central import CentralNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import CentralNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 
 ALPHA = 1e-6
 Plant = Callable[[pytest.MonkeyPatch], None]

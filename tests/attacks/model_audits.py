@@ -16,7 +16,7 @@ from workbench.data.table import Table
 from workbench.learners import learner
 from workbench.learners.tasks import REGRESSION
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.central import CentralNoise
+from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.entropy import OsEntropy
 from workbench.release.model import release_learner
 from workbench.sanitize.plan import Plan

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.privacy.accounting.event import Cost
-from workbench.privacy.central import CentralNoise
+from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.work.ask import Ask, declared
 

@@ -25,8 +25,7 @@ from workbench.learners.tasks import EMPTY
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.central import StudyNoise
-from workbench.privacy.central.laplace import ReleasedNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.work.ask import Ask, declared
 from workbench.work.noise import Charged, Exact, Study

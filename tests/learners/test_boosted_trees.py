@@ -16,7 +16,7 @@ from workbench.data.schema import Attribute
 from workbench.learners import FOREST_REGRESSION
 from workbench.learners.boosted_trees import BoostedParameters, BoostedTrees
 from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.privacy.central import StudyNoise
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.work.noise import Exact, Study
 
 ATTRIBUTES = (

@@ -13,7 +13,7 @@ from workbench.data.schema import Attribute
 from workbench.learners.forest.estimator import ForestParameters, ForestRegression, RandomForest
 from workbench.learners.tasks import EMPTY
 from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.privacy.central import StudyNoise
+from workbench.privacy.central.laplace import StudyNoise
 
 EPSILON, FITS = 1.0, 3_000
 ATTRIBUTES = (

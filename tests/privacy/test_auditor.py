@@ -22,7 +22,8 @@ from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.gaussian import analytic_sigma
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.audit_mechanism import audit_mechanism, audit_table, worst_pair
-from workbench.privacy.central import CentralNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import CentralNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows

@@ -13,8 +13,8 @@ import pytest
 from workbench.cli.main import main
 from workbench.params import ParameterError
 from workbench.privacy.accounting.gaussian import gaussian_delta
-from workbench.privacy.central import ReleasedNoise
 from workbench.privacy.central.exponential import exponential_weights
+from workbench.privacy.central.laplace import ReleasedNoise
 from workbench.privacy.central.mechanisms import CENTRAL_MECHANISMS, Asked, central_mechanism
 
 PURE = ("laplace", "discrete-laplace", "exponential", "report-noisy-max")

@@ -14,7 +14,8 @@ import pytest
 from scipy.stats import binomtest, chi2, norm
 
 from workbench.params import ParameterError
-from workbench.privacy.central import CentralNoise, NoNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import CentralNoise, NoNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 
 DRAWS = 40_000
 FALSE_ALARM = 1e-7

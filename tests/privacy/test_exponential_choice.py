@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from workbench.params import ParameterError
-from workbench.privacy.central import StudyNoise
 from workbench.privacy.central.exponential import exponential_choice, exponential_weights
+from workbench.privacy.central.laplace import StudyNoise
 
 
 def log_of(ratio: Fraction) -> float:

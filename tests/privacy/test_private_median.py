@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import NoNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.central.private_median import (
     AGGREGATES,
     EPSILON_SERVED,

@@ -14,7 +14,8 @@ from workbench.privacy.accounting.compose import flatten, pure_epsilon
 from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.event import Composed, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.zcdp import delta_of, rho_of
-from workbench.privacy.central import CentralNoise, NoNoise, ReleasedNoise, StudyNoise
+from workbench.privacy.central.central_noise import CentralNoise, NoNoise
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.central.share import Budget, Share, gaussian_variance
 from workbench.statistics.widths import Widths, gaussian_count_width
 

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.data.table import Table
 from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.privacy.central import StudyNoise
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.sanitize.plan import Plan
 from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import queries_of

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from workbench.data.table import Table
-from workbench.privacy.central import StudyNoise
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.plan import Column, Plan
 from workbench.statistics.asked import usual_request

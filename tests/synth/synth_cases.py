@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.privacy.central import CentralNoise, StudyNoise
+from workbench.privacy.central.central_noise import CentralNoise
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.synth import synthesiser
 from workbench.synth.base import Questions, Setting, Synthesiser, events

@@ -15,8 +15,8 @@ from synth_cases import names_of, questions_of, rows_of, setting_of
 from test_synthesis_audit import ALPHA, HalfNoise
 
 from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.central import StudyNoise
 from workbench.privacy.central.exponential import exponential_choice
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.synth import MARGINALS, mst, synthesis, tree_fit
 from workbench.synth.base import events

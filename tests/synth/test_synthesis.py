@@ -14,7 +14,7 @@ from synth_cases import dependent_rows, names_of, questions_of, rows_of, run, se
 from workbench.data.schema import Attribute
 from workbench.params import CancelledError, ParameterError
 from workbench.params.field import did_you_mean
-from workbench.privacy.central import StudyNoise
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.central.share import Share
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals import Progress

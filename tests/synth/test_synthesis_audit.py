@@ -11,8 +11,8 @@ from asks import ask_by
 from synth_cases import dependent_rows, names_of, questions_of, rows_of, run, setting_of
 
 from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.central import StudyNoise
 from workbench.privacy.central.exponential import exponential_choice
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.central.share import Budget
 from workbench.privacy.entropy import SeededEntropy
 from workbench.synth import AIM, MST, mst, synthesis, synthesiser, tree_fit

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from synth_cases import questions_of
 
-from workbench.privacy.central import CentralNoise, StudyNoise
+from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.central.exponential import exponential_choice
+from workbench.privacy.central.laplace import StudyNoise
 from workbench.synth import Synthesiser
 from workbench.synth.base import Setting
 from workbench.synth.columns import CodedRows

@@ -26,26 +26,6 @@ COST = Cost(Decimal("0.5"), Decimal(0), PureDp(Decimal("0.5"), "a"))
 MAKER = "workbench.work.noise"
 DRAWS = {"ReleasedNoise", "StudyNoise"}
 
-# ---- What does not ask yet: learners and models. Delete each line as it is ported, and the set with the last. ----
-NOT_PORTED = {
-    "workbench.api.private_model",
-    "workbench.learners.boosted_trees.estimator",
-    "workbench.learners.dbscan.estimator",
-    "workbench.learners.forest.estimator",
-    "workbench.learners.kmeans.estimator",
-    "workbench.learners.linear_regression.estimator",
-    "workbench.learners.logistic_regression.estimator",
-    "workbench.learners.naive_bayes.estimator",
-    "workbench.learners.pca.estimator",
-    "workbench.learners.standardize.estimator",
-    "workbench.privacy.central",  # exports them to these: delete its exports, too
-    "workbench.release.model.card_facts",
-    "workbench.release.model.release_learner",
-    "workbench.studies.regimes",
-    "workbench.studies.why.study",
-}
-# ------------------------------------------------------------------------------------------------------------------
-
 
 def makers(source: str) -> set[str]:
     """Return which noise a module can make: what draws by its mere name, what is exact by being called."""
@@ -67,8 +47,7 @@ def sources() -> Iterator[tuple[str, str]]:
 
 def test_nothing_but_the_sources_of_noise_makes_any() -> None:
     found = {name for name, source in sources() if makers(source)}
-    assert found - NOT_PORTED == {MAKER}
-    assert found >= NOT_PORTED  # what was ported is no longer excepted
+    assert found == {MAKER}
 
 
 @pytest.mark.parametrize(
