@@ -25,8 +25,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import ledger_facts, read_card, verify_model
 from workbench.release.model.on_release import ModelOnRelease, fit_on_release, train_on_release
 from workbench.release.model.open_model import open_model
-from workbench.release.verified import VerifiedRelease, verified_release
-from workbench.release.verify import verify_in_ledger
+from workbench.release.verify import VerifiedRelease, verified_release, verify_in_ledger
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken

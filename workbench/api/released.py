@@ -22,7 +22,7 @@ from workbench.params import ParameterError
 from workbench.release.model import on_release
 from workbench.release.model.card_facts import MADE_FROM
 from workbench.release.model.open_model import AnswersSomeRows, OpenModel, open_model
-from workbench.release.verified import verified_release
+from workbench.release.verify import verified_release
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 

@@ -22,7 +22,7 @@ from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import read_release
 from workbench.release.path import check_values, destination, prepare_rows, release_prepared
-from workbench.release.verified import verified_release
+from workbench.release.verify import verified_release
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
 from workbench.sanitize.estimates.column import estimate_column

@@ -14,7 +14,7 @@ from workbench.cli.command import Command, Context
 from workbench.cli.tables import columns_text, figure
 from workbench.params import ParameterError
 from workbench.params.field import RealField, did_you_mean
-from workbench.release.verified import VerifiedRelease, verified_release
+from workbench.release.verify import VerifiedRelease, verified_release
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.estimates.column import LIKELIHOOD, RATIO

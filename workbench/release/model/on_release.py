@@ -31,7 +31,7 @@ from workbench.release.model.open_model import MODEL, OpenModel, opened_from_rel
 from workbench.release.open_release import located, plan_of
 from workbench.release.parts import DrawFolder, remove_stale_folders
 from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
-from workbench.release.verified import VerifiedRelease, verified_release
+from workbench.release.verify import VerifiedRelease, verified_release
 from workbench.sanitize.calibrated import TableOnDemand
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress

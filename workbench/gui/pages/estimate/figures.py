@@ -14,7 +14,7 @@ from workbench.gui.widgets.formatting import plain
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.release.verified import VerifiedRelease
+    from workbench.release.verify import VerifiedRelease
     from workbench.sanitize.calibrated import ProtectedColumn
     from workbench.sanitize.estimates.column import ColumnEstimate
     from workbench.sanitize.estimates.pair import PairEstimate

@@ -16,7 +16,7 @@ from workbench.signals.events import Emit, Progress
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.release.verified import VerifiedRelease
+    from workbench.release.verify import VerifiedRelease
     from workbench.sanitize.estimates.pair import PairEstimate
 
 KEY, KEY_PAIR = "estimate-release", "estimate-pair"
@@ -64,7 +64,7 @@ def estimate_release(
     """Verify the release in ``path`` and estimate every protected column; only the newest request counts."""
 
     def work(emit: Emit, cancel: CancelToken) -> EstimatedRelease:
-        from workbench.release.verified import verified_release
+        from workbench.release.verify import verified_release
 
         released = verified_release(path, certificate, emit, cancel)
         names = released.protected
