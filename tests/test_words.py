@@ -53,7 +53,7 @@ NAMES = {"mend", "mends", "mended", "told", "tells", "stands", "apart", "seldom"
 RECORDED = {
     "release/statements.py",
     "release/choosing.py",
-    "release/central/kinds.py",
+    "release/kinds.py",
     "release/bundle/write_bundle.py",
     "release/documents/common_sections.py",
     "release/model/release_network.py",

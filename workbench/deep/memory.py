@@ -65,7 +65,7 @@ class Setting:
         """Refuse impossible sizes."""
         if min(self.inputs, self.classes - 1, self.batch) < 1:
             raise ParameterError(
-                f"{self.inputs} inputs, {self.classes} classes and {self.batch} rows are no setting of a training",
+                f"{self.inputs} inputs, {self.classes} classes and {self.batch} rows are not a valid set-up",
                 hint="give at least 1 input, 2 classes and 1 row",
             )
 

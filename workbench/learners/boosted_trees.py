@@ -141,5 +141,5 @@ class BoostedTrees(Forest[BoostedModel]):
 
 BOOSTED_TREES = BoostedTrees.described(
     "Boosted trees",
-    "Each tree chooses a split by noisy losses and adds noisy steps that mend the errors of the trees before it.",
+    "Each tree chooses a split by noisy losses and adds noisy steps that correct the errors of the trees before it.",
 )

@@ -57,7 +57,7 @@ class DbscanParameters(Parameters):
         choices=(NEAREST, APART),
         default=NEAREST,
         title="rows in no dense cell",
-        help="they join the nearest group, or stand apart as group -1",
+        help="they join the nearest group, or form group -1",
         advanced=True,
     )
 

@@ -349,7 +349,7 @@ def publish_earlier(
     part, document = found
     with part:
         publish_table(ledger, part, release_id, waiting.document.encode())
-    emit(Notice("info", f"the finished draw of release {release_id} now stands at {target}; nothing more is charged"))
+    emit(Notice("info", f"the finished draw of release {release_id} is now at {target}; nothing more is charged"))
     return document if asked_for is not None else None
 
 

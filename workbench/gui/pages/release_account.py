@@ -12,7 +12,7 @@ from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.neighbours import replace_one
 
 PAID = "Release spends privacy budget and cannot be undone."
-RUNNING = "Until the file stands, cancelling costs nothing."
+RUNNING = "Cancelling is free until the file is written."
 REPLACED = "The same counted for neighbours of whom one person's rows are replaced by others"
 
 

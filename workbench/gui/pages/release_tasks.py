@@ -315,7 +315,7 @@ def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
 def waiting_question(outlook: BeforeRelease) -> str:
     """Return the question where a finished release waits to be published."""
     return (
-        f"This release was finished (release {outlook.waiting}), is paid for and waits to be written to "
+        f"This release was finished (release {outlook.waiting}), is paid for, and is not yet saved as "
         f"{outlook.target.name}. Publishing it costs nothing more.{_about_the_file(outlook)}"
     )
 

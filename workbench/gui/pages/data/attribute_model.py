@@ -176,7 +176,7 @@ class AttributeModel(PlanModel):
     def _take_role(self, at: int, text: str) -> bool:
         columns, role = self.edited_with(at), None if text in ("", NO_ROLE) else text
         if role == "target" and len(columns) > 1:
-            self.session.notify("warning", "One column is the target at most: select one alone.")
+            self.session.notify("warning", "Select one target.")
             return False
         self.session.edit(*role_edit(self.session.plan, columns, role, self._profiled_kind))
         return True

@@ -93,7 +93,7 @@ class ColumnsView(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        accessible = "The original's columns as far as the release tells"
+        accessible = "The original's columns, as estimated from the release"
         self.table = public_table(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.detail = ColumnDetail(session)

@@ -17,7 +17,7 @@ from workbench.params import ParameterError
 NAME, ACTION, MECHANISM, SHARE, LOCK, ERROR = range(6)
 ERROR_HELP = (
     "How far a released value is off on average, if every value is equally likely; for means and counts, ±: in 95 of "
-    "100 releases the figure over the rows of this table is nearer than that. It follows from the mechanism alone"
+    "100 releases the figure over the rows of this table is within that margin. It follows from the mechanism alone"
 )
 ACTIONS = ("protect", "drop", "keep")
 AUTO = "auto"

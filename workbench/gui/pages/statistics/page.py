@@ -28,8 +28,8 @@ RELEASED = ReleaseWords(
 )
 KIND = Kind(
     about=(
-        "Figures of your table with noise, each with its 95 % interval, and no rows. Beside each tick stands half of "
-        "the interval to expect; nothing is charged before Release."
+        "Figures of your table with noise, each with its 95 % interval, and no rows. Beside each tick is half of "
+        "the expected interval; nothing is charged before Release."
     ),
     steps=(
         "Histograms, shares and quantiles read from them count in the steps of the plan ({steps}); means and sums do "

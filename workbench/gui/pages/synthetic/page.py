@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.gui.pages.synthetic.comparing import Compared
 
 FREE = "The preview is private, costs nothing and is never released."
-NEEDS_TIP = "Foreseen from the numbers of rows, columns and values; Cancel stops it within a second"
+NEEDS_TIP = "Estimated from the numbers of rows, columns and values; Cancel stops it within a second"
 RELEASED = ReleaseWords(
     name="synthetic",
     question="Draw and release new synthetic rows?",
