@@ -25,5 +25,5 @@ def test_a_frame_is_a_private_study():
     with pytest.warns(api.PrivateStudyWarning):
         told = api.why(frame, PLAN, "c", repeats=2)
     assert told.attrs["private"]
-    with pytest.raises(ParameterError, match="not named"):
+    with pytest.raises(ParameterError, match="twice, or not at all"):
         api.why(frame, PLAN, "c", rows=5)

@@ -111,7 +111,7 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_read(
     monkeypatch.setattr(devices, "gpus", lambda: 2)
     (folder / "t.csv").unlink()
     error = run("grid", "sweep.toml", "-o", "out.csv", "--devices", "cuda:0,cuda:2").error()
-    assert error == "there is not a device cuda:2 (--devices cuda:2); use cuda:0 to cuda:1, or cpu"
+    assert error == "there is no device cuda:2 (--devices cuda:2); use cuda:0 to cuda:1, or cpu"
 
 
 @pytest.mark.slow

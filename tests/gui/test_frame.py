@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 import workbench.gui.project.open_table
-import workbench.release.rows_work
+import workbench.release.path
 from workbench.gui.pages import PAGES
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -238,7 +238,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
         window.session.edit("confirm what was guessed", window.session.plan.confirmed())
         window.show_page("release")
         idle(window)
-        monkeypatch.setattr(workbench.release.rows_work, "release", fault)
+        monkeypatch.setattr(workbench.release.path, "release_prepared", fault)
         answer("yes")
         press(window, "release_now")
     qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible)

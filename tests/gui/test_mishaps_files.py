@@ -158,10 +158,10 @@ def test_the_folder_of_the_release_vanishes(town, tmp_path, press, idle, answer,
     heard = Heard(town)
     released = release_table.release_prepared
 
-    def remove_first(*given):
+    def remove_first(*given, **named):
         shutil.rmtree(folder, ignore_errors=True)
         monkeypatch.setattr(release_table, "release_prepared", released)
-        return released(*given)
+        return released(*given, **named)
 
     if when == "before":
         shutil.rmtree(folder)

@@ -106,7 +106,7 @@ def test_a_private_report_is_marked_on_every_page(qapp):
 def test_a_report_shows_the_figure_and_its_figures():
     report = study_report(FIGURE, "regime,epsilon,value\nnone,,0.75\nsanitized,1,0.5\n")
     status, picture, figures = report.sections
-    assert "must not leave the house" in str(status)
+    assert "must not be published" in str(status)
     assert picture.blocks == (Picture(FIGURE),)
     assert figures.blocks == (
         Grid(("regime", "epsilon", "value"), (("none", "", "0.75"), ("sanitized", "1", "0.5")), (2,)),

@@ -105,10 +105,14 @@ def test_lists_of_devices() -> None:
         ("cuda:0", 0, "there is no CUDA device (--devices cuda:0); use --device cpu or auto"),
         ("cuda:0,cuda:1", 1, "there is no device cuda:1 (--devices cuda:1); use cuda:0, or cpu"),
         ("cuda:4", 4, "there is no device cuda:4 (--devices cuda:4); use cuda:0 to cuda:3, or cpu"),
-        ("cuda:0,,", 4, "'' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
-        ("gpu1", 4, "'gpu1' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
-        ("auto", 4, "'auto' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
-        ("cuda:01", 4, "'cuda:01' is no device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        ("cuda:0,,", 4, "'' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        ("gpu1", 4, "'gpu1' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        ("auto", 4, "'auto' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU"),
+        (
+            "cuda:01",
+            4,
+            "'cuda:01' is not a device (--devices); give a list such as cuda:0,cuda:1, or all for every GPU",
+        ),
     ],
 )
 def test_devices_that_are_not_there_are_named(words: str, gpus: int, sentence: str) -> None:

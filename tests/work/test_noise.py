@@ -45,6 +45,26 @@ def sources() -> Iterator[tuple[str, str]]:
         yield name, file.read_text("utf-8")
 
 
+COINS = {
+    "workbench.deep.canaries",  # which canaries are in a run
+    "workbench.deep.private_step",  # the batches, which the event counts with
+    "workbench.release.synthetic.synthesis_work",  # values within the cells of synthetic rows
+    "workbench.sanitize.engine",  # the order of rows
+    "workbench.synth.synthesis",  # rows of a fitted model
+    "workbench.work.ask",
+}
+"""Who reads random bits that are not paid for, and what they are for: never for a value of a row."""
+
+
+def test_who_reads_free_random_bits_is_listed() -> None:
+    found = {
+        name
+        for name, source in sources()
+        if any(isinstance(node, ast.Attribute) and node.attr == "coins" for node in ast.walk(ast.parse(source)))
+    }
+    assert found == COINS
+
+
 def test_nothing_but_the_sources_of_noise_makes_any() -> None:
     found = {name for name, source in sources() if makers(source)}
     assert found == {MAKER}

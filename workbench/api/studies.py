@@ -135,7 +135,9 @@ def why(
     """
     given = WhyPlan(model=model, epsilon=float(epsilon), repeats=repeats, seed=seed)
     if (frame is None) == (rows is None):
-        raise ParameterError("no rows are given", hint="give a DataFrame, or None and rows=N for generated ones")
+        raise ParameterError(
+            "the rows are given twice, or not at all", hint="give a DataFrame, or None and rows=N for generated ones"
+        )
     if frame is not None:
         plan, table = for_frame(plan, frame), table_of(frame)
         of = Rows.of(StudyData.read(table, plan, target, given.learner.task))

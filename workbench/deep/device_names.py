@@ -68,4 +68,4 @@ def require_device(name: str, gpus: int, option: str = "--device") -> None:
     number = 0 if name == CUDA else int(name.removeprefix(f"{CUDA}:"))
     if number >= gpus:
         there = f"{CUDA}:0" if gpus == 1 else f"{CUDA}:0 to {CUDA}:{gpus - 1}"
-        raise InputError(f"there is not a device {name}", f"{option} {name}", f"use {there}, or cpu")
+        raise InputError(f"there is no device {name}", f"{option} {name}", f"use {there}, or cpu")

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from workbench.deep.compiled import as_written
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
-from workbench.work.ask import Steps, UndeclaredError
+from workbench.work.ask import Steps
 
 LAYERS = 1024
 TAIL = 4.038849846109504
@@ -199,7 +199,7 @@ class GaussianNoise:
         self.scale = steps.noise_multiplier * clip
         if not 0 < self.scale < float("inf"):
             raise ParameterError(f"the noise scale {self.scale} is not a number above 0")
-        self._steps, self._served = steps, steps.taken
+        self._steps = steps
         self._source = Ziggurat(self.scale, steps.noise)
         self._block = np.empty(_BLOCK)
         self._used = _BLOCK
@@ -244,9 +244,7 @@ class GaussianNoise:
             UndeclaredError: no step was taken since the last one had its noise.
             ValueError: ``out`` does not have the length of ``values``.
         """
-        if self._served == self._steps.taken:
-            raise UndeclaredError("noise is drawn once for each step that was taken, and no other one was taken")
-        self._served = self._steps.taken
+        self._steps.give_noise()
         start, end = self._used, self._used + len(values)
         if end > _BLOCK or os.getpid() != self._process:
             drawn = self._draw(len(values))

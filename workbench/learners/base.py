@@ -389,4 +389,5 @@ class PrivateEstimator(ABC, Generic[Released]):
     @property
     def releasable(self) -> bool:
         """Whether the result of ``fit`` may be released: only with cryptographic noise."""
-        return self.noise.releasable
+        fitted = getattr(self, "model_", None)
+        return self.noise.releasable if fitted is None else bool(fitted.releasable)

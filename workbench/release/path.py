@@ -52,7 +52,7 @@ from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
 from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Made, Work, amount_of, budget_of
 
@@ -155,7 +155,7 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     Raises:
         InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
             file is in doubt, which one row could turn.
-        ParameterError: it reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds,
+        ParameterError: the work reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds,
             or δ is not below 1/rows.
     """
     require_confirmed(plan)
@@ -168,7 +168,7 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     if not work.events:
         raise ParameterError("nothing was asked for", hint="name a figure")
     budget = budget_of(work.events, work.budget)
-    if work.kind != ROWS:  # whose mechanisms have limits of their own
+    if work.kind != ROWS:  # the mechanisms of noisy rows have limits of their own
         require_epsilon(budget)
     cost = work.cost(plan.rows_per_person)
     if budget.gaussian:
@@ -216,7 +216,7 @@ class Verdict:
 
 
 def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
-    """Return the ledger's verdict on a release, without recording anything.
+    """Return the ledger's verdict on a release; charges nothing, and records the marks of a table that is new.
 
     Raises:
         InputError: a finished draw waits there that this release did not ask for, or plan and ledger disagree about
@@ -342,14 +342,18 @@ def _charged(
     details = {"output": place_of(part.target), "part": part.path.name, CHARGED_FIRST: True}
     release_id = ""
 
-    def reserve(row: Cost) -> None:
+    def reserve(cost_of_row: Cost) -> None:
         nonlocal release_id
-        whole = for_person(row, prepared.plan.rows_per_person)
+        whole = for_person(cost_of_row, prepared.plan.rows_per_person)
         release_id = ledger.reserve(dataset, whole, work=work.kind, details=details)
+
+    def progress(event: Event) -> None:
+        if isinstance(event, Progress):  # nothing else of a Work is shown before its charge is final
+            emit(event)
 
     ask = Charged(reserve).ask(work.cost())
     try:
-        made = work.run(prepared.rows, ask, emit, cancel)
+        made = work.run(prepared.rows, ask, progress, cancel)
         cancel.check()
         ledger.charge(release_id)  # final: from the next line on somebody could read drawn values
     except BaseException as error:

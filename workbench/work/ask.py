@@ -1,12 +1,16 @@
 """Ask: the only maker of released noise. It serves each declared event once, for exactly its amount.
 
 Whoever asks says what is asked (the exact numbers) and how far one row can move them (the sensitivity); ε, ρ, δ and
-the noise multiplier are the event's and cannot be said again. So what was charged is what can be drawn. A question that
+the noise multiplier are the event's and cannot be overridden. So what was charged is what can be drawn. A question that
 was not declared, or was asked before, is an error before a bit is drawn, and :meth:`Ask.finish` names what was declared
-and never asked. Sensitivity is the asker's word: the conformance suites enumerate neighbours.
+and never asked.
 
 Some questions are asked of disjoint parts of the rows at once, such as one choice for each node of a tree: a row is in
 one part, so that all of them cost what one does (parallel composition).
+
+The asker is trusted with four things: the sensitivity, that parts are disjoint, what it uses the random bits of
+:meth:`Ask.local` and :attr:`Ask.coins` for, and that nothing but answers goes into files. The conformance suites
+enumerate neighbours and bound the released files; a test lists who reads ``coins``.
 """
 
 from __future__ import annotations
@@ -218,7 +222,7 @@ class Ask:
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def divided(self, label: str, parts: Mapping[str, tuple[int, int]]) -> Ask:
-        """Serve an event in named parts, each ``times`` of ``of`` equal ones, rounded down; return an Ask for these.
+        """Serve an event in named parts, each ``times``/``of`` of it, rounded down; return an Ask for these.
 
         Raises:
             UndeclaredError: the parts are more than the whole, or one of them is not a part.
@@ -297,7 +301,7 @@ class Steps:
         """
         if not 0 <= taken <= event.steps:
             raise UndeclaredError(f"{event.label!r} is declared with {event.steps} steps, and {taken} were taken")
-        self._event, self._taken = event, taken
+        self._event, self._taken, self._noisy = event, taken, taken
         self.coins, self.noise = coins, noise
 
     def __reduce__(self) -> str:
@@ -339,6 +343,18 @@ class Steps:
             raise UndeclaredError(f"all {self._event.steps} steps of {self._event.label!r} are taken")
         self._taken += 1
         return self._taken
+
+    def give_noise(self) -> None:
+        """Record that the step that was taken gets its noise now.
+
+        Raises:
+            UndeclaredError: it had noise already: a second one, averaged with the first, would show more of the rows.
+        """
+        if self._noisy >= self._taken:
+            raise UndeclaredError(
+                f"step {self._taken} of {self._event.label!r} has its noise, which is drawn once for each step that is taken"
+            )
+        self._noisy = self._taken
 
 
 def declared(event: CostEvent) -> Iterator[Declared]:

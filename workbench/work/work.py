@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.privacy.accounting.compose import for_person, total
+from workbench.privacy.accounting.compose import EXACT, for_person, total
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.zcdp import delta_of
 from workbench.privacy.central.share import Budget, QueryEvent
@@ -102,7 +102,8 @@ def budget_of(events: tuple[QueryEvent, ...], budget: Budget | None = None) -> B
     Raises:
         ParameterError: the queries are of two kinds, or their ρ is more than the named (ε, δ) allows.
     """
-    amount = total(amount_of(e) for e in events)
+    # Without the zeros that a sum of shares ends with: 0.7, as it was declared.
+    amount = Decimal(f"{EXACT.normalize(total(amount_of(e) for e in events)):f}")
     if budget is None or not budget.gaussian:
         if not all(isinstance(e, PureDp) for e in events):
             raise ParameterError("queries with a rho need a delta", hint="name one")

@@ -119,7 +119,7 @@ class TableModel(QAbstractTableModel):
 
     def show_lines(self, lines: Sequence[Sequence[Cell]], *, same: bool = False) -> None:
         """Show lines of cells, with the selection and the order of the former ones where these are the ``same``."""
-        if same:
+        if same and len(lines) == len(self._lines):
             self._lines = lines
             self.refresh()
         else:
@@ -241,6 +241,8 @@ class EditedModel(TableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Return whether a cell can be edited or ticked."""
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
         cell = self.cell(index.row(), index.column())
         if cell.ticked is not None:
             return TICKABLE

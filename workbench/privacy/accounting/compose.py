@@ -14,7 +14,7 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PureDp, RowsPerPerson
 from workbench.privacy.accounting.neighbours import group
 
-_EXACT = Context(prec=400, rounding=ROUND_CEILING)
+EXACT = Context(prec=400, rounding=ROUND_CEILING)
 """Doubles are decimals of at most 17 significant digits within 10^±308: no realistic sum needs more digits."""
 
 SHOWN_PLACES = 6
@@ -29,14 +29,14 @@ def round_up(value: float, places: int = SHOWN_PLACES) -> Decimal:
     """
     if not 0 <= value < math.inf:
         raise ParameterError(f"the privacy loss {value} is not a finite number", hint="use more noise or fewer steps")
-    return Decimal(value).quantize(Decimal(1).scaleb(-places), context=_EXACT)
+    return Decimal(value).quantize(Decimal(1).scaleb(-places), context=EXACT)
 
 
 def total(values: Iterable[Decimal]) -> Decimal:
     """Return the exact sum."""
     result = Decimal(0)
     for value in values:
-        result = _EXACT.add(result, value)
+        result = EXACT.add(result, value)
     return result
 
 
@@ -105,4 +105,4 @@ def for_person(cost: Cost, rows: int) -> Cost:
     if delta:
         # One double above the floating-point value of e^((k−1)ε), so that rounding never makes it too small.
         delta = min(Decimal(1), Decimal(math.nextafter(group(float(cost.epsilon), float(delta), rows)[1], 2.0)))
-    return Cost(_EXACT.multiply(cost.epsilon, Decimal(rows)), delta, RowsPerPerson(cost.event, rows))
+    return Cost(EXACT.multiply(cost.epsilon, Decimal(rows)), delta, RowsPerPerson(cost.event, rows))
