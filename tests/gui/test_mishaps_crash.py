@@ -196,7 +196,7 @@ def test_a_kill_in_a_release_charges_once_and_the_finished_draw_is_published_for
     # The question comes a moment after the job that looked has ended.
     qtbot.waitUntil(target.exists, timeout=600_000)
     idle(window)
-    assert "is paid for and waits" in told[0]
+    assert "is paid for, and is not yet saved" in told[0]
     assert target.read_bytes() == finished
     with Ledger.open() as book:
         assert [r.status for r in book.releases()] == ["charged"]

@@ -155,8 +155,8 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
     Raises:
         InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
             file is in doubt, which one row could turn.
-        ParameterError: the work reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds,
-            or δ is not below 1/rows.
+        ParameterError: the work reads a column that the plan does not protect, asks for nothing, or at an ε out of
+            bounds, or δ is not below 1/rows.
     """
     require_confirmed(plan)
     check_columns(plan, table)

@@ -56,7 +56,8 @@ WIDE = 1200
 
 LEAVES = (
     "Of images, only a trained network can be released. The Train page trains one with noise, charges it to the "
-    "budget, and writes its folder: the weights and a card that states its ε. It is then listed below and can be verified."
+    "budget, and writes its folder: the weights and a card that states its ε. It is then listed below and can be "
+    "verified."
 )
 STAYS = (
     "No image and no label is ever released, and no copy of the set, not even with noise: noisy rows, synthetic rows "
