@@ -352,7 +352,7 @@ class Steps:
         """
         if self._noisy >= self._taken:
             raise UndeclaredError(
-                f"step {self._taken} of {self._event.label!r} has its noise: it is drawn once for each step that is taken"
+                f"step {self._taken} of {self._event.label!r} has its noise: it is drawn once for each step taken"
             )
         self._noisy = self._taken
 
