@@ -87,6 +87,43 @@ def short_files(tree: Tree) -> Iterator[str]:
             yield f"{file} has {lines} lines; split it below {LONGEST_FILE}"
 
 
+MOST_LINES, MOST_PARAMETERS = 60, 8
+LONG = {
+    **dict.fromkeys(
+        ("central:synthesize", "central:statistics", "networks:train", "plans:plan", "rappor:encode", "studies:curve"),
+        "the keyword arguments of workbench.api are its interface",
+    ),
+    "studies:why": "the keyword arguments of workbench.api are its interface",
+    "table_kernel:logistic": "a compiled loop over arrays, which cannot be put into one object",
+    **dict.fromkeys(
+        ("expected_accuracy:expected_accuracy", "simulate:simulate", "plan_template:draft", "curve:run_curve"),
+        "what is done, and beside it jobs, progress, cancel and journal as keywords",
+    ),
+    **dict.fromkeys(
+        ("sweep:run_grid", "tasks:train_model", "tasks:study"),
+        "what is done, and beside it jobs, progress, cancel and journal as keywords",
+    ),
+    "epsilon_entry:__init__": "a field with its texts and limits as keywords",
+    "page:__init__": "a page puts its parts together, from top to bottom",
+}
+"""Functions that are longer, or have more parameters, and why."""
+
+
+def short_functions(tree: Tree) -> Iterator[str]:
+    """Every function can be read at a glance, or says why not."""
+    for file in tree.python("workbench"):
+        for node in ast.walk(ast.parse(tree.text(file))):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or f"{file.stem}:{node.name}" in LONG:
+                continue
+            words = (node.body[0].end_lineno or 0) - node.body[0].lineno + 1 if ast.get_docstring(node) else 0
+            lines = (node.end_lineno or 0) - node.lineno + 1 - words
+            given = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            parameters = len([name for name in given if name not in ("self", "cls")])
+            if lines > MOST_LINES or parameters > MOST_PARAMETERS:
+                what = f"{lines} lines without its docstring and {parameters} parameters"
+                yield f"{file}:{node.lineno} {node.name} has {what}; split it, or give a reason in LONG"
+
+
 def allowed_top_level(tree: Tree) -> Iterator[str]:
     """The top folder holds what one expects there, and nothing else."""
     for name in sorted({f.parts[0] for f in tree.files} - TOP_LEVEL):
@@ -240,6 +277,7 @@ def describes(module: ast.Module, constant: str, kind: str) -> bool:
 
 RULES: tuple[Callable[[Tree], Iterator[str]], ...] = (
     short_files,
+    short_functions,
     allowed_top_level,
     nothing_postponed,
     distinct_test_names,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +280,11 @@ def _text(result: Mapping[str, Any]) -> str:
         lines.append("what it held as reserved is charged: the entries that are missing may have charged it")
     if "done" in result:
         lines.append(f"{'copied' if result['done'] == 'backup' else 'moved'} to {result['output']}, with its key")
+    return "\n".join([*lines, *_tables(result)])
+
+
+def _tables(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the tables of releases, of accounts and of private figures."""
     rows = [
         (
             _moment(e["time"]),
@@ -294,7 +299,7 @@ def _text(result: Mapping[str, Any]) -> str:
     ]
     if rows:
         header = ("time (UTC)", "release", "dataset", "epsilon", "delta", "status", "output")
-        lines += ["", columns_text(header, rows, right=(3, 4))]
+        yield from ("", columns_text(header, rows, right=(3, 4)))
     if result["caps"] and "spent_epsilon" not in result:
         titles = ("account", "cap epsilon", "spent or reserved", "remaining", "delta of its cap")
         accounts = [
@@ -305,11 +310,10 @@ def _text(result: Mapping[str, Any]) -> str:
             )
             for a in result["accounts"]
         ]
-        lines += ["", columns_text(titles, accounts, right=(1, 2, 3, 4))]
+        yield from ("", columns_text(titles, accounts, right=(1, 2, 3, 4)))
     figures = [(_moment(f["time"]), _known_as(f["called"], f["dataset"]), f["shown"]) for f in result["figures"]]
     if figures:
-        lines += ["", SHOWN, columns_text(("first shown (UTC)", "dataset", "private figures"), figures)]
-    return "\n".join(lines)
+        yield from ("", SHOWN, columns_text(("first shown (UTC)", "dataset", "private figures"), figures))
 
 
 def _moment(time: str) -> str:
