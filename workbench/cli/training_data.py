@@ -16,8 +16,8 @@ from workbench.data.table import Table
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
+from workbench.release.model.network_task import TestSet
 from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
-from workbench.release.model.release_network import TestSet
 from workbench.release.model.stopped_training import (
     NOTHING,
     PAUSED,

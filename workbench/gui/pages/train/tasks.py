@@ -147,7 +147,8 @@ def resume_training(
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
-        from workbench.jobs.network import NetworkTask, train_network
+        from workbench.jobs.network import train_network
+        from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 
         task = NetworkTask(
             paused.plan,
@@ -159,8 +160,8 @@ def resume_training(
             replace_invalid=paused.replace_invalid,
             account=paused.account,
             quiet=paused.quiet,
-            resume=paused.folder,
-            test=test,
+            test=None if test is None else TestSet(test, public=True),
+            checkpoints=Checkpoints(resume=paused.folder),
         )
         emit(AtStake(paused.lost))
         return train_network(task, emit, cancel)
@@ -298,14 +299,13 @@ def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Pa
     """Fit and release a learner for the ``epsilon`` that was shown; runs in a worker."""
     from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.model.release_learner import release_fit
+    from workbench.release.model.release_learner import FitTask, release_fit
     from workbench.sanitize.origin import require_confirmed
 
     require_confirmed(rows.plan)
+    task = FitTask(learner(model), parameters, rows.plan, rows.target, rows.table, folder, agreed=epsilon)
     with Ledger.open() as ledger:
-        return release_fit(
-            learner(model), parameters, rows.plan, rows.target, rows.table, folder, ledger, agreed=epsilon
-        )
+        return release_fit(task, ledger)
 
 
 def stopped_words(stopped: StoppedCharge) -> str:
