@@ -22,6 +22,7 @@ from workbench.api.study_warning import warn_of_study
 from workbench.data.columns.matrix import matrix
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
+from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError
 from workbench.release.model.open_model import Predictor, open_model
 from workbench.release.model.release_learner import FitTask, columns_of, release_fit
@@ -84,9 +85,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.release_ = None
         self.model_: Predictor
         if pays is not None:
-            task = FitTask(self.learner, parameters, plan, target, table, pays.output, replace=self.replace)
+            wanted = FitTask(self.learner, parameters, plan, target, table, pays.output, replace=self.replace)
             with opened(pays) as book:
-                self.release_ = release_fit(task, book)
+                self.release_ = release_fit(wanted, book)
             self.model_ = open_model(pays.output).model
             return self
         note("model", table, X, y, study_ledger=self.study_ledger)

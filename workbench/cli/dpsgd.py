@@ -21,9 +21,8 @@ from workbench.release.ledger.study_note import NOTED
 from workbench.release.model.card import read_card
 from workbench.release.model.kept_run import release_of
 from workbench.release.model.network_task import Checkpoints, NetworkTask
-from workbench.release.model.paused_training import give_up
+from workbench.release.model.paused_training import charge_text, give_up
 from workbench.release.model.release_network import NetworkRelease, release_training
-from workbench.release.model.stopped_training import charge_text
 from workbench.signals import Notice
 
 SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"

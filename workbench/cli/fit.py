@@ -27,9 +27,9 @@ from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.on_release import train_on_release
+from workbench.release.model.paused_training import charge_text
 from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, columns_of, release_fit
-from workbench.release.model.stopped_training import charge_text
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)

@@ -31,9 +31,8 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.learners import Learner
     from workbench.release.ledger.records import Cap
     from workbench.release.model.model import ModelRelease
-    from workbench.release.model.paused_training import PausedTraining
+    from workbench.release.model.paused_training import PausedTraining, StoppedCharge
     from workbench.release.model.preflight import Preflight
-    from workbench.release.model.stopped_training import StoppedCharge
 
 PREFLIGHT = "preflight"
 TORCH = "torch"
@@ -235,7 +234,7 @@ def _start(
 
     def stated(emit: Emit, cancel: CancelToken) -> Any:
         from workbench.release.model.kept_run import release_of
-        from workbench.release.model.stopped_training import charge_text, give_up_into
+        from workbench.release.model.paused_training import charge_text, give_up_into
 
         resumed = "" if run.resumed is None else release_of(run.resumed)
         with charge_text(run.folder, None, emit, stopped_words, resumed):
@@ -311,7 +310,7 @@ def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Pa
 def stopped_words(stopped: StoppedCharge) -> str:
     """Return a sentence on what a training costs that ended without a model."""
     from workbench.gui.widgets.formatting import at_most, exactly
-    from workbench.release.model.stopped_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
+    from workbench.release.model.paused_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
 
     if stopped.why == PAUSED:
         return (
