@@ -76,18 +76,19 @@ def model(
         parameters = chosen.parameters(epsilon=epsilon * fault.times, **keys)
         table = table_of([(None, None, None), *rows[1:]] if gone else rows)
         noise = fault.noise(np.random.default_rng([9, gone]))
+        task = release_learner.FitTask(chosen, parameters, plan, "y", table, Path("m"))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(release_learner, "Charged", lambda charge: Behind(noise, charge))
             patch.setattr(release_learner, "release_model", trained)
             return [
-                answers_of(release_learner.release_fit(chosen, parameters, plan, "y", table, Path("m"), None))  # type: ignore[arg-type]
+                answers_of(release_learner.release_fit(task, None))  # type: ignore[arg-type]
                 for _ in range(samples)
             ]
 
     return Audit(f"fit {name}{told}", row, epsilon, samples, outputs, faults, 0.0, least)
 
 
-def trained(table: Any, target: Any, ledger: Any, work: str, train: Callable[..., Any], **keys: Any) -> Any:
+def trained(wanted: Any, ledger: Any, train: Callable[..., Any], emit: Any) -> Any:
     """What a release is about to write: the door without its ledger and its disk."""
     return train(lambda cost: None)
 

@@ -15,6 +15,7 @@ from network_audits import HalfEmpty, ReleaseOf, Worst, audited, too_little_nois
 from workbench.deep.plan import DpSgdPlan
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model import release_network as release
+from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.release_network import release_training
 
 WORST = Worst()
@@ -46,7 +47,7 @@ def released(folder: Path, asked: DpSgdPlan, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(release, "TableData", lambda features, table: data)
         target = folder / f"net-{seed}"
         with Ledger.open(folder / f"{seed}.sqlite") as ledger:
-            release_training(asked, WORST.features, WORST.table, target, ledger)
+            release_training(NetworkTask(asked, WORST.features, WORST.table, target), ledger)
         return target, data.empty
 
     return once

@@ -104,7 +104,8 @@ def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder: P
 def test_the_figures_are_those_of_the_window(folder: Path, run: Run) -> None:
     from workbench.data.read import read_table
     from workbench.deep.plan import DpSgdPlan
-    from workbench.jobs.network import NetworkTask, study_here
+    from workbench.jobs.network import study_here
+    from workbench.release.model.network_task import NetworkTask
     from workbench.release.model.preflight import network_features
     from workbench.sanitize.plan import load_plan
     from workbench.signals.cancel import CancelToken

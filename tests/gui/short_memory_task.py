@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.jobs.network import NetworkOutcome, NetworkTask, pausable, release_here
+from workbench.jobs.network import NetworkOutcome, pausable, release_here
 from workbench.processes.isolated_process import run_in_process
+from workbench.release.model.network_task import NetworkTask
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 

@@ -9,15 +9,16 @@ from typing import Any, cast
 import pytest
 
 from workbench.jobs.mailbox import Mailbox
-from workbench.jobs.network import NetworkTask, pausable
+from workbench.jobs.network import pausable
 from workbench.params import CancelledError
+from workbench.release.model.network_task import Checkpoints, NetworkTask
 from workbench.signals import AtStake, Budget, Event, Progress
 from workbench.signals.cancel import CancelToken
 
 
 def task(resume: Path | None = None) -> NetworkTask:
     nothing = cast("Any", None)
-    return NetworkTask(nothing, nothing, nothing, Path(), resume=resume)
+    return NetworkTask(nothing, nothing, nothing, Path(), checkpoints=Checkpoints(resume=resume))
 
 
 def test_a_pause_waits_for_the_first_step() -> None:

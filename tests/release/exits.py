@@ -17,7 +17,7 @@ from workbench.signals.events import Event, Metric
 
 DOOR = (
     *("path.py", "rows_work.py", "model.py", "release_learner.py", "release_network.py", "reservation.py"),
-    *("exposure.py", "parts.py", "recover.py", "atomic.py"),
+    *("parts.py", "recover.py", "atomic.py"),
 )
 """The files of the release package whose calls and returns are steps, and so are the system's calls they make."""
 

@@ -19,8 +19,8 @@ from workbench.release import recover as recovery
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.steps import goes_on
 from workbench.release.model.kept_run import runs_folder
+from workbench.release.model.network_task import Checkpoints
 from workbench.release.model.paused_training import give_up, paused_trainings
-from workbench.release.model.release_network import Checkpoints
 from workbench.signals import Event, Progress
 
 

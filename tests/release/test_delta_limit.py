@@ -21,6 +21,7 @@ from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import ApproximateDp, Cost, PoissonGaussian
 from workbench.release.delta_limit import replaced, require_small_cost, require_small_delta, safe_delta
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.release_network import release_training
 
 X = Attribute(name="x", kind="real", lower=0, upper=1)
@@ -35,7 +36,7 @@ def refused(folder: Path, plan: DpSgdPlan, features: Features = FEATURES, people
     """Try to release; return the refusal, after checking that it left nothing and cost nothing."""
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         with pytest.raises((ParameterError, InputError)) as caught:
-            release_training(plan, features, TABLE, folder / "net", ledger, rows_per_person=people)
+            release_training(NetworkTask(plan, features, TABLE, folder / "net", rows_per_person=people), ledger)
         assert list(ledger.releases()) == []
     assert {p.name for p in folder.iterdir()} == {"ledger.sqlite", "ledger.sqlite.key"}
     assert caught.value.exit_code == 2

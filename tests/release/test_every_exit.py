@@ -26,7 +26,7 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import learner
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.release_learner import release_fit
+from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.signals.events import Emit
@@ -58,12 +58,14 @@ def naive_bayes(folder: Path, ledger: Path, emit: Emit) -> None:
     chosen = learner("naive-bayes")
     parameters = chosen.parameters.from_plain({"epsilon": 1.0})
     with Ledger.open(ledger) as opened:
-        release_fit(chosen, parameters, plan_of(), "city", table_of(12), folder / "model", opened, emit)
+        task = FitTask(chosen, parameters, plan_of(), "city", table_of(12), folder / "model")
+        release_fit(task, opened, emit)
 
 
 def network(folder: Path, ledger: Path, emit: Emit) -> None:
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
+    from workbench.release.model.network_task import NetworkTask
     from workbench.release.model.release_network import release_training
 
     features = Features(
@@ -74,7 +76,7 @@ def network(folder: Path, ledger: Path, emit: Emit) -> None:
         network="logistic", noise=1.0, delta=1e-3, batch=10, epochs=1, lr=1.0, clip=1.0, accountant="rdp", device="cpu"
     )
     with Ledger.open(ledger) as opened:
-        release_training(plan, features, table, folder / "net", opened, emit=emit)
+        release_training(NetworkTask(plan, features, table, folder / "net"), opened, emit)
 
 
 ACTS: dict[str, Release] = {

@@ -20,7 +20,7 @@ from workbench.release.bundle.write_bundle import write_bundle
 from workbench.release.certificate import certificate_path
 from workbench.release.documents.described_release import stated
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.release_learner import release_fit
+from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.parts import DrawFolder
 from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
@@ -50,7 +50,8 @@ def _figures(folder: Path, ledger: Ledger, heard: list[Event], *, replace: bool)
 def _model(folder: Path, ledger: Ledger, heard: list[Event], *, replace: bool) -> Path:
     target, chosen = folder / "model", learner("naive-bayes")
     parameters = chosen.parameters.from_plain({"epsilon": 1.0}, "test")
-    release_fit(chosen, parameters, plan_of(), "city", table_of(30), target, ledger, heard.append, replace=replace)
+    task = FitTask(chosen, parameters, plan_of(), "city", table_of(30), target, replace=replace)
+    release_fit(task, ledger, heard.append)
     return target
 
 

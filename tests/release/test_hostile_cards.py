@@ -24,8 +24,9 @@ from workbench.learners import LEARNERS, NAIVE_BAYES, learner
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import CARD, verify_model
+from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.on_release import train_on_release
-from workbench.release.model.release_learner import release_fit
+from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.model.release_network import release_training
 from workbench.sanitize.plan import Plan
 
@@ -81,13 +82,14 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for known in LEARNERS:
             given = {"epsilon": 2.0, **({"ask": str(folder / "ask.csv")} if known.each_prediction else {})}
             target = "v" if known.task == "regression" else "c"
-            release_fit(known, known.parameters.from_plain(given), plan, target, table, folder / known.name, ledger)
+            parameters = known.parameters.from_plain(given)
+            release_fit(FitTask(known, parameters, plan, target, table, folder / known.name), ledger)
         attributes = {c.name: c.facts() for c in plan.columns}
         features = Features(tuple(attributes[name] for name in "xzv"), attributes["c"])
         asked = DpSgdPlan(
             network=NETWORK, noise=2.0, delta=1e-4, batch=20, epochs=2, lr=1.0, clip=1.0, accountant="rdp", device="cpu"
         )
-        release_training(asked, features, table, folder / NETWORK, ledger)
+        release_training(NetworkTask(asked, features, table, folder / NETWORK), ledger)
         whole = [{**column, "mechanism": "grr"} for column in COLUMNS]
         release_table(Plan.from_plain({"epsilon": 3.0, "column": whole}), table, folder / "out.csv", ledger)
     train_on_release(NAIVE_BAYES, folder / "out.csv", None, "c", folder / ON_RELEASE)

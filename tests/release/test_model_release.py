@@ -20,7 +20,7 @@ from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model import model
 from workbench.release.model.card import read_card, verify_model
-from workbench.release.model.model import FinishedModel, ModelRelease, Trained, release_model
+from workbench.release.model.model import ModelRelease, ModelRequest, Trained, release_model
 from workbench.release.recover import recover
 from workbench.release.statements import model_statement
 from workbench.release.verify import verify_in_ledger
@@ -54,9 +54,8 @@ def trained(charge: Charge, **facts: Any) -> Trained:
 
 def release(ledger: Path, target: Path, train: Callable[..., Trained] = trained, **named: Any) -> ModelRelease:
     with Ledger.open(ledger) as opened:
-        return release_model(
-            table_of(20), target, opened, "fit mean", train, **{"asked": {"of": "age"}, "room": 10_000, **named}
-        )
+        given = {"asked": {"of": "age"}, "room": 10_000, **named}
+        return release_model(ModelRequest(table_of(20), target, "fit mean", **given), opened, train)
 
 
 @pytest.fixture
@@ -195,7 +194,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
         raise AssertionError("trained again")
 
     done = release(ledger, target, never)
-    assert isinstance(done, FinishedModel)
+    assert done.published_earlier
     assert (done.epsilon, done.remaining) == (Decimal("1.5"), 0)
     assert statuses(ledger) == ["charged"]
     assert verify_model(target) == []

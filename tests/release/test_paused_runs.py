@@ -26,8 +26,9 @@ from workbench.params import CancelledError, InputError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import read_card, verify_model
 from workbench.release.model.kept_run import STATE, runs_folder
+from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.model.paused_training import give_up, paused_trainings
-from workbench.release.model.release_network import Checkpoints, NetworkRelease, TestSet, release_training
+from workbench.release.model.release_network import NetworkRelease, release_training
 from workbench.release.recover import recover
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken
@@ -54,8 +55,8 @@ WHOLE = PLAN.schedule(50).cost()
 
 def release(ledger: Ledger, target: Path, **more: Any) -> NetworkRelease:
     given = {"checkpoints": Checkpoints(), "plan": PLAN, "table": TABLE, **more}
-    plan, table = given.pop("plan"), given.pop("table")
-    return release_training(plan, FEATURES, table, target, ledger, **given)
+    heard = {key: given.pop(key) for key in ("emit", "cancel") if key in given}
+    return release_training(NetworkTask(features=FEATURES, folder=target, **given), ledger, **heard)
 
 
 def paused_at(ledger: Ledger, target: Path, step: int, **more: Any) -> Path:

@@ -13,8 +13,7 @@ from workbench.data.images.image_set import ImageSet, class_attribute
 from workbench.data.images.read import read_images
 from workbench.params import InputError
 from workbench.release.model.image_predictions import ImagePredictions, write_image_predictions
-from workbench.release.model.open_model import OpenModel, write_predictions
-from workbench.release.model.predictions_file import cell_text
+from workbench.release.model.open_model import OpenModel, cell_text, write_predictions
 
 HOSTILE = ('=HYPERLINK("http:,,x").png', "two\nlines.png", "@a\tb.png", "plain.png", "half\udcff.png")
 SAFE = ('\'=HYPERLINK("http:,,x").png', "two�lines.png", "'@a�b.png", "plain.png", "half�.png")

@@ -20,8 +20,8 @@ from workbench.deep.trainer import PrivateStep
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.kept_run import STATE, KeptRun, runs_folder
+from workbench.release.model.network_task import Checkpoints, TestSet
 from workbench.release.model.paused_training import give_up, paused_trainings
-from workbench.release.model.release_network import Checkpoints, TestSet
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Spread

@@ -16,6 +16,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import PrivateStep
 from workbench.params import CancelledError, WorkbenchError
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.release_network import release_training
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken
@@ -27,6 +28,10 @@ TABLE = Table(pl.DataFrame({"x": [str(i / 50) for i in range(50)], "y": [str(i /
 PLAN = DpSgdPlan(
     network="logistic", noise=1.0, delta=1e-5, batch=10, epochs=4, lr=1.0, clip=1.0, accountant="rdp", device="cpu"
 )
+
+
+def task_of(folder: Path) -> NetworkTask:
+    return NetworkTask(PLAN, FEATURES, TABLE, folder / "net")
 
 
 def statuses(ledger: Ledger) -> list[str]:
@@ -42,7 +47,7 @@ def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp
 
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(CancelledError):
-            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger, emit=stop_when_watched, cancel=token)
+            release_training(task_of(tmp_path), ledger, emit=stop_when_watched, cancel=token)
         assert statuses(ledger) == ["charged"]
         assert ledger.releases()[0].epsilon == PLAN.schedule(50).cost().epsilon
     assert {p.name for p in tmp_path.iterdir()} == {"ledger.sqlite", "ledger.sqlite.key"}
@@ -53,7 +58,7 @@ def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> Non
     token.cancel()
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(CancelledError):
-            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger, cancel=token)
+            release_training(task_of(tmp_path), ledger, cancel=token)
         assert statuses(ledger) == ["void"]
     assert not (tmp_path / "net").exists()
 
@@ -73,7 +78,7 @@ def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
     monkeypatch.setattr(PrivateStep, "step", breaks)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(WorkbenchError, match="not enough memory"):
-            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger)
+            release_training(task_of(tmp_path), ledger)
         assert statuses(ledger) != ["void"]
     assert not (tmp_path / "net").exists()
 
@@ -86,7 +91,7 @@ def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> No
             if isinstance(event, Progress) and event.label == "training steps" and event.done == 1:
                 seen.append(statuses(ledger))
 
-        done = release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger, emit=look)
+        done = release_training(task_of(tmp_path), ledger, emit=look)
         assert seen == [["reserved"]]
         assert statuses(ledger) == ["charged"]
         assert done.accuracy is not None
@@ -105,7 +110,7 @@ def test_a_fault_after_figures_were_shown_costs_the_whole_run(tmp_path: Path, mo
     monkeypatch.setattr(PrivateStep, "step", break_down)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         with pytest.raises(RuntimeError, match="fell off"):
-            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger)
+            release_training(task_of(tmp_path), ledger)
         (release,) = ledger.releases()
         account = ledger.account(release.dataset)
     assert release.status == "charged"

@@ -15,9 +15,10 @@ from workbench.api.plans import for_frame
 from workbench.api.released import Released
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
+from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.model.open_model import open_model
 from workbench.release.model.preflight import network_features, preflight
-from workbench.release.model.release_network import Checkpoints, TestSet, release_training
+from workbench.release.model.release_network import release_training
 from workbench.sanitize.plan import Plan
 
 
@@ -91,22 +92,22 @@ def train(
     found = preflight(None, asked, facts, target, facts.rows_of(table).rows)
     for sentence in found.warnings:
         warnings.warn(f"not covered by epsilon: {sentence}", UserWarning, stacklevel=2)
+    task = NetworkTask(
+        asked,
+        features,
+        table,
+        pays.output,
+        rows_per_person=found.rows_per_person,
+        outside=found.warnings,
+        replace_invalid=facts.replaces_invalid,
+        account=pays.account,
+        quiet=True,
+        test=held_out,
+        checkpoints=Checkpoints(
+            None if checkpoint is None else path_of(checkpoint), None if resume is None else path_of(resume)
+        ),
+        replace=replace,
+    )
     with opened(pays) as book:
-        release_training(
-            asked,
-            features,
-            table,
-            pays.output,
-            book,
-            rows_per_person=found.rows_per_person,
-            replace_invalid=facts.replaces_invalid,
-            test=held_out,
-            outside=found.warnings,
-            account=pays.account,
-            quiet=True,
-            replace_output=replace,
-            checkpoints=Checkpoints(
-                None if checkpoint is None else path_of(checkpoint), None if resume is None else path_of(resume)
-            ),
-        )
+        release_training(task, book)
     return Released(open_model(pays.output))

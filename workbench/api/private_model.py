@@ -25,7 +25,7 @@ from workbench.learners import Learner
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError
 from workbench.release.model.open_model import Predictor, open_model
-from workbench.release.model.release_learner import columns_of, release_fit
+from workbench.release.model.release_learner import FitTask, columns_of, release_fit
 from workbench.sanitize.plan import Column, Plan
 from workbench.work.noise import Study
 
@@ -85,10 +85,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.release_ = None
         self.model_: Predictor
         if pays is not None:
+            wanted = FitTask(self.learner, parameters, plan, target, table, pays.output, replace=self.replace)
             with opened(pays) as book:
-                self.release_ = release_fit(
-                    self.learner, parameters, plan, target, table, pays.output, book, replace=self.replace
-                )
+                self.release_ = release_fit(wanted, book)
             self.model_ = open_model(pays.output).model
             return self
         note("model", table, X, y, study_ledger=self.study_ledger)

@@ -20,7 +20,7 @@ from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
 from workbench.release.model import on_release
-from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.model.card import MADE_FROM
 from workbench.release.model.open_model import AnswersSomeRows, OpenModel, open_model
 from workbench.release.verify import verified_release
 from workbench.signals.cancel import CancelToken

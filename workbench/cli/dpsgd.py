@@ -20,10 +20,9 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
 from workbench.release.model.card import read_card
 from workbench.release.model.kept_run import release_of
-from workbench.release.model.model import FinishedModel
-from workbench.release.model.paused_training import give_up
-from workbench.release.model.release_network import Checkpoints, NetworkRelease, release_training
-from workbench.release.model.stopped_training import charge_text
+from workbench.release.model.network_task import Checkpoints, NetworkTask
+from workbench.release.model.paused_training import charge_text, give_up
+from workbench.release.model.release_network import NetworkRelease, release_training
 from workbench.signals import Notice
 
 SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
@@ -83,25 +82,23 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
     if not options.quiet or (work.test is not None and not work.test.public):
         context.emit(Notice("info", NOTED))
+    task = NetworkTask(
+        plan,
+        work.features,
+        work.table,
+        options.output,
+        rows_per_person=work.found.rows_per_person,
+        outside=work.found.warnings,
+        replace_invalid=work.replace_invalid,
+        account=work.account,
+        quiet=options.quiet,
+        test=work.test,
+        checkpoints=Checkpoints(options.checkpoint, options.resume),
+        replace=options.replace,
+    )
     stopped = charge_text(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
-        done = release_training(
-            plan,
-            work.features,
-            work.table,
-            options.output,
-            ledger,
-            rows_per_person=work.found.rows_per_person,
-            replace_invalid=work.replace_invalid,
-            test=work.test,
-            outside=work.found.warnings,
-            account=work.account,
-            emit=context.emit,
-            cancel=context.cancel,
-            quiet=options.quiet,
-            checkpoints=Checkpoints(options.checkpoint, options.resume),
-            replace_output=options.replace,
-        )
+        done = release_training(task, ledger, context.emit, context.cancel)
     return {**_result(done), **write_documents(options, options.output, context)}
 
 
@@ -150,7 +147,6 @@ def _result(done: NetworkRelease) -> dict[str, Any]:
 
 def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
     """Return the result of a run that published what an earlier one had trained: what its card says."""
-    assert isinstance(done.model, FinishedModel)
     stated, guarantee = done.model.card["training"], done.model.card["guarantee"]
     return {
         "release_id": done.model.release_id,

@@ -27,9 +27,9 @@ from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.on_release import train_on_release
+from workbench.release.model.paused_training import charge_text
 from workbench.release.model.preflight import preflight
-from workbench.release.model.release_learner import columns_of, release_fit
-from workbench.release.model.stopped_training import charge_text
+from workbench.release.model.release_learner import FitTask, columns_of, release_fit
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
@@ -82,20 +82,19 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if found.made_of:
         context.emit(Notice("info", f"before it starts: {found.made_of}"))
 
+    task = FitTask(
+        chosen,
+        parameters,
+        plan,
+        options.target,
+        table,
+        options.output,
+        agreed=found.epsilon,
+        replace=options.replace,
+    )
     stopped = charge_text(options.output, options.ledger, context.emit, stopped_words)
     with stopped, Ledger.open(options.ledger) as ledger:
-        done = release_fit(
-            chosen,
-            parameters,
-            plan,
-            options.target,
-            table,
-            options.output,
-            ledger,
-            context.emit,
-            agreed=found.epsilon,
-            replace=options.replace,
-        )
+        done = release_fit(task, ledger, context.emit)
     warn_of(found.warnings, context)
     return {
         "model": chosen.name,

@@ -16,9 +16,8 @@ from workbench.data.table import Table
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
-from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
-from workbench.release.model.release_network import TestSet
-from workbench.release.model.stopped_training import (
+from workbench.release.model.network_task import TestSet
+from workbench.release.model.paused_training import (
     NOTHING,
     PAUSED,
     RESERVED,
@@ -27,6 +26,7 @@ from workbench.release.model.stopped_training import (
     WATCHED,
     StoppedCharge,
 )
+from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice
 

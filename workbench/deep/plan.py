@@ -178,10 +178,6 @@ class DpSgdPlan(Parameters):
                 raise ParameterError(stated, where, "leave it out", field=name)
         return super().from_plain({key: value for key, value in values.items() if key not in FORMER}, where)
 
-    def request(self) -> dict[str, Any]:
-        """Return the values as a run is identified by them: as in former versions, whose runs can so go on."""
-        return {**self.to_plain(), **{name: choices[0] for name, choices in FORMER.items()}}
-
     @property
     def architecture(self) -> Network:
         """The network as this plan configures it.

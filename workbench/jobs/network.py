@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.processes.isolated_process import run_in_process
@@ -17,37 +16,7 @@ if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new proc
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
     from workbench.release.model.model import ModelRelease
-
-
-@dataclass(frozen=True, eq=False)
-class NetworkTask:
-    """What is to be trained; the arguments of :func:`workbench.release.model.release_network.release_training`.
-
-    Attributes:
-        plan: what to do.
-        features: the public map from rows to inputs.
-        table: the rows.
-        folder: a new folder; it appears whole or not at all.
-        rows_per_person: maximum rows per person.
-        outside: sentences on what ε does not cover.
-        replace_invalid: whether the plan that declares the columns replaces invalid values.
-        account: the public name of the account that pays.
-        quiet: whether no private figure is computed or shown.
-        resume: the checkpoint of the run that goes on; ``None`` for one that begins.
-        test: rows that were declared public, to measure the network on.
-    """
-
-    plan: DpSgdPlan
-    features: Features
-    table: Table
-    folder: Path
-    rows_per_person: int = 1
-    outside: tuple[str, ...] = ()
-    replace_invalid: bool = False
-    account: str | None = None
-    quiet: bool = False
-    resume: Path | None = None
-    test: Table | None = None
+    from workbench.release.model.network_task import NetworkTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +85,7 @@ def pausable(
     task: NetworkTask, emit: Emit, cancel: CancelToken, pausing: Callable[[], bool] | None
 ) -> tuple[Emit, CancelToken]:
     """Return what to give to a training of ``task`` so that a pause waits for its first step."""
-    if pausing is None or task.resume is not None:
+    if pausing is None or (task.checkpoints is not None and task.checkpoints.resume is not None):
         return emit, cancel
     taken = threading.Event()
 
@@ -185,30 +154,14 @@ def expect_here(task: ExpectationTask, emit: Emit, cancel: CancelToken) -> tuple
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
     """Do ``task`` in this process."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.model.model import FinishedModel
-    from workbench.release.model.release_network import Checkpoints, TestSet, release_training
+    from workbench.release.model.release_network import release_training
 
     cancel.check()
     with Ledger.open() as ledger:
-        done = release_training(
-            task.plan,
-            task.features,
-            task.table,
-            task.folder,
-            ledger,
-            rows_per_person=task.rows_per_person,
-            replace_invalid=task.replace_invalid,
-            test=None if task.test is None else TestSet(task.test, public=True),
-            outside=task.outside,
-            account=task.account,
-            emit=emit,
-            cancel=cancel,
-            quiet=task.quiet,
-            checkpoints=Checkpoints(resume=task.resume),
-        )
+        done = release_training(task, ledger, emit, cancel)
     training = done.training
     if training is None:
-        facts = done.model.card["training"] if isinstance(done.model, FinishedModel) else {}
+        facts = done.model.card["training"]
         return NetworkOutcome(done.model, facts["steps"], facts["stopped"], (), done.accuracy, done.accuracy_public)
     epsilons = tuple((record.step, record.epsilon) for record in training.records)
     return NetworkOutcome(done.model, training.steps, training.stopped, epsilons, done.accuracy, done.accuracy_public)

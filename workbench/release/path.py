@@ -29,28 +29,26 @@ from workbench.release.certificate import (
 )
 from workbench.release.choosing import with_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
-from workbench.release.exposure import charged_again, standing_charge, void_unless_charged
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
 from workbench.release.parts import DrawFile, require_new
 from workbench.release.recover import (
-    CHARGED_FIRST,
-    clear_leftovers,
-    place_of,
+    begun,
     publish_earlier,
     publish_table,
-    recover,
     request_of,
     require_new_pair,
+    settle_earlier,
     waiting_for,
 )
+from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
 from workbench.release.rows_work import FORMATS, rows_work
 from workbench.release.verify import verify_release
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
-from workbench.signals import AtStake, Notice, Progress
+from workbench.signals import AtStake, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
@@ -311,8 +309,7 @@ def release_prepared(
     started, cancel = time.monotonic(), cancel or CancelToken()
     target, replace = prepared.to.path, prepared.to.replace
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(prepared.table, prepared.plan.account)
-    for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
-        emit(Notice("info", sentence))
+    settle_earlier(ledger, target, emit)
     published = publish_earlier(ledger, target, prepared.request, dataset, emit, replace=replace)
     if published is not None:
         return _released(published, ledger, target, started, published_earlier=True)
@@ -338,28 +335,22 @@ def _charged(
     prepared: Prepared, ledger: Ledger, dataset: str, part: DrawFile, emit: Emit, cancel: CancelToken
 ) -> tuple[str, Made]:
     """Reserve the cost, ask, and make the charge final; return the release's id and what is to be written."""
-    work = prepared.work
-    details = {"output": place_of(part.target), "part": part.path.name, CHARGED_FIRST: True}
-    release_id = ""
-
-    def reserve(cost_of_row: Cost) -> None:
-        nonlocal release_id
-        whole = for_person(cost_of_row, prepared.plan.rows_per_person)
-        release_id = ledger.reserve(dataset, whole, work=work.kind, details=details)
+    work, people = prepared.work, prepared.plan.rows_per_person
+    reservation = Reservation(ledger, dataset, work.kind, begun(part))
 
     def progress(event: Event) -> None:
         if isinstance(event, Progress):  # nothing else of a Work is shown before its charge is final
             emit(event)
 
-    ask = Charged(reserve).ask(work.cost())
+    ask = Charged(lambda cost_of_row: reservation(for_person(cost_of_row, people))).ask(work.cost())
     try:
         made = work.run(prepared.rows, ask, progress, cancel)
         cancel.check()
-        ledger.charge(release_id)  # final: from the next line on somebody could read drawn values
+        reservation.make_final()  # from the next line on somebody could read drawn values
     except BaseException as error:
-        void_unless_charged(ledger, release_id, error, emit)
+        reservation.abandon(error, emit)
         raise
-    return release_id, made
+    return reservation.made()[1], made
 
 
 def _certified(
@@ -400,10 +391,7 @@ def _certified(
 def _released(
     document: dict[str, Any], ledger: Ledger, target: Path, started: float, *, published_earlier: bool = False
 ) -> Released:
-    release = ledger.release(document["release_id"])
-    assert release is not None
-    remaining = ledger.account(release.dataset).remaining
-    assert remaining is not None
+    release, remaining = charged(ledger, document["release_id"])
     return Released(
         release_id=release.release_id,
         rows=document["rows"],

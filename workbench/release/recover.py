@@ -76,7 +76,7 @@ class FinishedDraw:
     @property
     def half_named(self) -> bool:
         """Whether a run was killed after it renamed the certificate and before it renamed the table."""
-        return _certifies(certificate_path(self.target), self.release.release_id)
+        return bool(self.document) and _certifies(certificate_path(self.target), self.release.release_id)
 
 
 def _certifies(path: Path, release_id: str) -> bool:
@@ -258,7 +258,7 @@ def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
         raise InputError(f"the finished draw could not be given its name: {reason}", str(target), hint) from None
 
 
-def reopened_table(found: FinishedDraw, *, replace: bool = False) -> tuple[DrawFile, dict[str, Any]] | None:
+def _reopened_table(found: FinishedDraw, *, replace: bool) -> tuple[DrawFile, dict[str, Any]] | None:
     """Return the finished table of an earlier run and its certificate, or ``None`` where it is not as certified."""
     document = parse_json(found.document, "certificate")
     part = _reopened(partial(DrawFile.reopened, replace=replace), found)
@@ -271,7 +271,7 @@ def reopened_table(found: FinishedDraw, *, replace: bool = False) -> tuple[DrawF
     return part, document
 
 
-def reopened_model(found: FinishedDraw, *, replace: bool = False) -> tuple[DrawFolder, dict[str, Any]] | None:
+def _reopened_model(found: FinishedDraw, *, replace: bool) -> tuple[DrawFolder, dict[str, Any]] | None:
     """Return the finished model of an earlier run and its card, or ``None`` where it is not as certified."""
     part = _reopened(partial(DrawFolder.reopened, known_by=CARD, replace=replace), found)
     try:
@@ -294,6 +294,11 @@ def _reopened(reopen: Callable[[Path, Path], T | None], found: FinishedDraw) -> 
     if part is None:
         raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
     return part
+
+
+def begun(part: DrawFile | DrawFolder) -> dict[str, Any]:
+    """Return what a reservation says of the part that its draw goes into."""
+    return {"output": place_of(part.target), "part": part.path.name, CHARGED_FIRST: True}
 
 
 def place_of(target: Path) -> str:
@@ -326,6 +331,15 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
     raise waiting.refusal()
 
 
+def settle_earlier(ledger: Ledger, target: Path, emit: Emit, *, resumed: str = "") -> None:
+    """Settle what killed runs reserved, remove what they left beside ``target``, and tell of each.
+
+    The training ``resumed`` is left as it is.
+    """
+    for sentence in (*recover(ledger, resumed=resumed), *clear_leftovers(ledger, target)):
+        emit(Notice("info", sentence))
+
+
 def publish_earlier(
     ledger: Ledger, target: Path, request: str, account: str, emit: Emit, *, replace: bool
 ) -> dict[str, Any] | None:
@@ -339,17 +353,21 @@ def publish_earlier(
     waiting = asked_for or finished_draw(ledger, target)
     if waiting is None:
         return None
-    require_new(target, replace=replace)
-    found = reopened_table(waiting, replace=replace)
-    release_id = waiting.release.release_id
+    release_id, model = waiting.release.release_id, not waiting.document
+    require_new(target, replace=replace, known_by=CARD if model else "")
+    found = (_reopened_model if model else _reopened_table)(waiting, replace=replace)
     if found is None:
         ledger.forget_finished(release_id)
         emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
         return None
     part, document = found
     with part:
-        publish_table(ledger, part, release_id, waiting.document.encode())
-    emit(Notice("info", f"the finished draw of release {release_id} is now at {target}; nothing more is charged"))
+        if isinstance(part, DrawFolder):
+            publish_model(ledger, part, release_id)
+        else:
+            publish_table(ledger, part, release_id, waiting.document.encode())
+    what = f"the finished {'model' if model else 'draw'} of release {release_id}"
+    emit(Notice("info", f"{what} is now at {target}; nothing more is charged"))
     return document if asked_for is not None else None
 
 

@@ -10,7 +10,7 @@ from workbench.learners import learner
 from workbench.params import Parameters
 from workbench.params.codec import write_toml
 from workbench.release.documents.described_release import DescribedRelease
-from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.model.card import MADE_FROM
 from workbench.release.open_release import plan_of
 from workbench.release.statements import EVERY_TABLE
 from workbench.release.synthetic.synthesis_work import KIND as SYNTHETIC

@@ -20,8 +20,7 @@ from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import ledger_facts
-from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.model.card import MADE_FROM, ledger_facts
 from workbench.release.parts import DrawFolder, remove_stale_folders, require_new
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes

@@ -17,7 +17,7 @@ from workbench.release.documents.common_sections import (
     program,
     queries_note,
 )
-from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.model.card import MADE_FROM
 from workbench.render.document import Block, Document, FactList, Grid, Paragraph, Section
 
 _TRAINING = {

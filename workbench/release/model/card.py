@@ -1,19 +1,39 @@
-"""The card of a released model, read and verified."""
+"""The card of a released model, read and verified: its files by their digests, and what it says against itself.
+
+Whoever forges a card can compute its checksum anew, so a checksum alone says nothing where no ledger is at hand: cost,
+queries and steps must follow from parameters and columns.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.params import InputError
+from workbench import learners
+from workbench.data.schema import Attribute
+from workbench.learners import Learner, learner
+from workbench.learners.checks import checked_schema
+from workbench.params import InputError, ParameterError
 from workbench.params.codec import read_json
+from workbench.privacy.accounting.compose import for_person
+from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
 from workbench.release.certificate import VERSION, account_problems, checksum, other_version
+from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.json_schemas import schema_problems
+from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
-from workbench.release.model.card_facts import MADE_FROM, contradictions
 from workbench.release.parts import PRIVATE
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
+from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
+from workbench.work.noise import uncharged
+
+if TYPE_CHECKING:
+    from workbench.deep.plan import DpSgdPlan, Schedule
 
 CARD = "card.json"
 FORMAT = "privacy-workbench-model-card"
@@ -21,6 +41,14 @@ CANNOT_KNOW_ORIGIN = "whether the model was trained on the release that its card
 """What a verification leaves open of such a model, besides all that it leaves open of any."""
 
 _SCHEMA = "card.v2"
+
+MADE_FROM = "made_from"
+"""Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
+
+_RELATIVE = 1e-6
+"""How far a figure may be from the one that is computed here, on a processor that may round otherwise."""
+
+_EPOCHS, _CAP, _CLOCK = "epochs", "cap", "clock"
 
 
 def is_model(path: Path) -> bool:
@@ -77,3 +105,220 @@ def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
 def card_problems(card: Any) -> list[str]:
     """Return what in ``card`` its schema refuses, each with its place first."""
     return schema_problems(card, _SCHEMA)
+
+
+# -- what a card says against itself -----------------------------------------------------------------------------------
+
+
+def contradictions(card: dict[str, Any]) -> list[str]:
+    """Return a sentence for each statement of a card, valid by its schema, that its other statements contradict."""
+    try:
+        inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
+        if MADE_FROM in card:
+            return list(_of_release(card, inputs))
+        if "queries" in card["training"]:
+            return list(_of_queries(card, inputs))
+        return list(_of_steps(card, inputs))
+    except (ParameterError, ArithmeticError, ValueError, TypeError, KeyError) as error:
+        reason = str(error)[:300] if isinstance(error, ParameterError) else type(error).__name__
+        return [f"the facts on the card cannot be recomputed: {reason}"]
+
+
+def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    """Yield what contradicts itself on the card of a model that was trained on a release, and costs nothing."""
+    stated, guarantee = card["training"], card["guarantee"]
+    if card["model"] not in {known.name for known in learners.LEARNERS}:
+        yield "no network learns from a release, and the card names one"
+        return
+    chosen = learner(card["model"])
+    if chosen.corrected is None:
+        yield f"the model {chosen.name} cannot learn from a release"
+    chosen.require(inputs[:-1], inputs[-1])
+    if stated.keys() - {"rows_per_person", "attributes_used"} or card["parameters"]:
+        yield "a model that was trained on a release asks nothing of the rows, and its card says that it did"
+    yield from _used(stated, inputs)
+    if not guarantee["statement"].startswith(TRAINED_ON_RELEASE):
+        yield "the card does not say that the model was trained on a release"
+    claimed = float(guarantee["epsilon"]), float(guarantee["delta"])
+    yield from _replaced(card, claimed)  # a table's mechanisms are local: the figures of both relations are the same
+    if Decimal(guarantee["delta"]):
+        yield "the release of a table has no delta, and the card has one"
+
+
+def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    """Yield what contradicts itself on the card of a learner: its queries follow from parameters, columns and rows."""
+    stated, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
+    if card["model"] not in {known.name for known in learners.LEARNERS}:
+        yield f"the card has the queries of a learner, and {card['model']!r} is none"
+        return
+    chosen, people = learner(card["model"]), stated["rows_per_person"]
+    parameters = chosen.parameters.from_plain(card["parameters"], where="parameters")
+    if parameters.to_plain() != card["parameters"]:
+        yield "the parameters on the card are not all of those that the model has"
+    estimator = chosen.private(inputs[:-1], inputs[-1], parameters, uncharged())
+    asked = [(q["label"], Decimal(q["epsilon"])) for q in stated["queries"]]
+    if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
+        yield "the queries on the card are not those of its parameters, columns and rows"
+    cost = Cost(sum((e for _, e in asked), Decimal(0)), Decimal(0), Composed(tuple(PureDp(e) for _, e in asked)))
+    whole = for_person(cost, people)
+    if whole.epsilon != claimed:
+        yield f"the queries on the card cost epsilon = {decimal_text(whole.epsilon)}, and it states {claimed}"
+    if Decimal(card["guarantee"]["delta"]):
+        yield "the queries on the card have no delta, and the card has one"
+    yield from _used(stated, inputs)
+    yield from _replaced(card, replaced(whole, card["rows"]))
+    yield from _said(card, people, delta=False, randomness=(estimator.randomness,))
+
+
+def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]]) -> bool:
+    """Return whether queries are those that were planned; where a fit chooses columns, their sum is."""
+    fixed = [query for query in planned if not query[0].startswith("chosen attribute ")]
+    if len(fixed) == len(planned):
+        return asked == planned
+    return all(query in asked for query in fixed) and sum(e for _, e in asked) == sum(e for _, e in planned)
+
+
+def _expected(chosen: Learner, estimator: Any, rows: int, count: int) -> list[tuple[str, Decimal]]:
+    """Return label and ε of each query."""
+    if chosen.each_prediction:  # which rows were asked about stands in a file, how many in the number of queries
+        share = exact(estimator.parameters.epsilon)
+        return [(f"prediction {place}", share) for place in range(1, count + 1)]
+    return [(event.label, event.epsilon) for event in estimator.events(rows)]
+
+
+def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    """Yield what contradicts itself on the card of a network: its cost follows from rows, batch, noise and steps."""
+    stated, rows, people = card["training"], card["rows"], card["training"]["rows_per_person"]
+    plan = _plan(card)
+    schedule = _schedule(plan, stated, rows, people)
+    checked_schema(inputs[:-1], inputs[-1])
+    said = {
+        "network": card["model"],
+        "target": inputs[-1].to_plain(),
+        "classes": list(inputs[-1].values()),
+        "batch": plan.batch,
+        "clip": plan.clip,
+        "noise_standard_deviation": schedule.noise_scale,
+        "sample_rate": schedule.event.sample_rate,
+        "steps_asked": schedule.steps_asked,
+        "accountant": plan.accountant,
+        "delta_row": plan.delta,
+        **_widths(card, inputs),
+    }
+    for key, value in said.items():
+        if not _same(stated.get(key), value):
+            given = str(stated.get(key))[:60]
+            yield f"the card says {key} = {given!r}, its parameters and rows give {str(value)[:60]!r}"
+    if plan.noise is not None and not _same(stated["noise_multiplier"], plan.noise):
+        yield f"the card says noise_multiplier = {stated['noise_multiplier']}, its parameters {plan.noise}"
+    yield from _ended(stated, schedule, plan)
+    bound = schedule.loss(stated["steps"])
+    for key, found in (
+        ("epsilon_row", bound.epsilon),
+        ("order", bound.order),
+        ("discretisation", bound.discretisation),
+    ):
+        if not _same(stated.get(key), found):
+            yield f"the steps on the card give {key} = {found}, it says {stated.get(key)}"
+    cost = _claimed(card, schedule, stated)
+    if cost is None:
+        own, claimed = schedule.cost(stated["steps"]), card["guarantee"]
+        costs = f"epsilon = {own.epsilon} and delta = {own.delta:.6g}"
+        yield f"the steps on the card cost {costs}, and it states {claimed['epsilon']} and {claimed['delta']}"
+        return
+    # Cards of the former version state the general rule, however large its delta is.
+    yield from _replaced(card, replaced(cost, rows), cost.replace_one())
+    yield from _said(card, people, delta=True, randomness=_randomness())
+    require_small_cost(cost, rows, rows_per_person=people)
+
+
+def _plan(card: dict[str, Any]) -> DpSgdPlan:
+    """Return the parameters of a training; of code that is not at hand, a network of the house stands in its place."""
+    from workbench.deep import networks
+    from workbench.deep.plan import FORMER, DpSgdPlan
+
+    stated, known = card["parameters"], {network.name for network in networks.NETWORKS}
+    name = stated.get("network")
+    house = name in known
+    if not isinstance(name, str) or not (name == card["model"] if house else ":" in name):
+        raise ParameterError(f"the card is of {card['model']!r}, and its parameters of {str(name)[:60]!r}")
+    plan = DpSgdPlan.from_plain({**stated, "network": name if house else networks.NETWORKS[0].name}, where="parameters")
+    if {**plan.to_plain(), "network": name} != {key: value for key, value in stated.items() if key not in FORMER}:
+        raise ParameterError("the parameters on the card are not all of those that a training has")
+    return plan
+
+
+def _schedule(plan: DpSgdPlan, stated: dict[str, Any], rows: int, people: int) -> Schedule:
+    """Return what the parameters mean for ``rows`` rows, with the noise of the card."""
+    if plan.noise is None:
+        # What ε it was made for is compared with what it costs; it need not be calibrated again.
+        own = replace(plan, noise=stated["noise_multiplier"], epsilon=None).schedule(rows, people)
+        return replace(own, cap=None if plan.epsilon is None else exact(plan.epsilon))
+    return plan.schedule(rows, people)
+
+
+def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
+    """Yield where the number of steps does not fit why the training ended."""
+    steps, stopped = stated["steps"], stated["stopped"]
+    whole = _EPOCHS if schedule.steps == schedule.steps_asked else _CAP
+    fits = steps == schedule.steps if stopped == whole else stopped == _CLOCK and steps <= schedule.steps
+    if not fits or (stopped == _CLOCK and plan.seconds is None):
+        yield f"the card says that {steps} steps were taken, of {schedule.steps}, and that {stopped!r} ended them"
+
+
+def _claimed(card: dict[str, Any], schedule: Schedule, stated: dict[str, Any]) -> Cost | None:
+    """Return the cost that the card claims, if it is that of its steps; a run that a clock ended may cost them all."""
+    claimed = float(card["guarantee"]["epsilon"]), float(card["guarantee"]["delta"])
+    for steps in (stated["steps"], schedule.steps):
+        cost = schedule.cost(steps)
+        if all(_same(own, float(found)) for own, found in zip(claimed, (cost.epsilon, cost.delta), strict=True)):
+            # What is claimed, rounded as it was where the card was written.
+            return Cost(Decimal(card["guarantee"]["epsilon"]), Decimal(card["guarantee"]["delta"]), cost.event)
+        if stated["stopped"] != _CLOCK:
+            break
+    return None
+
+
+def _widths(card: dict[str, Any], inputs: list[Attribute]) -> dict[str, Any]:
+    """Return the widths of the layers, of a network that its name describes."""
+    from workbench.deep import networks
+    from workbench.deep.model import features_of
+
+    found = next((n for n in networks.NETWORKS if n.name == card["model"] and not n.options), None)
+    if found is None:
+        return {}
+    features = features_of(inputs, inputs[-1], card["training"], "training")
+    return {"widths": list(found.widths(features.width, len(features.classes)))}
+
+
+def _randomness() -> tuple[str, ...]:
+    from workbench.deep.noise import FORMER_ON_GPU, GAUSSIAN_SENTENCE, ON_GPU
+
+    return (GAUSSIAN_SENTENCE, *(f"{GAUSSIAN_SENTENCE} {more}" for more in (ON_GPU, *FORMER_ON_GPU)))
+
+
+def _used(stated: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
+    if not set(stated["attributes_used"]) <= {a.name for a in inputs[:-1]}:
+        yield "the card says that the model looks at columns that it does not have"
+
+
+def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str]:
+    stated = card["guarantee"]["replace_one"]
+    if not any(_same(stated["epsilon"], epsilon) and _same(stated["delta"], delta) for epsilon, delta in given):
+        yield "the replace-one figures do not follow from the zero-out ones"
+
+
+def _said(card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[str, ...]) -> Iterator[str]:
+    """Yield where the words of the guarantee are not those of such a release."""
+    words = [model_statement(people, replaces_invalid=way, delta=delta) for way in (False, True)]
+    if card["guarantee"]["statement"] not in words:
+        yield "the guarantee is not worded as one of such a model"
+    if card["guarantee"]["randomness"] not in randomness:
+        yield "the card names a source of randomness that such a model does not have"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same, numbers up to rounding."""
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (one, other)):
+        return type(one) is type(other) and bool(one == other)
+    return math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=1e-12)

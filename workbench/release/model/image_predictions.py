@@ -21,8 +21,7 @@ from workbench.data.images.loose import is_loose, is_picture, read_loose
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.params import InputError
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.open_model import IMAGES_AT_ONCE, OpenModel, ReadsImages
-from workbench.release.model.predictions_file import cell_text, require_no_images
+from workbench.release.model.open_model import IMAGES_AT_ONCE, OpenModel, ReadsImages, cell_text, require_no_images
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import workbench
 from workbench.data.table import Table
@@ -19,23 +18,13 @@ from workbench.privacy.accounting.neighbours import RELATION
 from workbench.release.certificate import VERSION, account_facts, checksum
 from workbench.release.choosing import CHOSEN, with_choice
 from workbench.release.delta_limit import replaced
-from workbench.release.exposure import charged_again, standing_charge
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import CARD, FORMAT, card_problems
 from workbench.release.model.kept_run import KeptRun
-from workbench.release.model.reservation import Reservation
 from workbench.release.parts import PRIVATE, DrawFolder, require_new
-from workbench.release.recover import (
-    CHARGED_FIRST,
-    clear_leftovers,
-    finished_draw,
-    place_of,
-    publish_model,
-    recover,
-    reopened_model,
-    request_of,
-)
+from workbench.release.recover import begun, publish_earlier, publish_model, request_of, settle_earlier
+from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
 from workbench.release.statements import columns_used_statement
 from workbench.signals import Notice
 from workbench.signals.events import Emit, ignore
@@ -80,6 +69,8 @@ class ModelRelease:
 
     Attributes:
         uses: which columns it looks at, in a sentence; empty where it looks at all.
+        card: its card.
+        published_earlier: whether it was trained and charged by an earlier run, which could not give it its name.
     """
 
     release_id: str
@@ -88,66 +79,22 @@ class ModelRelease:
     remaining: Decimal
     output: Path
     uses: str = ""
+    card: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    published_earlier: bool = False
 
 
-@dataclass(frozen=True)
-class FinishedModel(ModelRelease):
-    """A model that an earlier run trained and was charged for, but could not rename.
+Train = Callable[[Reservation], Trained]
+"""Calls the reservation before it reads rows; its result is still only in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRequest:
+    """The release of a model that is asked for.
 
     Attributes:
-        card: its card.
-    """
-
-    card: dict[str, Any] = field(default_factory=dict)
-
-
-class Charger(Protocol):
-    """The charge function that a training receives."""
-
-    def __call__(self, cost: Cost) -> None:
-        """Charge ``cost`` durably, before rows are read; raise BudgetRefusedError where the cap forbids it."""
-        ...
-
-    def settle(self, cost: Cost) -> None:
-        """Record what was spent when the work ends early because of an error."""
-        ...
-
-    def made(self) -> tuple[Cost, str]:
-        """Return what was charged, and the ledger's name of the release."""
-        ...
-
-
-Train = Callable[[Charger], Trained]
-"""Calls the charge before it reads rows; its result is still only in memory."""
-
-
-def release_model(
-    table: Table,
-    target: Path,
-    ledger: Ledger,
-    work: str,
-    train: Train,
-    *,
-    asked: Mapping[str, Any],
-    room: int,
-    account: str | None = None,
-    watched: Callable[[], bool] | None = None,
-    kept: KeptRun | None = None,
-    replace: bool = False,
-    emit: Emit = ignore,
-) -> ModelRelease | FinishedModel:
-    """Train on ``table`` and release the model as the folder ``target``.
-
-    The output's place and space are secured first; the charge is final before the first byte of the model goes into
-    a file. A finished model that could not be given its name is kept, and the next run of the same request publishes
-    it instead of training and charging anew.
-
-    Args:
         table: the rows.
         target: a new folder; it appears whole or not at all.
-        ledger: the account.
         work: the kind of work, for the ledger.
-        train: does the training, in memory.
         asked: what is asked for, as plain values: two runs that ask for the same may publish the same model.
         room: bytes that the model and its card may need on the disk.
         account: the public name of the account that pays, as the plan states it.
@@ -155,6 +102,30 @@ def release_model(
             is cancelled or fails stays charged in full.
         kept: the checkpoint of work that can be interrupted. While it is paused its reservation stands.
         replace: whether the folder of a released model may be replaced.
+    """
+
+    table: Table
+    target: Path
+    work: str
+    asked: Mapping[str, Any]
+    room: int
+    account: str | None = None
+    watched: Callable[[], bool] | None = None
+    kept: KeptRun | None = None
+    replace: bool = False
+
+
+def release_model(wanted: ModelRequest, ledger: Ledger, train: Train, emit: Emit = ignore) -> ModelRelease:
+    """Train and release a model as a folder.
+
+    The output's place and space are secured first; the charge is final before the first byte of the model goes into
+    a file. A finished model that could not be given its name is kept, and the next run of the same request publishes
+    it instead of training and charging anew.
+
+    Args:
+        wanted: what is asked for.
+        ledger: the account.
+        train: does the training, in memory.
         emit: receives notices about earlier runs.
 
     Raises:
@@ -162,46 +133,23 @@ def release_model(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: the training was cancelled.
     """
-    table.require_certain()  # a guess about the file that one row could change would undo every guarantee
-    dataset = ledger.enter_for_release(table, account)
+    target, replace, kept = wanted.target, wanted.replace, wanted.kept
+    wanted.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
+    dataset = ledger.enter_for_release(wanted.table, wanted.account)
     resumed = "" if kept is None else kept.facts.release_id
-    for sentence in (*recover(ledger, resumed=resumed), *clear_leftovers(ledger, target)):
-        emit(Notice("info", sentence))
+    settle_earlier(ledger, target, emit, resumed=resumed)
     if ledger.figures_shown(dataset, before=resumed):
         emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
-    request = request_of(work, **asked)
-    waiting = _published_earlier(ledger, target, request, dataset, emit, replace=replace)
-    if waiting is not None:
-        return waiting
+    request = request_of(wanted.work, **wanted.asked)
+    published = publish_earlier(ledger, target, request, dataset, emit, replace=replace)
+    if published is not None:
+        return _released(published, ledger, target, published_earlier=True)
     replaces = require_new(target, replace=replace, known_by=CARD)
-    with DrawFolder(target, room, CARD, replace=replace) as part:
-        details = {
-            "output": place_of(target),
-            "part": part.path.name,
-            "watched": watched is not None,
-            CHARGED_FIRST: True,
-            **({} if kept is None else kept.details()),
-        }
-        reservation = Reservation(ledger, dataset, work, details, resumed)
-        try:
-            trained = train(reservation)
-            cost, release_id = reservation.made()
-            if not trained.releasable:
-                raise AssertionError("a model trained with seeded noise cannot be released")
-            card = _card(trained, table, cost, ledger, release_id, account)
-            files = _files(trained, card)
-            part.reserve(files)
-            # Final: from the next line on somebody could read the model.
-            reservation.make_final(trained.settled)
-        except BaseException as error:
-            if kept is not None and kept.paused:
-                raise
-            begun = kept is not None and kept.counted > 0  # parameters may have reached the disk
-            seen = watched is not None and watched()
-            reservation.abandon(error, keep=begun or seen, watched=seen, emit=emit)
-            if kept is not None:
-                kept.remove()
-            raise
+    with DrawFolder(target, wanted.room, CARD, replace=replace) as part:
+        details = {**begun(part), "watched": wanted.watched is not None, **({} if kept is None else kept.details())}
+        reservation = Reservation(ledger, dataset, wanted.work, details, resumed)
+        card, files = _charged(wanted, ledger, reservation, part, train, emit)
+        cost, release_id = reservation.made()
         with standing_charge(cost, target):
             part.write(files)
             with part.keep_on_success():
@@ -214,37 +162,37 @@ def release_model(
     return _released(card, ledger, target)
 
 
-def _published_earlier(
-    ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit, *, replace: bool
-) -> FinishedModel | None:
-    """Publish the finished model of the same request, if an earlier run could not rename it."""
-    waiting = finished_draw(ledger, target)
-    if waiting is None:
-        return None
-    if not waiting.answers(request, ledger.account_of(dataset)):
-        raise waiting.refusal()
-    require_new(target, replace=replace, known_by=CARD)
-    found = reopened_model(waiting, replace=replace)
-    release_id = waiting.release.release_id
-    if found is None:
-        ledger.forget_finished(release_id)
-        emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
-        return None
-    part, card = found
-    with part:
-        publish_model(ledger, part, release_id)
-    emit(Notice("info", f"the finished model of release {release_id} is now at {target}; nothing more is charged"))
-    done = _released(card, ledger, target)
-    return FinishedModel(**{f.name: getattr(done, f.name) for f in dataclasses.fields(done)}, card=card)
+def _charged(
+    wanted: ModelRequest, ledger: Ledger, reservation: Reservation, part: DrawFolder, train: Train, emit: Emit
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Reserve, train, and make the charge final; return the card and all files of the folder."""
+    kept = wanted.kept
+    try:
+        trained = train(reservation)
+        cost, release_id = reservation.made()
+        if not trained.releasable:
+            raise AssertionError("a model trained with seeded noise cannot be released")
+        card = _card(trained, wanted.table, cost, ledger, release_id, wanted.account)
+        files = _files(trained, card)
+        part.reserve(files)
+        reservation.make_final(trained.settled)  # from the next line on somebody could read the model
+    except BaseException as error:
+        if kept is not None and kept.paused:
+            raise
+        taken = kept is not None and kept.counted > 0  # parameters may have reached the disk
+        seen = wanted.watched is not None and wanted.watched()
+        reservation.abandon(error, emit, keep=taken or seen, watched=seen)
+        if kept is not None:
+            kept.remove()
+        raise
+    return card, files
 
 
-def _released(card: dict[str, Any], ledger: Ledger, target: Path) -> ModelRelease:
-    release = ledger.release(card["release_id"])
-    assert release is not None
-    remaining = ledger.account(release.dataset).remaining
-    assert remaining is not None
+def _released(card: dict[str, Any], ledger: Ledger, target: Path, *, published_earlier: bool = False) -> ModelRelease:
+    release, remaining = charged(ledger, card["release_id"])
     uses = columns_used_statement(card["training"].get("attributes_used"), len(card["inputs"]) - 1)
-    return ModelRelease(release.release_id, release.epsilon, release.delta, remaining, target, uses)
+    found = release.release_id, release.epsilon, release.delta, remaining
+    return ModelRelease(*found, target, uses, card, published_earlier)
 
 
 def _files(trained: Trained, card: dict[str, Any]) -> dict[str, bytes]:

@@ -25,8 +25,7 @@ from workbench.params import CheckFailedError, ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.atomic import PART, write_error
 from workbench.release.certificate import VERSION, checksum, read_certificate
-from workbench.release.model.card import CARD, FORMAT, card_problems
-from workbench.release.model.card_facts import MADE_FROM
+from workbench.release.model.card import CARD, FORMAT, MADE_FROM, card_problems
 from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
 from workbench.release.parts import DrawFolder, remove_stale_folders

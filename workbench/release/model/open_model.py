@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
 from workbench.data.columns.matrix import matrix
+from workbench.data.images.cifar import NAMES
 from workbench.data.images.image_set import ImageSet
+from workbench.data.images.read import PACKED_OR_PICTURES
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import Learner
@@ -24,9 +28,7 @@ from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
 from workbench.params.codec import read_json
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.card import read_card, verify_model
-from workbench.release.model.card_facts import MADE_FROM
-from workbench.release.model.predictions_file import cell_text, require_no_images
+from workbench.release.model.card import MADE_FROM, read_card, verify_model
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -35,6 +37,11 @@ MODEL = "model.json"
 _ROWS_AT_ONCE = 20_000
 IMAGES_AT_ONCE = 256
 """Images between two looks whether to stop: a frozen part can take a tenth of a second for each."""
+
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
+_UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
 
 class Predictor(Protocol):
@@ -262,3 +269,35 @@ def _cell(value: float, column: Attribute) -> str:
 
 def _number(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def cell_text(text: str) -> str:
+    """Return a name as it may stand in a CSV file that a spreadsheet opens.
+
+    Names of files and classes come from others. A spreadsheet takes one that begins with ``=``, ``+``, ``-``, ``@``, a
+    tab or a carriage return for a formula and computes it: such a name gets an apostrophe in front, unless it is a
+    number. Control characters, line ends among them, and halves of characters become U+FFFD.
+    """
+    formula = text.startswith(_FORMULA) and _NUMBER.fullmatch(text) is None
+    if not text.isprintable():
+        text = "".join(REPLACED if unicodedata.category(c) in _UNPRINTABLE else c for c in text)
+    return f"'{text}" if formula else text
+
+
+def require_no_images(output: Path, images: ImageSet) -> None:
+    """Refuse an output that would take the place of images, or of the labels or names beside them.
+
+    Raises:
+        InputError: there is such a file under that name.
+    """
+    if not output.exists():
+        return
+    source, name = Path(images.source), output.name.lower()
+    own = (source, *(source / file for file in images.files))
+    # Whatever ends as images do is one of a set: of class folders not every file is listed here.
+    if (
+        name.endswith(PACKED_OR_PICTURES)
+        or name == NAMES
+        or any(place.is_file() and output.samefile(place) for place in own)
+    ):
+        raise InputError("the predictions would replace the images", str(output), "name another file")

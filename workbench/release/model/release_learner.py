@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import ModelRelease, Trained, release_model
+from workbench.release.model.model import ModelRelease, ModelRequest, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
@@ -35,32 +37,38 @@ _NUMBER = 32
 """Bytes of a number in a line of its own."""
 
 
-def release_fit(
-    chosen: Learner,
-    parameters: Parameters,
-    plan: Plan,
-    target: str,
-    table: Table,
-    output: Path,
-    ledger: Ledger,
-    emit: Emit = ignore,
-    *,
-    agreed: Decimal | None = None,
-    replace: bool = False,
-) -> ModelRelease:
-    """Train ``chosen`` on ``table`` and release it as the folder ``output``.
+@dataclass(frozen=True, eq=False)
+class FitTask:
+    """The fit and release of a learner.
 
-    Args:
-        chosen: the learner.
+    Attributes:
+        learner: the learner.
         parameters: its declared parameters, ε among them.
         plan: declares bounds and domains of the columns.
         target: the column to predict.
         table: the rows.
         output: a new folder; it appears whole or not at all.
-        ledger: the account.
-        emit: receives notices about earlier runs.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
         replace: whether the folder of a released model may be replaced.
+    """
+
+    learner: Learner
+    parameters: Parameters
+    plan: Plan
+    target: str
+    table: Table
+    output: Path
+    agreed: Decimal | None = None
+    replace: bool = False
+
+
+def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRelease:
+    """Train a learner and release its model as a folder.
+
+    Args:
+        task: what is asked for.
+        ledger: the account.
+        emit: receives notices about earlier runs.
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.
@@ -68,54 +76,48 @@ def release_fit(
             file that the model reads is the table itself, or has changed since its cost was shown.
         BudgetRefusedError: the cap does not allow it.
     """
+    plan, parameters = task.plan, task.parameters
     require_confirmed(plan)
-    features, goal = columns_of(plan, target)
-    estimator = unfitted(chosen, parameters, plan, target)
+    estimator = unfitted(task.learner, parameters, plan, task.target)
     files = estimator.files_read
     for name, digest in files.items():
-        if digest and digest == table.digest:
+        if digest and digest == task.table.digest:
             raise InputError(
                 "the file of public rows is the private table itself, and its rows would be published",
                 f"parameter {name}",
                 "name a file of rows that everybody may read",
             )
-    rows = plan.rows_of(table).rows
+    rows = plan.rows_of(task.table).rows
     costs = fit_cost(estimator, plan, rows).epsilon
-    if agreed is not None and costs != agreed:
+    if task.agreed is not None and costs != task.agreed:
+        agreed = decimal_text(task.agreed)
         raise InputError(
-            f"the cost has changed since it was shown: epsilon = {decimal_text(costs)}, not {decimal_text(agreed)}",
+            f"the cost has changed since it was shown: epsilon = {decimal_text(costs)}, not {agreed}",
             hint="look at the cost again",
         )
-
-    def train(charge: Charge) -> Trained:
-        return _train(chosen, estimator, plan, target, table, charge)
-
-    asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": target}
+    asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": task.target}
     if files:
         asked["files"] = {name: digest.hex() for name, digest in files.items()}
-    room = _room(features, goal) + _ROOM_OF_AN_EVENT * len(estimator.events(rows)) * len(features)
-    room += _NUMBER * estimator.numbers(rows)
-    work = f"fit {chosen.name}"
-    return release_model(
-        table,
-        output,
-        ledger,
-        work,
-        train,
+    wanted = ModelRequest(
+        table=task.table,
+        target=task.output,
+        work=f"fit {task.learner.name}",
         asked=asked,
-        room=room,
+        room=_room(estimator, plan, task.target, rows),
         account=plan.account,
-        replace=replace,
-        emit=emit,
+        replace=task.replace,
     )
+    return release_model(wanted, ledger, partial(_train, task, estimator), emit)
 
 
-def _room(features: tuple[Column, ...], target: Column) -> int:
+def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str, rows: int) -> int:
     """Return an upper bound on the bytes of model and card: 100 for each figure of each class, and the names."""
+    features, goal = columns_of(plan, target)
     figures = sum(8 if c.numeric else c.grid().cells.total for c in features)
-    classes = 1 if target.numeric else target.grid().cells.total
-    names = sum(len(label.encode()) for c in (*features, target) for label in c.grid().labels if not c.numeric)
-    return (1 << 20) + 100 * figures * classes + 8 * names
+    classes = 1 if goal.numeric else goal.grid().cells.total
+    names = sum(len(label.encode()) for c in (*features, goal) for label in c.grid().labels if not c.numeric)
+    asked = _ROOM_OF_AN_EVENT * len(estimator.events(rows)) * len(features) + _NUMBER * estimator.numbers(rows)
+    return (1 << 20) + 100 * figures * classes + 8 * names + asked
 
 
 def unfitted(chosen: Learner, parameters: Parameters, plan: Plan, target: str) -> PrivateEstimator[Any]:
@@ -129,7 +131,9 @@ def fit_cost(estimator: PrivateEstimator[Any], plan: Plan, rows: int) -> Cost:
 
     k rows of one person cost more than one row: k·ε, and δ where there is one by more than that.
     """
-    return for_person(_cost(estimator, rows), plan.rows_per_person)
+    cost = estimator.cost(rows)
+    assert cost is not None  # only a fit without noise has none
+    return for_person(cost, plan.rows_per_person)
 
 
 def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
@@ -164,16 +168,11 @@ def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
     return read_off((*features, target))
 
 
-def _train(
-    chosen: Learner,
-    estimator: PrivateEstimator[Any],
-    plan: Plan,
-    target_name: str,
-    table: Table,
-    charge: Charge,
-) -> Trained:
-    features, target = columns_of(plan, target_name)
-    table = plan.rows_of(table)
+def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) -> Trained:
+    """Charge and fit; return what is to be released."""
+    plan, chosen = wanted.plan, wanted.learner
+    features, target = columns_of(plan, wanted.target)
+    table = plan.rows_of(wanted.table)
     people = plan.rows_per_person
 
     def reserve(cost: Cost) -> None:
@@ -201,9 +200,3 @@ def _train(
         },
         files={"model.json": data.encode()},
     )
-
-
-def _cost(estimator: PrivateEstimator[Any], rows: int) -> Cost:
-    cost = estimator.cost(rows)
-    assert cost is not None  # only a fit without noise has none
-    return cost

@@ -23,8 +23,10 @@ from workbench.release.delta_limit import require_small_cost, require_small_delt
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.kept_run import KeptRun, was_watched
-from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
+from workbench.release.model.model import ModelRelease, ModelRequest, Trained, release_model
+from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.recover import place_of, request_of
+from workbench.release.reservation import Reservation
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import AtStake, Budget, Event, Metric
@@ -40,34 +42,6 @@ CLOCK_SENTENCE = (
     "The run was to stop after a time: the number of steps tells how fast this machine was, which depends on what else "
     "it did and on how many rows were drawn."
 )
-
-
-@dataclass(frozen=True)
-class TestSet:
-    """A table on which a trained network is evaluated.
-
-    Attributes:
-        table: its rows.
-        public: whether a person declared it public; only then does the card give the accuracy.
-    """
-
-    __test__ = False  # not a test case, whatever its name says to a test runner
-
-    table: Table
-    public: bool = False
-
-
-@dataclass(frozen=True)
-class Checkpoints:
-    """Where the checkpoint of a run goes.
-
-    Attributes:
-        folder: a new folder; ``None`` for one among the program's own files.
-        resume: the folder of the checkpoint of a run that goes on.
-    """
-
-    folder: Path | None = None
-    resume: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -89,48 +63,21 @@ class NetworkRelease:
 
 
 def release_training(
-    plan: DpSgdPlan,
-    features: Features,
-    table: Table,
-    target: Path,
-    ledger: Ledger,
-    *,
-    rows_per_person: int = 1,
-    replace_invalid: bool = False,
-    test: TestSet | None = None,
-    outside: tuple[str, ...] = (),
-    account: str | None = None,
-    emit: Emit = ignore,
-    cancel: CancelToken | None = None,
-    quiet: bool = False,
-    checkpoints: Checkpoints | None = None,
-    replace_output: bool = False,
+    task: NetworkTask, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
 ) -> NetworkRelease:
-    """Train ``plan`` on ``table`` and release the network as the folder ``target``.
+    """Train a network and release it as a folder.
 
     The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. The ledger
     notes that private figures of the rows are shown, unless it is quiet, and of test rows that are not public. A run
     that is cancelled stays charged in full once a figure of it was shown: a private one, or its accuracy on public
-    rows, which tells of the private weights. With ``checkpoints`` it is paused instead: its
-    reservation stands until it goes on, or is given up (:mod:`workbench.release.model.paused_training`).
+    rows, which tells of the private weights. With checkpoints it is paused instead: its reservation stands until it
+    goes on, or is given up (:mod:`workbench.release.model.paused_training`).
 
     Args:
-        plan: what to do.
-        features: the public map from rows to inputs.
-        table: the rows.
-        target: a new folder; it appears whole or not at all.
+        task: what is asked for.
         ledger: the account.
-        rows_per_person: maximum rows per person.
-        replace_invalid: whether the plan that declares the columns replaces invalid values.
-        test: rows to measure the network on.
-        outside: sentences on what ε does not cover.
-        account: the public name of the account that pays, as the plan states it.
         emit: receives the run's events.
         cancel: checked before each step.
-        quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
-            test set its accuracy is shown on the way, and stopping it after the first time costs the whole run.
-        checkpoints: where its checkpoint goes, and the run that goes on; ``None`` for a run without.
-        replace_output: whether the folder of a released model may be replaced.
 
     Raises:
         InputError: a column was guessed and not confirmed, the folder exists, or a value does not fit its column.
@@ -138,65 +85,78 @@ def release_training(
         BudgetRefusedError: the cap does not allow the run.
         CancelledError: ``cancel`` was set.
     """
-    require_confirmed_facts((*features.attributes, features.target))
-    # A person's δ is at least k times that of one row: a hopeless request is refused before the noise is calibrated.
-    least = EXACT.multiply(exact(plan.delta), Decimal(rows_per_person))
-    rows = table.with_invalid_replaced() if replace_invalid else table
-    require_small_delta(least, rows.rows, rows_per_person=rows_per_person)
-    shown = [] if quiet else [(table, "training")]
-    if test is not None:
-        if not test.public:
-            shown.append((test.table, "test"))
-        if replace_invalid:
-            test = replace(test, table=test.table.with_invalid_replaced())
-        _require_classes(features, test.table)  # before anything is charged
-    public = test is not None and test.public
-    run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel, quiet)
-    run.note = partial(_note, ledger, tuple(shown))
-    asked = {
-        "plan": plan.request(),
-        "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
-        **features.facts(),
-        "rows_per_person": rows_per_person,
-        "replace_invalid": replace_invalid,
-        "public_test": public,
-    }
-    if checkpoints is not None:
-        stated = {**asked, "target": features.target.name, "outside": list(outside), "account": account, "quiet": quiet}
-        stated |= {"output": place_of(target), "rows": rows.rows}
-        request, content = request_of("dpsgd", **asked, quiet=quiet), ledger.identify(table).content
-        if checkpoints.resume is None:
-            run.kept = KeptRun.begin(ledger, request, content, stated, checkpoints.folder)
-        else:
-            run.kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
-            release = ledger.release(run.kept.facts.release_id)
-            run.seen = release is None or was_watched(release, run.kept.counted)
-            run.resumed = True
-        run.kept.judged = JUDGED if quiet and public else None
+    run = _prepared(task, ledger, emit, cancel)
+    asked = _asked(task)
+    run.kept = None if task.checkpoints is None else _kept(run, asked, task.checkpoints, ledger)
+    wanted = ModelRequest(
+        table=task.table,
+        target=task.folder,
+        work="dpsgd",
+        asked=asked,
+        room=_room(task.plan, task.features),
+        account=task.account,
+        watched=None if task.quiet and not task.public_test else lambda: run.seen,
+        kept=run.kept,
+        replace=task.replace,
+    )
     try:
-        model = release_model(
-            table,
-            target,
-            ledger,
-            "dpsgd",
-            run.train,
-            asked=asked,
-            room=_room(plan, features),
-            account=account,
-            watched=None if quiet and not public else lambda: run.seen,
-            kept=run.kept,
-            replace=replace_output,
-            emit=emit,
-        )
+        model = release_model(wanted, ledger, run.train, emit)
     finally:
         if run.kept is not None:
             run.kept.leave()
-    if isinstance(model, FinishedModel):
+    if model.published_earlier:
         stated = model.card["training"].get("accuracy")
         return NetworkRelease(model, None, stated["value"] if stated else None, accuracy_public=stated is not None)
     assert run.training is not None
     accuracy = _of_last_epoch(run.training) if run.accuracy is None else run.accuracy
-    return NetworkRelease(model, run.training, accuracy, accuracy_public=public)
+    return NetworkRelease(model, run.training, accuracy, accuracy_public=task.public_test)
+
+
+def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken | None) -> _Run:
+    """Return the run of a task whose columns, δ and test rows have been checked; nothing is charged yet."""
+    features = task.features
+    require_confirmed_facts((*features.attributes, features.target))
+    # A person's δ is at least k times that of one row: a hopeless request is refused before the noise is calibrated.
+    least = EXACT.multiply(exact(task.plan.delta), Decimal(task.rows_per_person))
+    rows = task.table.with_invalid_replaced() if task.replace_invalid else task.table
+    require_small_delta(least, rows.rows, rows_per_person=task.rows_per_person)
+    shown, test = [] if task.quiet else [(task.table, "training")], task.test
+    if test is not None:
+        if not test.public:
+            shown.append((test.table, "test"))
+        if task.replace_invalid:
+            test = replace(test, table=test.table.with_invalid_replaced())
+        _require_classes(features, test.table)
+    return _Run(task, rows, test, emit, cancel, partial(_note, ledger, tuple(shown)))
+
+
+def _asked(task: NetworkTask) -> dict[str, Any]:
+    """Return what identifies the request, as plain values."""
+    return {
+        "plan": task.plan.to_plain(),
+        "inputs": [a.facts().to_plain() for a in (*task.features.attributes, task.features.target)],
+        **task.features.facts(),
+        "rows_per_person": task.rows_per_person,
+        "replace_invalid": task.replace_invalid,
+        "public_test": task.public_test,
+    }
+
+
+def _kept(run: _Run, asked: dict[str, Any], checkpoints: Checkpoints, ledger: Ledger) -> KeptRun:
+    """Return the checkpoint of a run that begins, or goes on."""
+    task = run.task
+    stated = {**asked, "target": task.features.target.name, "outside": list(task.outside), "account": task.account}
+    stated |= {"quiet": task.quiet, "output": place_of(task.folder), "rows": run.rows.rows}
+    request, content = request_of("dpsgd", **asked, quiet=task.quiet), ledger.identify(task.table).content
+    if checkpoints.resume is None:
+        kept = KeptRun.begin(ledger, request, content, stated, checkpoints.folder)
+    else:
+        kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
+        release = ledger.release(kept.facts.release_id)
+        run.seen = release is None or was_watched(release, kept.counted)
+        run.resumed = True
+    kept.judged = JUDGED if task.quiet and task.public_test else None
+    return kept
 
 
 def _note(ledger: Ledger, shown: tuple[tuple[Table, str], ...]) -> None:
@@ -210,83 +170,80 @@ class _Run:
     """One training run of a release, and its result.
 
     Attributes:
-        quiet: whether no private figure is computed.
+        task: what is asked for.
+        rows: the rows as its plan reads them.
+        test: the rows to measure it on, read alike.
+        note: called once the run is charged, before a private figure is computed.
         kept: its checkpoint, if it has one.
         resumed: whether it goes on with an interrupted one.
         seen: whether a figure that tells of the weights was shown to somebody.
         training: the finished run.
         accuracy: on the test set, if there is one.
-        note: called once the run is charged, before a private figure is computed.
         whole: ε of the whole run, once it is reserved.
         taken: ε of the steps taken.
-        lost: ε that a stop would lose, as it was last told.
+        lost: ε that a stop would lose, as it was last reported.
     """
 
-    plan: DpSgdPlan
-    features: Features
+    task: NetworkTask
     rows: Table
-    rows_per_person: int
     test: TestSet | None
-    outside: tuple[str, ...]
     emit: Emit
     cancel: CancelToken | None
-    quiet: bool = False
+    note: Callable[[], None]
     kept: KeptRun | None = None
     resumed: bool = False
     seen: bool = False
     training: Training | None = None
     accuracy: float | None = None
-    note: Callable[[], None] | None = None
     whole: Decimal = Decimal(0)
     taken: Decimal = Decimal(0)
     lost: Decimal = Decimal(0)
 
-    def train(self, charger: Charger) -> Trained:
+    def train(self, reservation: Reservation) -> Trained:
         """Charge, train and measure; return what is to be released."""
         from workbench.deep.trainer import RunOptions, train  # torch takes a second to import: only a run pays for it
 
+        task = self.task
         self.training = train(
-            self.plan,
-            TableData(self.features, self.rows),
-            Charged(partial(self._charge, charger)),
-            rows_per_person=self.rows_per_person,
+            task.plan,
+            TableData(task.features, self.rows),
+            Charged(partial(self._charge, reservation)),
+            rows_per_person=task.rows_per_person,
             emit=self._on_event,
             cancel=self.cancel,
             options=RunOptions(
-                settle=charger.settle,
+                settle=reservation.settle,
                 keep=self.kept,
-                quiet=self.quiet,
-                judge=self._judge if self.quiet and self.test is not None and self.test.public else None,
+                quiet=task.quiet,
+                judge=self._judge if task.quiet and task.public_test else None,
             ),
         )
         if self.test is not None:
-            held_out = TableData(self.features, self.test.table)
-            self.accuracy = TrainedModel.of(self.training).accuracy(held_out)
-        trained = _trained(self.training, self.rows, self.rows_per_person, self.outside, self.test, self.accuracy)
+            self.accuracy = TrainedModel.of(self.training).accuracy(TableData(task.features, self.test.table))
+        trained = self._trained(self.training)
         # The checkpoint says for how long the run had gone on, and whoever has seen figures can write into it.
         return replace(trained, settled=None) if self.resumed and self.seen else trained
 
-    def _charge(self, charger: Charger, cost: Cost) -> None:
+    def _charge(self, reservation: Reservation, cost: Cost) -> None:
         """Charge what the run costs, now that its δ is known and fits the number of rows."""
-        require_small_cost(cost, self.rows.rows, rows_per_person=self.rows_per_person)
-        charger(cost)
+        require_small_cost(cost, self.rows.rows, rows_per_person=self.task.rows_per_person)
+        reservation(cost)
         self.whole = cost.epsilon
         self._report_at_stake()
         if self.kept is not None:
             event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
             assert isinstance(event, PoissonGaussian)
-            self.kept.reserved(charger.made()[1], event.steps)
-        # Only now: of what is shown from here on, the run's own card has nothing to say.
-        if self.note is not None:
-            self.note()
+            self.kept.reserved(reservation.made()[1], event.steps)
+        self.note()  # only now: of what is shown from here on, the run's own card has nothing to say
 
     def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
         """Tell of the accuracy on a public test set: of rows that the guarantee is not about, but by the weights."""
         assert self.test is not None
-        model = TrainedModel(self.plan.architecture, self.features, weights)
+        features = self.task.features
+        model = TrainedModel(self.task.plan.architecture, features, weights)
         self.seen = True
         self._report_at_stake()
-        self.emit(Metric("accuracy", step, model.accuracy(TableData(self.features, self.test.table)), public=True))
+        self.emit(Metric("accuracy", step, model.accuracy(TableData(features, self.test.table)), public=True))
 
     def _on_event(self, event: Event) -> None:
         """Forward an event of the run, and remember whether it contained a private figure."""
@@ -302,6 +259,34 @@ class _Run:
         if lost != self.lost:
             self.lost = lost
             self.emit(AtStake(lost))
+
+    def _trained(self, training: Training) -> Trained:
+        """Return what is to be released."""
+        stated: dict[str, Any] = facts(training)
+        if self.test is not None and self.test.public:
+            measured = int((classes_of(self.test.table, training.features.target) != EMPTY).sum())
+            stated["accuracy"] = {"value": self.accuracy, "rows": measured, "on": "a test table declared public"}
+        outside = self.task.outside
+        if training.plan.seconds is not None:
+            outside = (*outside, CLOCK_SENTENCE)
+        if training.network.beyond:
+            outside = (*outside, training.network.beyond)
+        replaces, columns = self.rows.replaces_invalid, (*training.features.attributes, training.features.target)
+        stopped_early = training.steps < training.schedule.steps
+        return Trained(
+            model=training.network.name,
+            parameters=_stated(training.plan),
+            inputs=[a.facts().to_plain() for a in columns],
+            statement=model_statement(self.task.rows_per_person, replaces_invalid=replaces, delta=True),
+            randomness=training.randomness,
+            releasable=training.releasable,
+            outside=outside,
+            training=stated,
+            files={WEIGHTS: weights_bytes(training)},
+            private={METRICS: metrics_bytes(training.records)},
+            settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,
+            rows=self.rows.rows,
+        )
 
 
 def _stated(plan: DpSgdPlan) -> dict[str, Any]:
@@ -330,37 +315,3 @@ def _of_last_epoch(training: Training) -> float | None:
     begin = training.schedule.epoch(training.steps) - 1
     seen = [r.accuracy for r in training.records if r.epoch > begin and r.accuracy is not None]
     return sum(seen) / len(seen) if seen else None
-
-
-def _trained(
-    training: Training,
-    rows: Table,
-    rows_per_person: int,
-    outside: tuple[str, ...],
-    test: TestSet | None,
-    accuracy: float | None,
-) -> Trained:
-    stated: dict[str, Any] = facts(training)
-    if test is not None and test.public:
-        measured = int((classes_of(test.table, training.features.target) != EMPTY).sum())
-        stated["accuracy"] = {"value": accuracy, "rows": measured, "on": "a test table declared public"}
-    if training.plan.seconds is not None:
-        outside = (*outside, CLOCK_SENTENCE)
-    if training.network.beyond:
-        outside = (*outside, training.network.beyond)
-    columns = (*training.features.attributes, training.features.target)
-    stopped_early = training.steps < training.schedule.steps
-    return Trained(
-        model=training.network.name,
-        parameters=_stated(training.plan),
-        inputs=[a.facts().to_plain() for a in columns],
-        statement=model_statement(rows_per_person, replaces_invalid=rows.replaces_invalid, delta=True),
-        randomness=training.randomness,
-        releasable=training.releasable,
-        outside=outside,
-        training=stated,
-        files={WEIGHTS: weights_bytes(training)},
-        private={METRICS: metrics_bytes(training.records)},
-        settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,
-        rows=rows.rows,
-    )

@@ -31,9 +31,8 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.learners import Learner
     from workbench.release.ledger.records import Cap
     from workbench.release.model.model import ModelRelease
-    from workbench.release.model.paused_training import PausedTraining
+    from workbench.release.model.paused_training import PausedTraining, StoppedCharge
     from workbench.release.model.preflight import Preflight
-    from workbench.release.model.stopped_training import StoppedCharge
 
 PREFLIGHT = "preflight"
 TORCH = "torch"
@@ -147,7 +146,8 @@ def resume_training(
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
-        from workbench.jobs.network import NetworkTask, train_network
+        from workbench.jobs.network import train_network
+        from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 
         task = NetworkTask(
             paused.plan,
@@ -159,8 +159,8 @@ def resume_training(
             replace_invalid=paused.replace_invalid,
             account=paused.account,
             quiet=paused.quiet,
-            resume=paused.folder,
-            test=test,
+            test=None if test is None else TestSet(test, public=True),
+            checkpoints=Checkpoints(resume=paused.folder),
         )
         emit(AtStake(paused.lost))
         return train_network(task, emit, cancel)
@@ -234,7 +234,7 @@ def _start(
 
     def stated(emit: Emit, cancel: CancelToken) -> Any:
         from workbench.release.model.kept_run import release_of
-        from workbench.release.model.stopped_training import charge_text, give_up_into
+        from workbench.release.model.paused_training import charge_text, give_up_into
 
         resumed = "" if run.resumed is None else release_of(run.resumed)
         with charge_text(run.folder, None, emit, stopped_words, resumed):
@@ -298,20 +298,19 @@ def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Pa
     """Fit and release a learner for the ``epsilon`` that was shown; runs in a worker."""
     from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.model.release_learner import release_fit
+    from workbench.release.model.release_learner import FitTask, release_fit
     from workbench.sanitize.origin import require_confirmed
 
     require_confirmed(rows.plan)
+    task = FitTask(learner(model), parameters, rows.plan, rows.target, rows.table, folder, agreed=epsilon)
     with Ledger.open() as ledger:
-        return release_fit(
-            learner(model), parameters, rows.plan, rows.target, rows.table, folder, ledger, agreed=epsilon
-        )
+        return release_fit(task, ledger)
 
 
 def stopped_words(stopped: StoppedCharge) -> str:
     """Return a sentence on what a training costs that ended without a model."""
     from workbench.gui.widgets.formatting import at_most, exactly
-    from workbench.release.model.stopped_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
+    from workbench.release.model.paused_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
 
     if stopped.why == PAUSED:
         return (

@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.data.images.image_set import ImageSet
     from workbench.data.table import Table
     from workbench.deep.plan import DpSgdPlan
-    from workbench.jobs.network import ExpectationTask, NetworkTask
+    from workbench.jobs.network import ExpectationTask
+    from workbench.release.model.network_task import NetworkTask
     from workbench.release.model.preflight import Preflight
     from workbench.sanitize.plan import Plan
 
@@ -96,7 +97,7 @@ class TableRows:
 
     def task(self, run: NetworkRun) -> NetworkTask:
         """Return the training of a network."""
-        from workbench.jobs.network import NetworkTask
+        from workbench.release.model.network_task import Checkpoints, NetworkTask
         from workbench.release.model.preflight import network_features
         from workbench.release.model.release_learner import columns_of, outside
         from workbench.sanitize.origin import require_confirmed
@@ -112,6 +113,7 @@ class TableRows:
             replace_invalid=self.plan.replaces_invalid,
             account=self.plan.account,
             quiet=run.quiet,
+            checkpoints=Checkpoints(),
         )
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
@@ -157,7 +159,7 @@ class ImageRows:
     def task(self, run: NetworkRun) -> NetworkTask:
         """Return the training of a network."""
         from workbench.deep.features import ImageFeatures
-        from workbench.jobs.network import NetworkTask
+        from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 
         opened = self.opened
         return NetworkTask(
@@ -169,7 +171,8 @@ class ImageRows:
             outside=opened.outside,
             account=self.account,
             quiet=run.quiet,
-            test=run.test,
+            test=None if run.test is None else TestSet(run.test, public=True),
+            checkpoints=Checkpoints(),
         )
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:

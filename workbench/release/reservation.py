@@ -1,20 +1,29 @@
-"""The charge of one training: reserved before its rows are read; at the end final, settled at less, or void."""
+"""The charge of one release: reserved before its rows are read; at the end final, settled at less, or void.
+
+A run that ends early costs nothing before the first drawn byte is written, and the full cost afterwards.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
-from workbench.params import InputError
+from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.event import Cost
-from workbench.release.exposure import void_unless_charged
+from workbench.release.atomic import write_error
 from workbench.release.ledger.counting import event_body, steps_body
+from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import Release
+from workbench.signals import Notice
 from workbench.signals.events import Emit
 
 
 class Reservation:
-    """The :class:`~workbench.release.model.model.Charger` of a release: its call is the one durable reservation."""
+    """The charge of one release: its call is the one durable reservation."""
 
     def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any], resumes: str = "") -> None:
         """Prepare it; nothing is reserved yet.
@@ -72,7 +81,7 @@ class Reservation:
             raise AssertionError("the work never charged for what it read")
         return self._reserved
 
-    def make_final(self, settled: tuple[Decimal, Decimal] | None) -> None:
+    def make_final(self, settled: tuple[Decimal, Decimal] | None = None) -> None:
         """Charge for good: what was reserved, or the smaller (ε, δ) that was settled."""
         _, release_id = self.made()
         if settled is not None:
@@ -80,22 +89,65 @@ class Reservation:
         else:
             self._ledger.charge(release_id)
 
-    def abandon(self, error: BaseException, *, keep: bool, watched: bool, emit: Emit) -> None:
+    def abandon(self, error: BaseException, emit: Emit, *, keep: bool = False, watched: bool = False) -> None:
         """Record the end of a run that wrote nothing: void, unless steps of it count or its figures were seen.
 
         Args:
             error: what ended it.
+            emit: receives a warning where the ledger cannot be told.
             keep: whether it stays charged: at what was settled, if that was.
             watched: whether a person saw figures of the run: then it stays charged in full, whatever ended it, for
                 most faults can be brought about by who watches.
-            emit: receives a warning where the ledger cannot be told.
         """
         if self._reserved is None:
             return
         release_id = self._reserved[1]
         if not keep:
-            void_unless_charged(self._ledger, release_id, error, emit)
+            _void_unless_charged(self._ledger, release_id, error, emit)
             return
         found = self._ledger.release(release_id)
         if found is not None and found.status == "reserved":
             self.make_final(None if watched else self._settled)
+
+
+def _void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, emit: Emit) -> None:
+    """Record that a run ended before its charge was final; if the ledger cannot be written, the reservation counts."""
+    try:
+        found = ledger.release(release_id)
+        if found is not None and found.status == "reserved":
+            ledger.void(release_id, type(error).__name__)
+    except WorkbenchError as problem:
+        emit(Notice("warning", f"the charge remains reserved until another run settles it: {problem}"))
+
+
+@contextmanager
+def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
+    """Add to any error of the block that the charge stands, because drawn values were being written.
+
+    Raises:
+        CancelledError: the block was cancelled.
+        InputError: the output could not be written.
+    """
+    stated = f"epsilon = {decimal_text(cost.epsilon)} stays charged, as drawn values were being written"
+    try:
+        yield
+    except CancelledError:
+        raise CancelledError(f"cancelled without a release; {stated}") from None
+    except OSError as error:
+        problem = write_error(error, target)
+        problem.outcome = stated
+        raise problem from None
+
+
+def charged_again(target: Path) -> Notice:
+    """Return what is said once a release has replaced an output."""
+    return Notice("warning", f"{target} was replaced: this is another release, and it was charged again")
+
+
+def charged(ledger: Ledger, release_id: str) -> tuple[Release, Decimal]:
+    """Return what the ledger says of a release that was charged, and the ε left under its cap."""
+    release = ledger.release(release_id)
+    assert release is not None
+    remaining = ledger.account(release.dataset).remaining
+    assert remaining is not None
+    return release, remaining
