@@ -53,6 +53,19 @@ def test_the_command_charges_certifies_and_verifies(folder: Path, run: Run, delt
     run(*WORDS, *delta, "--replace").error(3)  # the first release has set the cap
 
 
+def test_a_forecast_reads_no_table_and_charges_nothing(folder: Path, run: Run) -> None:
+    words = ["counting", "--plan", "plan.toml", "--epsilon", "0.7", "--column", "city", "--forecast"]
+    answer = run(*words, "--rows", "20", "--json").json
+    assert (answer["epsilon_total"], answer["delta_total"], answer["columns"]) == (0.7, 0, ["city"])
+    assert (answer["unit"], answer["asked"]) == ("epsilon", [{"label": "rows", "amount": 0.7}])
+    assert run(*words, "--rows", "20").out.splitlines() == [
+        "rows: epsilon = 0.7",
+        "a release would charge epsilon = 0.7; nothing is charged now",
+    ]
+    assert "--rows" in run(*words).error()
+    assert not (folder / "ledger.sqlite").exists()
+
+
 def test_a_changed_file_is_found(folder: Path, run: Run) -> None:
     assert run(*WORDS).out.startswith("released one noisy count to out.csv\ncertificate out.csv.certificate.json\n")
     (folder / "out.csv").write_text("rows\n5\n", "utf-8")
@@ -79,7 +92,7 @@ def test_it_has_a_document_and_a_bundle(folder: Path, run: Run) -> None:
     answer = run(*WORDS, "--least", "7", "--html", "out.html", "--bundle", "bundle", "--json").json
     page = (folder / answer["html"]).read_text("utf-8")
     assert "Certificate of counts" in page
-    assert "one noisy count" in page
+    assert all(words in page for words in ("one noisy count", "Column", "city", "Least", "7"))
     assert run("verify", "bundle").code == 0
     command = json.loads((folder / "bundle/rerun.json").read_text("utf-8"))["command"]
     stated = "counting @DATA --plan @PLAN --epsilon 0.7 -o @OUT --column city --least 7"
