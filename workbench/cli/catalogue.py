@@ -76,16 +76,16 @@ def topic_title(name: str) -> str:
     return topic_text(name).partition("\n")[0].partition(": ")[2]
 
 
-def derived() -> tuple[str, ...]:
-    """Return the commands that follow from a line of the list of kinds of release."""
+def commands() -> tuple[str, ...]:
+    """Return the name of every command, also of those that follow from a line of the list of kinds of release."""
     from workbench.release import kinds
 
-    return tuple(kind.name for kind in kinds.KINDS if kind.derived and kind.name not in COMMANDS)
+    return (*COMMANDS, *(kind.name for kind in kinds.KINDS if kind.derived and kind.name not in COMMANDS))
 
 
 def is_command(name: str) -> bool:
     """Return whether there is a command called ``name``."""
-    return name in COMMANDS or name in derived()
+    return name in COMMANDS or name in commands()
 
 
 def load(name: str) -> Command:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
-from workbench.cli.catalogue import COMMANDS, LATER, TOPICS, derived, is_command, load, topic_text, topic_title
+from workbench.cli.catalogue import LATER, TOPICS, commands, is_command, load, topic_text, topic_title
 from workbench.cli.command import READING, Command, Context, add_options
 from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
@@ -130,7 +130,7 @@ def _known(name: str, thing: str, *others: str) -> Command:
     if name in LATER:
         raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
     if not is_command(name):
-        near = did_you_mean(name, [*others, *COMMANDS, *derived(), *LATER])
+        near = did_you_mean(name, [*others, *commands(), *LATER])
         raise ParameterError(f"the {thing} {name!r} is not known{near}", hint="see `workbench --help`")
     return load(name)
 
@@ -299,7 +299,7 @@ def _overview() -> str:
         "usage: workbench COMMAND [options]      (workbench COMMAND --help has an example that works)",
         "",
     ]
-    lines += [f"  {name:<11} {load(name).help}" for name in (*COMMANDS, *derived())]
+    lines += [f"  {name:<11} {load(name).help}" for name in commands()]
     return "\n".join(
         [
             *lines,
