@@ -88,15 +88,18 @@ def test_a_bad_value_is_one_sentence_and_costs_nothing(folder: Path, run: Run, w
     assert not (folder / "ledger.sqlite").exists()
 
 
-def test_it_has_a_document_and_a_bundle(folder: Path, run: Run) -> None:
-    answer = run(*WORDS, "--least", "7", "--html", "out.html", "--bundle", "bundle", "--json").json
+@pytest.mark.parametrize("delta", [[], ["--delta", "0.000001"]])
+def test_it_has_a_document_and_a_bundle_that_runs_again(folder: Path, run: Run, delta: list[str]) -> None:
+    answer = run(*WORDS, *delta, "--least", "7", "--html", "out.html", "--bundle", "bundle", "--json").json
     page = (folder / answer["html"]).read_text("utf-8")
     assert "Certificate of counts" in page
     assert all(words in page for words in ("one noisy count", "Column", "city", "Least", "7"))
     assert run("verify", "bundle").code == 0
-    command = json.loads((folder / "bundle/rerun.json").read_text("utf-8"))["command"]
-    stated = "counting @DATA --plan @PLAN --epsilon 0.7 -o @OUT --column city --least 7"
-    assert command == stated.split()
+    stated = ["counting", "@DATA", "--plan", "@PLAN", "--epsilon", "0.7", "-o", "@OUT", *delta]
+    again = json.loads((folder / "bundle/rerun.json").read_text("utf-8"))["command"]
+    assert again == [*stated, "--column", "city", "--least", "7"]
+    files = {"@DATA": "people.csv", "@PLAN": "bundle/plan.toml", "@OUT": "again.csv"}
+    assert run(*(files.get(word, word) for word in again), "--ledger", "other.sqlite").code == 0
     assert run("certificate", "out.csv", "--html", "again.html", "--ledger", "ledger.sqlite").code == 0
 
 

@@ -35,7 +35,8 @@ class Kind:
         local: whether each row is randomised by itself, so that replacing one costs no more than emptying it.
         note: a sentence on what the guarantee takes for granted, beside what it always does.
         request: ``module:Class`` of the :class:`Parameters` that a person may choose. With it and ``work`` the kind is
-            a command of its name and ``workbench.api.publish(kind=NAME)``, without another line.
+            a command of its name and ``workbench.api.publish(kind=NAME)``, without another line. None has the
+            name of an option of every release (``plan``, ``epsilon``, ``output``, ``rows`` of a forecast and so on).
         work: ``module:function``: (plan, request, ε and δ of one row, number of rows, format) → its Work, whose own
             ``request`` holds the chosen values by their names.
         formats: of its file, from ``csv``, ``tsv``, ``parquet`` and ``json``.
