@@ -66,7 +66,10 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
         ({"workbench/long.py": "x = 1\n" * 701}, "workbench/long.py has 701 lines"),
         ({"tests/test_long.py": "x = 1\n" * 800}, "tests/test_long.py has 800 lines"),
         ({"workbench/long.py": "def f():\n" + "    x = 1\n" * 61}, "workbench/long.py:1 f has 62 lines"),
-        ({"workbench/many.py": "def f(a, b, c, d, e, g, h, *, i, j): ...\n"}, "f has 1 lines without its docstring and 9"),
+        (
+            {"workbench/many.py": "def f(a, b, c, d, e, g, h, *, i, j): ...\n"},
+            "f has 1 lines without its docstring and 9",
+        ),
         ({"notes.txt": "mine"}, "notes.txt is not one of the names allowed in the top folder"),
         ({"docs/index.md": "mine"}, "docs is not one of the names allowed in the top folder"),
         ({"workbench/later.py": "# TO" + "DO: this\n"}, "workbench/later.py:1 postpones something"),

@@ -50,7 +50,7 @@ from workbench.params.field import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.api import rappor
-    from workbench.api.central import statistics, synthesize
+    from workbench.api.central import publish, statistics, synthesize
     from workbench.api.ledgers import ledger
     from workbench.api.networks import train
     from workbench.api.profiles import describe
@@ -71,6 +71,7 @@ __all__ = [
     "load_model",
     "load_plan",
     "plan",
+    "publish",
     "rappor",
     "release",
     "statistics",
@@ -87,6 +88,7 @@ _LATER = {
     "fit_on_release": "released",
     "ledger": "ledgers",
     "load_model": "released",
+    "publish": "central",
     "statistics": "central",
     "synthesize": "central",
     "total_epsilon": "transformers",

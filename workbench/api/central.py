@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from workbench.api.plans import for_frame
 from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.api.tables import refuse_seed, texts
 from workbench.data.table import Table
+from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.release import kinds
 from workbench.release.path import Destination, Released, check_values, destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
@@ -166,17 +169,96 @@ def statistics(
     rows = plan.rows_of(table)
     if pays is None:
         work = statistics_work(request, plan, of_row, rows.rows, "json", beside)
-        own = secrets.randbits(128) if seed is None else seed
         note("preview", table, frame, study_ledger=study_ledger)
-        ask = Study(np.random.default_rng(own)).ask(work.cost())
-        made = work.run(rows, ask, ignore, CancelToken())
+        made = _studied(work, rows, seed)
         warn_of_study(
             "these figures", many=True, hint="with a ledger and output= they are charged and can be published"
         )
-        return _frame(decode(made.whole, "json", "the study"), private=PRIVATE)
+        return _frame(decode(made, "json", "the study"), private=PRIVATE)
     to = destination(pays.output, formats=FORMATS, replace=replace)
     done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format, beside), to, pays)
     return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_stated(done))
+
+
+def publish(
+    frame: pd.DataFrame,
+    plan: Plan,
+    *,
+    kind: str,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    account: str | None = None,
+    ledger: Place | bool | None = None,
+    output: Place | None = None,
+    replace: bool = False,
+    seed: int | None = None,
+    study_ledger: Place | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Return what a kind of release makes of ``frame``, of a kind that has no function of its own.
+
+    Args:
+        frame: the rows. The plan names all of its columns.
+        plan: declares the columns.
+        kind: its name, which is also that of its command.
+        epsilon: ε of one row; the plan's by default.
+        delta: δ of one row, below 1/rows. By default there is none.
+        account: as for :func:`release`.
+        ledger: as for :func:`release`.
+        output: the released file, with its certificate beside it; only with a ledger.
+        replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
+        seed: makes a study repeatable; a release takes none.
+        study_ledger: as for :func:`release`.
+        options: those of the command, by their names.
+
+    Returns:
+        What the file holds. ``attrs`` as for :func:`synthesize`.
+
+    Raises:
+        InputError: the kind is not known, frame and plan do not fit, or a cell cannot be used.
+        BudgetRefusedError: the cap does not allow it; nothing was released.
+        ParameterError: an option is refused, or the arguments contradict each other or the plan.
+    """
+    known = kinds.kind(kind)
+    if not known.derived:
+        ways = ", ".join(k.name for k in kinds.KINDS if k.derived) or "none in this version"
+        raise ParameterError(f"releases of the kind {kind!r} have a function of their own", "kind", f"others: {ways}")
+    request = known.asked().from_plain(options)
+    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+    refuse_seed(pays, seed)
+    plan, table = for_frame(plan, frame), table_of(frame)
+    of_row, beside = _of_row(plan, epsilon), _delta(delta)
+    rows = plan.rows_of(table)
+    to = None if pays is None else destination(pays.output, formats=known.suffixes(), replace=replace)
+    file_format = known.formats[0] if to is None else to.format
+    work = known.work_of(plan, request, of_row, beside, rows.rows, file_format)
+    if pays is None or to is None:
+        note("preview", table, frame, study_ledger=study_ledger)
+        made = _studied(work, rows, seed)
+        warn_of_study("this result")
+        return _tabular(made, file_format, private=PRIVATE)
+    done = _done(plan, table, work, to, pays)
+    return _tabular(done.output.read_bytes(), file_format, **_stated(done))
+
+
+def _studied(work: Work, rows: Table, seed: int | None) -> bytes:
+    """Return what a study of ``work`` would write."""
+    own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed)
+    study = Study(np.random.default_rng(own), SeededEntropy(own.spawn(1)[0]))
+    return work.run(rows, study.ask(work.cost()), ignore, CancelToken()).whole
+
+
+def _tabular(data: bytes, file_format: str, **stated: Any) -> pd.DataFrame:
+    """Return what a file of one of the formats of a kind holds."""
+    readers: dict[str, Callable[[io.BytesIO], pd.DataFrame]] = {
+        "csv": pd.read_csv,
+        "tsv": lambda file: pd.read_csv(file, sep="\t"),
+        "parquet": pd.read_parquet,
+        "json": pd.read_json,
+    }
+    made = readers[file_format](io.BytesIO(data))
+    made.attrs.update(stated)
+    return made
 
 
 def _of_row(plan: Plan, epsilon: float | None) -> Decimal:

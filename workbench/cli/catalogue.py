@@ -76,7 +76,24 @@ def topic_title(name: str) -> str:
     return topic_text(name).partition("\n")[0].partition(": ")[2]
 
 
+def commands() -> tuple[str, ...]:
+    """Return the name of every command, also of those that follow from a line of the list of kinds of release."""
+    from workbench.release import kinds
+
+    return (*COMMANDS, *(kind.name for kind in kinds.KINDS if kind.derived and kind.name not in COMMANDS))
+
+
+def is_command(name: str) -> bool:
+    """Return whether there is a command called ``name``."""
+    return name in COMMANDS or name in commands()
+
+
 def load(name: str) -> Command:
     """Return the command called ``name``."""
+    if name not in COMMANDS:
+        from workbench.cli.kind_command import command_of
+        from workbench.release.kinds import kind
+
+        return command_of(kind(name))
     command: Command = importlib.import_module(f"workbench.cli.{name}").COMMAND
     return command

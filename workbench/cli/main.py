@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
-from workbench.cli.catalogue import COMMANDS, LATER, TOPICS, load, topic_text, topic_title
+from workbench.cli.catalogue import LATER, TOPICS, commands, is_command, load, topic_text, topic_title
 from workbench.cli.command import READING, Command, Context, add_options
 from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from workbench.cli.console import report_bug
         from workbench.jobs import trace_of
 
-        report_bug(error, trace_of(error), words[0] if words and words[0] in COMMANDS else "workbench")
+        report_bug(error, trace_of(error), words[0] if words and is_command(words[0]) else "workbench")
         return BUG
     return code
 
@@ -129,8 +129,8 @@ def _known(name: str, thing: str, *others: str) -> Command:
     """Return the command called ``name``, which was looked for as a ``thing``; ``others`` would have been right too."""
     if name in LATER:
         raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
-    if name not in COMMANDS:
-        near = did_you_mean(name, [*others, *COMMANDS, *LATER])
+    if not is_command(name):
+        near = did_you_mean(name, [*others, *commands(), *LATER])
         raise ParameterError(f"the {thing} {name!r} is not known{near}", hint="see `workbench --help`")
     return load(name)
 
@@ -146,7 +146,7 @@ def _help(words: list[str]) -> int:
     if name not in TOPICS:
         parser_of(_known(name, "topic", *TOPICS)).print_help()
         return DONE
-    own = f"\nOptions: workbench {name} --help" if name in COMMANDS else ""
+    own = f"\nOptions: workbench {name} --help" if is_command(name) else ""
     _say((topic_text(name) + (reading_options() if name == "reading" else "") + own).rstrip("\n"))
     return DONE
 
@@ -299,7 +299,7 @@ def _overview() -> str:
         "usage: workbench COMMAND [options]      (workbench COMMAND --help has an example that works)",
         "",
     ]
-    lines += [f"  {name:<11} {load(name).help}" for name in COMMANDS]
+    lines += [f"  {name:<11} {load(name).help}" for name in commands()]
     return "\n".join(
         [
             *lines,

@@ -17,11 +17,12 @@ from workbench.cli.tables import columns_text, figure
 from workbench.params import ParameterError, Parameters, integer, real, texts
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.neighbours import RELATION
-from workbench.privacy.central.mechanisms import CENTRAL_MECHANISMS, Asked, CentralMechanism
-from workbench.privacy.local import mechanisms
+from workbench.privacy.central import mechanisms as central_mechanisms
+from workbench.privacy.central.mechanisms import Asked, CentralMechanism
+from workbench.privacy.local import frequency, mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import duchi_sd, error_profile
-from workbench.privacy.local.frequency import ORACLES, OracleKind, variance
+from workbench.privacy.local.frequency import OracleKind, variance
 from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
@@ -141,8 +142,8 @@ def _central_text(result: Mapping[str, Any]) -> str:
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    local = [*(m.name for m in mechanisms.MECHANISMS), *(o.name for o in ORACLES)]
-    names = [*local, *(m.name for m in CENTRAL_MECHANISMS if m.name not in local)]
+    local = [*(m.name for m in mechanisms.MECHANISMS), *(o.name for o in frequency.ORACLES)]
+    names = [*local, *(m.name for m in central_mechanisms.CENTRAL_MECHANISMS if m.name not in local)]
     parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(names))
     add_options(parser, LocalParameters)
     add_options(parser, CellOptions)
@@ -154,14 +155,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    central, asked = next((m for m in CENTRAL_MECHANISMS if m.name == options.name), None), CentralOptions()
+    listed, asked = central_mechanisms.CENTRAL_MECHANISMS, CentralOptions()
+    central = next((m for m in listed if m.name == options.name), None)
     if central is not None:
         asked = read_options(options, CentralOptions)
     if central is not None and (asked.given or options.name not in [m.name for m in mechanisms.MECHANISMS]):
         if options.table is not None:
             raise ParameterError(f"{central.name} has no table of cells", "--table", "leave it out")
         return _central_card(central, read_options(options, LocalParameters).epsilon, asked)
-    oracle = next((o for o in ORACLES if o.name == options.name), None)
+    oracle = next((o for o in frequency.ORACLES if o.name == options.name), None)
     if oracle is not None:
         return _of_oracle(oracle, options)
     chosen = mechanism(options.name)

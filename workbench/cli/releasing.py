@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Context, command_in_use
-from workbench.cli.tables import add_account, add_ledger, add_release_output, charged_words, keep_inputs
+from workbench.cli.tables import (
+    add_account,
+    add_ledger,
+    add_release_output,
+    charged_words,
+    keep_inputs,
+    load_confirmed,
+)
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.remedies import LEDGER
 from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
 from workbench.release.documents.described_release import stated
 from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.path import (
+    Destination,
+    Prepared,
+    Released,
+    Verdict,
+    check_values,
+    destination,
+    release_prepared,
+    verdict_on,
+)
+from workbench.release.rows_work import FORMATS
 from workbench.release.signature.signature_file import sign
 from workbench.release.signature.signing_key import signing_key
+from workbench.sanitize.plan import Plan
 from workbench.signals import Notice, Progress
 
 
@@ -119,6 +138,49 @@ def documents_text(result: Any) -> str:
     """Return the lines on the documents of a result; empty where there are none."""
     words = {"pdf": "certificate to print", "html": "certificate to read", "signature": "signature", "bundle": "bundle"}
     return "".join(f"\n{stated} {result[name]}" for name, stated in words.items() if name in result)
+
+
+def place_and_plan(
+    options: argparse.Namespace, *more: str | Path | None, formats: Mapping[str, str] = FORMATS
+) -> tuple[Destination, Plan]:
+    """Return where the release goes, and its plan, after all that can be refused before the table is read.
+
+    Args:
+        options: the command's.
+        more: files that it reads besides data, plan and ledger.
+        formats: the format of each suffix that its file may have.
+    """
+    sources = (options.data, options.plan, options.ledger, *more)
+    to = destination(options.output, *sources, formats=formats, replace=options.replace)
+    check_documents(options, *sources)
+    return to, load_confirmed(options.plan, options.account)
+
+
+def release(
+    options: argparse.Namespace,
+    context: Context,
+    prepared: Prepared,
+    about: Callable[[Verdict], str] | None = None,
+) -> Released:
+    """Release what was prepared; warn of what ε does not cover, once there is something to be warned of.
+
+    Args:
+        options: the command's.
+        context: of the command.
+        prepared: the release.
+        about: a sentence to say first, where the cap allows the charge; empty where there is none.
+    """
+    check_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
+    with Ledger.open(options.ledger) as ledger:
+        account = ""
+        if about is not None:
+            verdict = verdict_on(prepared, ledger)
+            account, sentence = verdict.account, "" if verdict.refusal is not None else about(verdict)
+            if sentence:
+                context.emit(Notice("info", sentence))
+        done = release_prepared(prepared, ledger, context.emit, context.cancel, account=account)
+    warn_of(done.outside, context)
+    return done
 
 
 def warn_of(outside: Iterable[str], context: Context) -> None:

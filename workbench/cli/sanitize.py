@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import add_release, check_documents, released, released_text, warn_of
-from workbench.cli.tables import add_data, load_confirmed, not_here, read_data
+from workbench.cli.releasing import add_release, place_and_plan, release, released, released_text
+from workbench.cli.tables import add_data, not_here, read_data
 from workbench.params import ParameterError
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import check_values, destination, prepare_rows, release_prepared, verdict_on
-from workbench.signals import Notice
+from workbench.release.path import Verdict, prepare_rows
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -30,22 +28,17 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.engine != "local":
         raise ParameterError(f"--engine {options.engine} is not known", hint="use --engine local")
     not_here(options, "scheduler")
-    to = destination(options.output, options.data, options.plan, options.ledger, replace=options.replace)
-    check_documents(options, options.data, options.plan, options.ledger)
-    plan = load_confirmed(options.plan, options.account)
+    to, plan = place_and_plan(options)
     table = read_data(options, context, plan)
-    prepared = prepare_rows(plan, table, to)
-    check_values(prepared, context.cancel)  # as the window does: a typing error is no reason to reserve and void
-    with Ledger.open(options.ledger) as ledger:
-        verdict = verdict_on(prepared, ledger)
-        if verdict.earlier is not None and verdict.refusal is None:
-            former = (
-                f"release {verdict.earlier.release_id} of the same table by the same plan is {verdict.earlier.output}"
-            )
-            context.emit(Notice("info", f"{former}; to copy it would cost nothing, and this is another charge"))
-        done = release_prepared(prepared, ledger, context.emit, context.cancel, account=verdict.account)
-    warn_of(done.outside, context)  # not before: a release that failed published nothing to be warned of
+    done = release(options, context, prepare_rows(plan, table, to), _copy_costs_nothing)
     return released(options, context, done, rows=done.rows)
+
+
+def _copy_costs_nothing(verdict: Verdict) -> str:
+    if verdict.earlier is None:
+        return ""
+    former = f"release {verdict.earlier.release_id} of the same table by the same plan is {verdict.earlier.output}"
+    return f"{former}; to copy it would cost nothing, and this is another charge"
 
 
 def _text(result: Mapping[str, Any]) -> str:

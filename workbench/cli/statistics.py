@@ -9,36 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import add_release, check_documents, released, released_text, warn_of
+from workbench.cli.kind_command import add_forecast, forecast_cost, forecast_rows, forecast_text, require_release
+from workbench.cli.releasing import add_release, place_and_plan, release, released, released_text
 from workbench.cli.tables import (
     add_data,
     add_delta,
-    beside,
-    charge,
     columns_text,
     figure,
-    load_confirmed,
     read_data,
     read_delta,
 )
 from workbench.params import ParameterError
-from workbench.params.field import IntegerField, RealField
+from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.delta_limit import require_small_cost
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import check_values, destination, prepare, release_prepared
-from workbench.release.statistics.statistics_work import columns_of, statistics_work
+from workbench.release.path import prepare
+from workbench.release.statistics.statistics_work import statistics_work
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.statistics.asked import MODE, STATISTICS, Request, read_request, request_of_options, usual_request
 from workbench.statistics.forecast import forecast
 from workbench.statistics.queries import queries_of
 from workbench.statistics.release_file import FORMATS
-from workbench.work.work import cost_of
 
 _EPSILON = RealField(
     help="privacy loss of one row, for all figures together", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST
 )
-_ROWS = IntegerField(help="number of rows, for --forecast", at_least=1, upto=10**12)
 _OPTIONS = {
     "count": ("COL", "how many rows have a value in COL (with --by: of each group)"),
     "histogram": ("COL[:BINS]", "how many rows are in each bin of COL"),
@@ -62,8 +56,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--by", action="append", default=[], metavar="COL", help="of each group that COL makes; twice at most"
     )
     parser.add_argument("--request", type=Path, metavar="FILE", help="what is asked for, as [[figure]] tables (TOML)")
-    parser.add_argument("--forecast", action="store_true", help="only show the expected errors; charges nothing")
-    parser.add_argument("--rows", metavar="N", help=_ROWS.help)
+    add_forecast(parser, "the expected errors")
 
 
 def _request(options: argparse.Namespace, plan: Plan) -> Request:
@@ -80,24 +73,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
     if options.forecast:
         return _forecast(options, epsilon, delta)
-    for given, name in ((options.data, "DATA"), (options.output, "-o")):
-        if given is None:
-            raise ParameterError(f"the release needs {name}", hint="give it, or --forecast")
-    if options.rows is not None:
-        raise ParameterError("--rows is for --forecast", hint="leave it out: the rows of the table count")
-    sources = (options.data, options.plan, options.ledger, options.request)
-    to = destination(options.output, *sources, formats=FORMATS, replace=options.replace)
-    check_documents(options, options.data, options.plan, options.ledger, options.request)
-    plan = load_confirmed(options.plan, options.account)
+    require_release(options)
+    to, plan = place_and_plan(options, options.request, formats=FORMATS)
     request = _request(options, plan)
     table = read_data(options, context, plan)
     work = statistics_work(request, plan, epsilon, plan.rows_of(table).rows, to.format, delta)
-    prepared = prepare(plan, table, to, work)
-    check_values(prepared, context.cancel)
-    with Ledger.open(options.ledger) as ledger:
-        done = release_prepared(prepared, ledger, context.emit, context.cancel)
-    warn_of(done.document["outside_guarantee"], context)
-    rows = done.document["rows"]
+    done = release(options, context, prepare(plan, table, to, work))
+    rows = done.rows
     return released(
         options,
         context,
@@ -110,21 +92,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _forecast(options: argparse.Namespace, epsilon: float, delta: Decimal) -> dict[str, Any]:
-    if options.rows is None:
-        raise ParameterError("--forecast reads no table", hint="give --rows N")
-    rows = _ROWS.parse(options.rows, "--rows")
-    plan = load_plan(options.plan)
+    rows, plan = forecast_rows(options), load_plan(options.plan)
     request = _request(options, plan)
     work = statistics_work(request, plan, epsilon, rows, "csv", delta)
-    cost = cost_of(work.events, plan.rows_per_person, work.budget)
-    if delta:
-        require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
     return {
-        "rows": rows,
-        "epsilon_row": epsilon,
-        "epsilon_total": float(cost.epsilon),
-        "delta_total": float(cost.delta),
-        "columns": list(columns_of(request)),
+        **forecast_cost(work, plan, rows, epsilon),
         "forecast": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, rows, delta))],
     }
 
@@ -143,8 +115,7 @@ def _text(result: Mapping[str, Any]) -> str:
     table = columns_text(["statistic", "figures", "95 % interval, expected", "read from"], lines, right=(1,))
     table += _sizes_text(stated)
     if "forecast" in result:
-        cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
-        return f"{table}\na release would charge epsilon = {cost}; nothing is charged now"
+        return f"{table}\n{forecast_text(result)}"
     return f"{table}\n{released_text('released', result)}"
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError, ParameterError, Parameters
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
+from workbench.work.work import Work
 
 Recompute = Callable[[dict[str, Any], Plan, Path, CancelToken], Iterator[str]]
 """(certificate, its plan, released file, cancel) → a sentence for every fault that only this kind can see.
@@ -32,6 +34,14 @@ class Kind:
         any_text: whether it reads its columns as text, whatever they hold, so that they need no declared domain.
         local: whether each row is randomised by itself, so that replacing one costs no more than emptying it.
         note: a sentence on what the guarantee takes for granted, beside what it always does.
+        request: ``module:Class`` of the :class:`Parameters` that a person may choose. With it and ``work`` the kind is
+            a command of its name and ``workbench.api.publish(kind=NAME)``, without another line. None has the
+            name of an option of every release (``plan``, ``epsilon``, ``output``, ``rows`` of a forecast and so on).
+        work: ``module:function``: (plan, request, ε and δ of one row, number of rows, format) → its Work, whose own
+            ``request`` holds the chosen values by their names.
+        formats: of its file, from ``csv``, ``tsv``, ``parquet`` and ``json``.
+        help: one line on what the command does.
+        example: the options without a default, as the command's example gives them.
     """
 
     name: str
@@ -42,11 +52,41 @@ class Kind:
     any_text: bool = False
     local: bool = False
     note: str = ""
+    request: str = ""
+    work: str = ""
+    formats: tuple[str, ...] = ("csv",)
+    help: str = ""
+    example: str = ""
 
     def recompute(self) -> Recompute:
         """Return the function that recomputes what only this kind can."""
         found: Recompute = importlib.import_module(self.module).recomputed
         return found
+
+    @property
+    def derived(self) -> bool:
+        """Whether command and function follow from what it declares."""
+        return bool(self.request and self.work)
+
+    def asked(self) -> type[Parameters]:
+        """Return the class of what a person may choose of it."""
+        found: type[Parameters] = _named(self.request)
+        return found
+
+    def suffixes(self) -> dict[str, str]:
+        """Return the format of each suffix that its file may have."""
+        return {f".{name}": name for name in self.formats}
+
+    def work_of(
+        self, plan: Plan, request: Parameters, epsilon: Decimal, delta: Decimal, rows: int, file_format: str
+    ) -> Work:
+        """Return its Work for ε and δ of one row; it reads no row.
+
+        Raises:
+            ParameterError: the request does not fit the plan.
+        """
+        made: Work = _named(self.work)(plan, request, epsilon, delta, rows, file_format)
+        return made
 
     def require(self, plan: Plan, name: str) -> None:
         """Raise :class:`ParameterError` unless the plan lets this kind read the column ``name``.
@@ -100,3 +140,9 @@ def kind(name: str) -> Kind:
         if known.name == name:
             return known
     raise InputError(f"this workbench does not know the kind of release {name[:40]!r}")
+
+
+def _named(place: str) -> Any:
+    """Return what ``module:name`` names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -199,7 +199,8 @@ class Synthesiser:
         title: its name for people.
         help: one sentence.
         needs_target: whether a target must be named.
-        queries: declares what is paid for, from public facts alone.
+        queries: declares what is paid for, from public facts alone; tables that are not chosen are called ``counts of
+            NAME`` and ``counts of NAME by OTHER``.
         ask: asks exactly these, and says which pairs form the tree.
         closes_circles: whether the chosen pairs need not form a tree.
     """

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from workbench.data.impossible import statements
 from workbench.params import Parameters, integer, text
-from workbench.synth import synthesiser
+from workbench.synth import SYNTHESISERS, synthesiser
 from workbench.synth.columns import MOST_CUTS
 
 MOST_ROWS = 10_000_000
+_NAMES = [method.name for method in SYNTHESISERS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +18,8 @@ class SynthesisParameters(Parameters):
     """The method and the public numbers of a synthetic table."""
 
     method: str | None = text(
-        default=None, help="marginals, mst or aim (default: marginals where a target is named, else mst)"
+        default=None,
+        help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]} (default: marginals where a target is named, else mst)",
     )
     target: str | None = text(
         default=None, help='the column that others are to predict (default: the one with role = "target" in the plan)'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 from typing import Any
 
 from workbench import learners
@@ -10,6 +11,7 @@ from workbench.learners import learner
 from workbench.params import Parameters
 from workbench.params.codec import write_toml
 from workbench.release.documents.described_release import DescribedRelease
+from workbench.release.kinds import kind
 from workbench.release.model.card import MADE_FROM
 from workbench.release.open_release import plan_of
 from workbench.release.statements import EVERY_TABLE
@@ -30,6 +32,11 @@ def command(stated: DescribedRelease) -> list[str]:
         return _model(document)
     asked = document["request"]
     row = ["--plan", PLAN, "--epsilon", document["guarantee"]["epsilon_row"], "-o", OUT]
+    known = kind(document["kind"])
+    if known.derived:
+        delta = document["guarantee"].get("delta_row", "0")
+        row += ["--delta", delta] if Decimal(delta) else []
+        return [known.name, DATA, *row, *options(known.asked(), asked)]
     if document["kind"] != SYNTHETIC:
         return [document["kind"], DATA, *row, "--request", REQUEST]
     chosen = {key: asked[key] for key in ("method", "target", "rows") if asked.get(key) is not None}
@@ -60,7 +67,10 @@ def plan_text(stated: DescribedRelease) -> str:
 
 def request_text(stated: DescribedRelease) -> str | None:
     """Return what was asked for as a file of `statistics`; ``None`` of any other release."""
-    if stated.kind != "central" or stated.document["kind"] == SYNTHETIC:
+    asked_by_options = stated.kind == "central" and (
+        stated.document["kind"] == SYNTHETIC or kind(stated.document["kind"]).derived
+    )
+    if stated.kind != "central" or asked_by_options:
         return None
     return write_toml(stated.document["request"])
 

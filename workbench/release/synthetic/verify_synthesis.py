@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,5 +141,8 @@ def _expected(
             yield query, alone[query.label], (False,)
         elif chosen:
             yield query, next(tables), (True, True)
-        else:
+        elif query.label in by_target:
             yield query, [str(name) for name in by_target[query.label]], (joined, False)
+        else:  # a method that measures other pairs, which follow from public facts
+            pairs = (list(pair) for pair in itertools.permutations(names, 2))
+            yield query, next(pair for pair in pairs if query.label == f"counts of {' by '.join(pair)}"), (True, True)

@@ -1,0 +1,140 @@
+"""A kind of release that is only a line in the list is a command, a function, a document and a bundle."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import toy_kind
+from command_cases import Run
+
+from workbench import api
+from workbench.params import ParameterError
+from workbench.release import kinds
+
+WORDS = shlex.split(
+    "counting people.csv --plan plan.toml -o out.csv --ledger ledger.sqlite --epsilon 0.7 --column city"
+)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, toy_kind.TOY))
+
+
+def test_its_help_shows_its_options_and_an_example_that_works(folder: Path, run: Run) -> None:
+    told = " ".join(run("counting", "--help").out.split())
+    assert "--column COLUMN the column whose values are counted" in told
+    assert "--least LEAST a smaller count is given as this number (default 0)" in told
+    assert (
+        "-o OUT --column COLUMN" in told.replace("--epsilon ε ", "") or "--column COLUMN" in told.split("[options]")[0]
+    )
+    assert "counting    release how many rows have a value in a column" in run("--help").out
+    example = told.partition("example: ")[2].partition(" positional arguments: ")[0]
+    for line in example.split(" && "):
+        assert run(*shlex.split(line)[1:]).code == 0
+
+
+@pytest.mark.parametrize("delta", [[], ["--delta", "1e-6"]])
+def test_the_command_charges_certifies_and_verifies(folder: Path, run: Run, delta: list[str]) -> None:
+    answer = run(*WORDS, *delta, "--least", "7", "--json").json
+    assert (answer["rows"], answer["epsilon_charged"], answer["epsilon_remaining"]) == (20, 0.7, 0)
+    assert answer["delta_charged"] == (1e-6 if delta else 0)
+    assert {"release_id", "seconds", "output", "certificate"} <= set(answer)
+    (entry,) = run("ledger", "show", "--ledger", "ledger.sqlite", "--json").json["entries"]
+    assert (entry["release_id"], entry["epsilon"]) == (answer["release_id"], 0.7)
+    assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 0
+    certificate = json.loads((folder / "out.csv.certificate.json").read_text("utf-8"))
+    assert (certificate["kind"], certificate["request"]) == ("counting", {"column": "city", "least": 7})
+    assert "exists" in run(*WORDS, *delta).error()
+    run(*WORDS, *delta, "--replace").error(3)  # the first release has set the cap
+
+
+def test_a_forecast_reads_no_table_and_charges_nothing(folder: Path, run: Run) -> None:
+    words = ["counting", "--plan", "plan.toml", "--epsilon", "0.7", "--column", "city", "--forecast"]
+    answer = run(*words, "--rows", "20", "--json").json
+    assert (answer["epsilon_total"], answer["delta_total"], answer["columns"]) == (0.7, 0, ["city"])
+    assert (answer["unit"], answer["asked"]) == ("epsilon", [{"label": "rows", "amount": 0.7}])
+    assert run(*words, "--rows", "20").out.splitlines() == [
+        "rows: epsilon = 0.7",
+        "a release would charge epsilon = 0.7; nothing is charged now",
+    ]
+    assert "--rows" in run(*words).error()
+    assert not (folder / "ledger.sqlite").exists()
+
+
+def test_a_changed_file_is_found(folder: Path, run: Run) -> None:
+    assert run(*WORDS).out.startswith("released one noisy count to out.csv\ncertificate out.csv.certificate.json\n")
+    (folder / "out.csv").write_text("rows\n5\n", "utf-8")
+    assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--least", "-1"], "--least"),
+        (["--column", "citty"], "citty"),
+        (["--epsilon", "0"], "--epsilon"),
+        (["--delta", "2"], "--delta"),
+        (["-o", "out.parquet"], "the output's suffix '.parquet' is not known"),
+    ],
+)
+def test_a_bad_value_is_one_sentence_and_costs_nothing(folder: Path, run: Run, words: list[str], sentence: str) -> None:
+    assert sentence in run(*WORDS, *words).error()
+    assert not (folder / "out.csv").exists()
+    assert not (folder / "ledger.sqlite").exists()
+
+
+@pytest.mark.parametrize("delta", [[], ["--delta", "0.000001"]])
+def test_it_has_a_document_and_a_bundle_that_runs_again(folder: Path, run: Run, delta: list[str]) -> None:
+    answer = run(*WORDS, *delta, "--least", "7", "--html", "out.html", "--bundle", "bundle", "--json").json
+    page = (folder / answer["html"]).read_text("utf-8")
+    assert "Certificate of counts" in page
+    assert all(words in page for words in ("one noisy count", "Column", "city", "Least", "7"))
+    assert run("verify", "bundle").code == 0
+    stated = ["counting", "@DATA", "--plan", "@PLAN", "--epsilon", "0.7", "-o", "@OUT", *delta]
+    again = json.loads((folder / "bundle/rerun.json").read_text("utf-8"))["command"]
+    assert again == [*stated, "--column", "city", "--least", "7"]
+    files = {"@DATA": "people.csv", "@PLAN": "bundle/plan.toml", "@OUT": "again.csv"}
+    assert run(*(files.get(word, word) for word in again), "--ledger", "other.sqlite").code == 0
+    assert run("certificate", "out.csv", "--html", "again.html", "--ledger", "ledger.sqlite").code == 0
+
+
+def test_python_releases_and_studies_it(folder: Path, run: Run) -> None:
+    frame = pd.read_csv("people.csv")
+    plan = api.load_plan("plan.toml")
+    with pytest.warns(api.PrivateStudyWarning, match="not for release"):
+        studied = [api.publish(frame, plan, kind="counting", column="city", seed=s) for s in (1, 1)]
+    assert studied[0].equals(studied[1])
+    assert studied[0].attrs == {"private": "private – not for release"}
+    made = api.publish(
+        frame,
+        plan,
+        kind="counting",
+        epsilon=0.5,
+        output="count.csv",
+        ledger="ledger.sqlite",
+        account="people",
+        column="city",
+    )
+    assert (list(made), len(made), made.attrs["epsilon"]) == (["rows"], 1, 0.5)
+    assert api.verify("count.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"column": "city", "least": -1}, "least"),
+        ({"column": "city", "leest": 1}, "did you mean"),
+        ({}, "column"),
+        ({"kind": "statistics"}, "a function of their own"),
+    ],
+)
+def test_python_refuses_a_bad_option_in_one_sentence(folder: Path, options: dict[str, object], sentence: str) -> None:
+    frame, plan = pd.read_csv("people.csv"), api.load_plan("plan.toml")
+    with pytest.raises(ParameterError, match=sentence) as refused:
+        api.publish(frame, plan, **{"kind": "counting", **options})
+    assert "\n" not in str(refused.value)

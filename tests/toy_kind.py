@@ -1,0 +1,60 @@
+"""A toy kind of release for tests: how many rows have a value in a column, and its one line in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from workbench.data.table import Table
+from workbench.params import Parameters, integer, text
+from workbench.privacy.central.share import Budget
+from workbench.release.kinds import Kind
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.work.ask import Ask
+from workbench.work.work import Made, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(Parameters):
+    """What a person chooses of it."""
+
+    column: str = text(help="the column whose values are counted")
+    least: int = integer(default=0, at_least=0, upto=1000, help="a smaller count is given as this number")
+
+
+def counting(plan: Plan, asked: Counting, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+    plan.column(asked.column)
+    budget = Budget(epsilon, delta)
+
+    def counted(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> list[int]:
+        return ask("rows", [table.rows - table.column(asked.column).null_count()], 1)
+
+    def files(answers: list[int], cancel: CancelToken) -> Made:
+        return Made(f"rows\n{max(asked.least, answers[0])}\n".encode(), {"answer": answers[0]})
+
+    event = budget.share().event("rows")
+    gaussian = budget if delta else None
+    return Work("counting", (asked.column,), (event,), asked.to_plain(), 100, counted, files, gaussian)
+
+
+def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    asked = Counting.from_plain(document["request"], "the request in the certificate")
+    if output.read_text("utf-8") != f"rows\n{max(asked.least, document['method']['answer'])}\n":
+        yield "the count does not follow from the noisy answer"
+
+
+TOY = Kind(
+    "counting",
+    "counts",
+    __name__,
+    "one noisy count",
+    request=f"{__name__}:Counting",
+    work=f"{__name__}:counting",
+    help="release how many rows have a value in a column",
+    example="--column age",
+)
