@@ -29,13 +29,6 @@ INTERVALS = (
 )
 
 
-class ResultsModel(RowsModel):
-    """The released figures; estimates and ends of intervals line up on the right."""
-
-    def _numbers_now(self) -> frozenset[int]:
-        return frozenset(at for at, name in enumerate(self._names) if name in NUMBERS)
-
-
 class ResultsCard(Card):
     """All figures as a table, and one histogram as a picture."""
 
@@ -43,7 +36,7 @@ class ResultsCard(Card):
         super().__init__(pad=12, spacing=6)
         self.setObjectName("statistics_results")
         self._found: Released | None = None
-        self._model = ResultsModel(session)
+        self._model = RowsModel(session, NUMBERS)
         self.table = RowsTable(session, self._model, "statistics_figures", "The released figures", row_height=ROW - 6)
         self.table.verticalHeader().hide()
         self._copies = CopyRows(self.table, session, private=False)
