@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
@@ -15,12 +15,11 @@ from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, re
 from workbench.gui.pages.predict.images_card import ImagesCard
 from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
 from workbench.gui.pages.predict.train_card import TrainCard
-from workbench.gui.pages.predict.weights_row import WeightsRow
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Facts, badge, button, label, look, row, stack
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_weights, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.gui.widgets.output_name import suggest
 from workbench.gui.widgets.path_field import PathField
@@ -36,6 +35,44 @@ NO_MODEL = "Choose the folder of a model that was released: the Train page write
 NO_TABLE = "No table is open: open one on the Data page."
 OF_TABLES = "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
 LEARN = "Or train one on a released table: costs nothing"
+
+
+class WeightsRow(QWidget):
+    """A field for the file and the checksum that it must have; hidden while no network asks for it.
+
+    Signals:
+        chosen: (Path) open the network with this file.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._field = PathField("predict_weights", "File of the public weights", "The weights of the frozen part")
+        self._field.editingFinished.connect(self._take)
+        browse = button("Browse…", "predict_weights_browse", tip="Choose the file of the public weights")
+        browse.clicked.connect(self._browse)
+        self._stated = label("", "muted", wrap=True, name="predict_weights_told")
+        lines = stack(self._stated, spacing=4)
+        lines.addLayout(row(label("public weights"), self._field, browse))
+        self.setLayout(lines)
+        self.hide()
+
+    def ask(self, checksum: str) -> None:
+        """Ask for the file whose SHA-256 is ``checksum``."""
+        self._stated.setText(f"SHA-256 of the file, as stated on the card: {checksum}")
+        self.show()
+
+    def _browse(self) -> None:
+        path = ask_for_weights(self, "The public weights of the network")
+        if path:
+            self._field.choose(path)
+            self._take()
+
+    def _take(self) -> None:
+        text = self._field.text().strip()
+        if text and self.isVisible():
+            self.chosen.emit(Path(text))
 
 
 class PredictPage(PageFrame):

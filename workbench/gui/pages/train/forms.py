@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from workbench import learners
 from workbench.deep import networks
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
-from workbench.gui.pages.train.model_chooser import ModelChooser
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
-from workbench.gui.widgets.basic import Card, label, look, rule, stack
+from workbench.gui.widgets.basic import Card, label, look, named, row, rule, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import Form
 from workbench.learners import Learner
 
@@ -32,6 +33,44 @@ NOT_ASKED = {"accountant": "pld"}
 
 NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_batchnorm": False}
 """What a network reads only if its options name it, by default."""
+
+OF_TABLES = "learns from tables; networks alone learn from images."
+
+
+class ModelChooser(QWidget):
+    """Shows every model of the lists.
+
+    Signals:
+        chosen: the name of the model that a person chose.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, models: Sequence[Learner | Network]) -> None:
+        super().__init__()
+        self._list = named(ChoiceBox(), "train_model", "Model", "The model that is trained")
+        for model in models:
+            self._list.addItem(model.title, model.name)
+        self._models = tuple(models)
+        self._list.currentIndexChanged.connect(lambda _index: self.chosen.emit(self._list.currentData()))
+        self.show_what_reads(images=False)
+        self.setLayout(row(self._list))
+
+    def show_what_reads(self, *, images: bool) -> None:
+        """Let only what reads them be chosen where ``images`` are open: the rest is greyed, and says why."""
+        entries = self._list.model()
+        assert isinstance(entries, QStandardItemModel)
+        for at, model in enumerate(self._models):
+            fits = not images or isinstance(model, Network)
+            stated = f"{model.title}. {model.about} {model.needs}" if fits else f"{model.title} {OF_TABLES}"
+            entries.item(at).setEnabled(fits)
+            entries.item(at).setToolTip(stated)
+
+    def show_model(self, name: str) -> None:
+        """Show ``name`` as the chosen one, without a signal."""
+        self._list.blockSignals(True)
+        self._list.setCurrentIndex(self._list.findData(name))
+        self._list.blockSignals(False)
 
 
 class ModelForms(Card):
