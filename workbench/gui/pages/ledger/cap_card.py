@@ -111,10 +111,8 @@ class CapCard(Card):
             LOW,
             HIGH,
             Decimal(1),
-            symbol="ε",
             help_text="ε of all releases of this dataset together",
-            slider_low=SLIDER[0],
-            slider_high=SLIDER[1],
+            slider=SLIDER,
             ends=("stricter", "looser"),
         )
         self._delta = DeltaCap(
