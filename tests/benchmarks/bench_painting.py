@@ -30,7 +30,7 @@ from workbench.gui.app import application
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.pages.preview.preview_model import DrawModel
 from workbench.gui.pages.protect.candidate_bars import CandidateBars
-from workbench.gui.pages.protect.response_chart import Becoming
+from workbench.gui.pages.protect.detail import Becoming
 from workbench.gui.pages.protect.tasks import Candidate, Example, Outlook
 from workbench.gui.pages.train.chart import StepChart
 from workbench.gui.session.draft import DraftColumn

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel
 
-from workbench.gui.gauges.memory_phases import PhaseBars, exceeds, measured
-from workbench.gui.pages.train.memory_words import memory_words
+from workbench.gui.gauges.memory import PhaseBars, exceeds, measured
+from workbench.gui.pages.train.run_card import memory_words
 from workbench.signals.events import Memory, PhaseMemory
 
 MB = 10**6

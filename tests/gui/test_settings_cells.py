@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QStyleOptionViewItem, QWidget
 
 from workbench.gui.pages.data.attribute_model import KIND, LOWER, NAME, ROLE
-from workbench.gui.pages.protect.response_chart import Becoming
+from workbench.gui.pages.protect.detail import Becoming
 from workbench.gui.pages.protect.share_model import ACTION, ERROR, SHARE
 from workbench.gui.project.open_table import open_table
 

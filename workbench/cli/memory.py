@@ -25,7 +25,6 @@ from workbench.deep.memory_study import (
     study_lines,
 )
 from workbench.deep.networks import NETWORKS, Network, network
-from workbench.deep.networks.images import Pixels
 from workbench.params import ParameterError, Parameters, choice, integer, text
 from workbench.release.atomic import write_output
 
@@ -68,7 +67,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     chosen = network(asked.network)
     inputs = asked.columns or (_COLUMNS if type(chosen) is Network else _IMAGE)
     if asked.shape is not None:
-        inputs = _pixels(asked.shape)
+        inputs = pixels(listed_numbers(asked.shape, "--shape"), asked.shape, "--shape")
     setting = Setting(chosen, inputs, asked.classes, asked.batch, asked.private == YES, slots=SLOTS[asked.optimizer])
     found = phases(setting, asked.device)
     stated: dict[str, Any] = {
@@ -104,10 +103,6 @@ def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[S
         for line in study_lines(setting.network, hidden, reductions, (False, True))
         for batch in batches
     ]
-
-
-def _pixels(given: str) -> Pixels:
-    return pixels(listed_numbers(given, "--shape"), given, "--shape")
 
 
 def _numbers(given: str | None, flag: str) -> list[int]:

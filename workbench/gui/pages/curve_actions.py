@@ -45,17 +45,17 @@ def train_at(session: Session, model: str, epsilon: float) -> None:
     session.notify("info", f"Train offers the private model at ε = {at_most(epsilon)}; the plan is unchanged.")
 
 
-def copy_curve(session: Session, plot: CurvePlot) -> None:
+def copy_curve(session: Session, plot: CurvePlot, called: str = "curve") -> None:
     """Put the picture on the clipboard, its badge on it."""
     if plot.view is not None:
         QGuiApplication.clipboard().setPixmap(plot.view.grab())
-        session.notify("info", f"Copied the curve as an image{PRIVATELY if plot.view.figure.badge else ''}.")
+        session.notify("info", f"Copied the {called} as an image{PRIVATELY if plot.view.figure.badge else ''}.")
 
 
 def save_curve(
     session: Session, jobs: JobCenter, figure: CurveFigure, figures: Callable[[], str], path: Path
 ) -> JobHandle:
-    """Save picture (.png, .svg), figures (.csv) or both (.pdf), with their badge, for the eyes of their owner alone.
+    """Save picture (.png, .svg), figures (.csv) or both (.pdf), with their badge.
 
     Args:
         session: hears of it.
@@ -90,7 +90,7 @@ def _write_csv(figures: str, badge: str, path: Path) -> None:
     from workbench.release.atomic import PartFile, write_error
 
     head = f"# {badge}\n" if badge else ""
-    with PartFile(path, private=True) as part:
+    with PartFile(path, private=bool(badge)) as part:
         try:
             part.stream.write(f"{head}{figures}".encode())
             part.publish()

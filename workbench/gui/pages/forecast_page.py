@@ -58,7 +58,7 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
 
-SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
+SLIDER = Decimal("0.05"), Decimal(50)
 TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →", "release": "Release →"}
 """What the button says that leads to where something is put right."""
 
@@ -87,8 +87,7 @@ class ReleaseForm(Card):
             *ends,
             session.plan.epsilon,
             help_text=epsilon_help,
-            slider_low=SLIDER_LEAST,
-            slider_high=SLIDER_MOST,
+            slider=SLIDER,
         )
         self.delta = DeltaEntry(f"{name}_delta")
         self._problem = label("", "problem", wrap=True, name=f"{name}_{problem}")

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleO
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.table_model import Column, EditedModel
-from workbench.gui.widgets.table_model import Index as Index
+from workbench.gui.widgets.table_model import Column, EditedModel, Index
 
 CHEVRON = 14
 """Pixels at the right end of a cell that say: here is a list to choose from."""

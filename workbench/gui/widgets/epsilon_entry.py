@@ -7,9 +7,9 @@ import re
 from decimal import Decimal
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
-from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.basic import label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import entered
 
 STEPS = 400
@@ -18,7 +18,7 @@ DIGITS = 15
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\Z", re.ASCII)
 _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z", re.ASCII)
-"""A comma that may stand before thousands as well as before decimals: 1,000."""
+"""A comma that can be before thousands as well as before decimals: 1,000."""
 
 
 class PrivacyEntry(QWidget):
@@ -42,8 +42,7 @@ class PrivacyEntry(QWidget):
         *,
         symbol: str = "ε",
         help_text: str = "",
-        slider_low: Decimal | None = None,
-        slider_high: Decimal | None = None,
+        slider: tuple[Decimal, Decimal] | None = None,
         ends: tuple[str, str] = ("more private", "more accurate"),
     ) -> None:
         """Make the entry.
@@ -56,39 +55,38 @@ class PrivacyEntry(QWidget):
             value: the first value.
             symbol: the letter the literature uses.
             help_text: the tooltip.
-            slider_low: where the slider begins (default: ``low``); the field accepts more than the slider offers.
-            slider_high: where it ends (default: ``high``).
+            slider: where the slider begins and ends (default: at the bounds); the field accepts more than it offers.
             ends: what stands at the two ends of the slider.
         """
         super().__init__()
         named(self, name, symbol, help_text)
         self._low, self._high, self._value, self._symbol = low, high, value, symbol
         self._former = value  # what holds where the text that is being typed is refused in the end
-        self._from, self._to = math.log(slider_low or low), math.log(slider_high or high)
-        self.field = named(QLineEdit(), f"{name}_field", f"{symbol}, a number from {entered(low)} to {entered(high)}")
-        self.field.setToolTip(help_text)
-        self.field.setFixedWidth(96)
-        self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.slider = named(QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{symbol} on a log scale", help_text)
-        self.slider.setRange(0, STEPS)
-        self.slider.setPageStep(STEPS // 20)
-        self.slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._from, self._to = map(math.log, slider or (low, high))
+        self._make_fields(name, help_text)
         self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
         self._problem.hide()
-        line = QHBoxLayout()
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(12)
-        for part in (self.field, label(ends[0], "muted"), self.slider, label(ends[1], "muted")):
-            line.addWidget(part)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(4)
-        whole.addLayout(line)
+        whole = stack(spacing=4)
+        whole.addLayout(row(self.field, label(ends[0], "muted"), self.slider, label(ends[1], "muted"), spacing=12))
         whole.addWidget(self._problem)
+        self.setLayout(whole)
         self.field.textEdited.connect(self._typed)
         self.field.editingFinished.connect(self._finish)
         self.slider.valueChanged.connect(self._dragged)
         self._show()
+
+    def _make_fields(self, name: str, help_text: str) -> None:
+        low, high = entered(self._low), entered(self._high)
+        self.field = named(QLineEdit(), f"{name}_field", f"{self._symbol}, a number from {low} to {high}")
+        self.field.setToolTip(help_text)
+        self.field.setFixedWidth(96)
+        self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.slider = named(
+            QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{self._symbol} on a log scale", help_text
+        )
+        self.slider.setRange(0, STEPS)
+        self.slider.setPageStep(STEPS // 20)
+        self.slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def value(self) -> Decimal:
         """Return the last valid value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +33,16 @@ def presented(cell: str | None) -> str:
 
 
 class RowsModel(TableModel):
-    """The text cells of one frame, shape (rows, columns)."""
+    """The text cells of one frame, shape (rows, columns).
 
-    def __init__(self, session: Session) -> None:
+    Attributes:
+        numeric: the columns that are numbers; ``None`` for those of the plan.
+    """
+
+    def __init__(self, session: Session, numeric: Collection[str] | None = None) -> None:
         super().__init__(session, ())
+        self.numeric = numeric
         self._frame: pl.DataFrame | None = None
-        self._names: tuple[str, ...] = ()
         self._blocks: OrderedDict[tuple[int, int], list[str | None]] = OrderedDict()
         session.plan_changed.connect(self._plan_changed)
 
@@ -53,8 +58,7 @@ class RowsModel(TableModel):
         if not same:
             self.beginResetModel()
         self._frame = frame
-        self._names = tuple(frame.columns) if frame is not None else ()
-        self.columns = self._columns_now()
+        self.columns = self._columns_of(frame.columns if frame is not None else ())
         self._blocks.clear()
         if same:
             self.refresh()
@@ -83,7 +87,7 @@ class RowsModel(TableModel):
 
     def name_of(self, column: int) -> str:
         """Return the name of a column; empty where there is none."""
-        return self._names[column] if 0 <= column < len(self._names) else ""
+        return self.columns[column].title if 0 <= column < len(self.columns) else ""
 
     def is_number(self, column: int) -> bool:
         """Whether a column holds numbers, which line up on the right."""
@@ -101,21 +105,16 @@ class RowsModel(TableModel):
 
     def _plan_changed(self) -> None:
         """Line up the columns that are numbers now."""
-        if self._numbers_now() != {at for at, column in enumerate(self.columns) if column.right}:
-            self.columns = self._columns_now()
+        columns = self._columns_of([column.title for column in self.columns])
+        if [column.right for column in columns] != [column.right for column in self.columns]:
+            self.columns = columns
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
             self.refresh()
 
-    def _columns_now(self) -> tuple[Column, ...]:
-        numbers = self._numbers_now()
-        return tuple(
-            Column(name, partial(self._cell_at, at), right=at in numbers) for at, name in enumerate(self._names)
-        )
+    def _columns_of(self, names: Iterable[str]) -> tuple[Column, ...]:
+        numeric = self.session.plan.numeric if self.numeric is None else self.numeric
+        return tuple(Column(name, partial(self._cell_at, at), right=name in numeric) for at, name in enumerate(names))
 
     def _cell_at(self, column: int, row: int) -> Cell:
         value = self.value_at(row, column)
         return Cell(presented(value), "muted" if value is None else "")
-
-    def _numbers_now(self) -> frozenset[int]:
-        numeric = self.session.plan.numeric
-        return frozenset(at for at, name in enumerate(self._names) if name in numeric)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QWidget
 
-from workbench.gui.widgets.basic import Card, look, stack
+from workbench.gui.widgets.basic import Card, scrolled, stack
 
 WIDE = 1280
 """Pixels of a page from which the card stands beside the table: the lines of a wider table are tiring to follow."""
@@ -78,14 +78,7 @@ class DetailCard(Standing):
 
 def scrolled_words(*parts: QWidget) -> QScrollArea:
     """Return texts below each other that are scrolled where the card is low: no field beside them is ever squeezed."""
-    words = look(QWidget(), "clear")
-    words.setLayout(stack(*parts, None, spacing=4))
-    area = QScrollArea()
-    area.setWidget(words)
-    area.setWidgetResizable(True)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    return area
+    return scrolled(stack(*parts, None, spacing=4), "")
 
 
 class MasterDetail(QWidget):

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QWidget
 
-from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -21,6 +21,8 @@ from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Fiel
 GIVEN_LATER = "guessed"
 SELDOM = "RARELY CHANGED"
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
+HELP_HEIGHT = 54
+ASK = "Point at a field to read what it means."
 ASKED = {"table": ask_for_table, "weights": ask_for_weights}
 """How a person chooses a file of each kind."""
 
@@ -276,3 +278,22 @@ def _written(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return {"\t": "tab", " ": "space"}.get(value, str(value))
+
+
+def explained(form: Form, *above: QWidget) -> QWidget:
+    """Return ``above`` and the form in a scroll area, and below it, never scrolled away, what a field means."""
+    holder = look(QWidget(), "clear")
+    lines = stack(*above, form, None)
+    lines.setContentsMargins(0, 0, 8, 0)
+    holder.setLayout(lines)
+    area = QScrollArea()
+    area.setWidget(holder)
+    area.setWidgetResizable(True)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
+    stated = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
+    stated.setFixedHeight(HELP_HEIGHT)
+    stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+    form.explained.connect(stated.setText)
+    whole = look(QWidget(), "clear")
+    whole.setLayout(stack(area, rule(), stated))
+    return whole

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from workbench.gui.session.document_tasks import Save, save_bundle, save_certificate
 from workbench.gui.session.error_text import sentence
@@ -52,76 +52,86 @@ class ReleasedCard(Card):
         """
         super().__init__(spacing=6)
         self.setObjectName(f"{name}_{number}")
+        self.step = step
+        self._begins = f"{name}_{number}"
+        self._jobs, self._output = jobs, step.files[0][1] if step.files else step.folder
+        self._say_what(number)
+        for word, path in step.files:
+            self._list_file(word, path)
+        self._offer_checks()
+        self._offer_ways(learn, estimate)
+        self._result = label("", "muted", wrap=True, name=f"{self._begins}_result")
+        self._result.setVisible(False)
+        self.body.addWidget(self._result)
+
+    def _say_what(self, number: int) -> None:
+        step = self.step
         cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
         self.setAccessibleName(f"Release {number}, locked: {step.title} at {cost}")
-        self.step = step
-        self._jobs, self._output = jobs, step.files[0][1] if step.files else step.folder
         when = f" on {step.time[:10]}" if step.time else ""
         title = label(f"✓ Released{when}: {step.title} at {cost}", "heading", wrap=True)
         title.setToolTip(
             f"A release cannot be undone: its charge{exactly(step.epsilon)} is final, and what was published is public."
         )
-        locked = label(f"locked · release {step.release_id}", "muted", name=f"{name}_{number}_id")
-        head = QWidget()
-        top = row(title, locked)
+        top = row(title, label(f"locked · release {step.release_id}", "muted", name=f"{self._begins}_id"))
         top.setStretch(0, 1)
-        head.setLayout(top)
-        self.body.addWidget(head)
+        self._add_line(top)
         if step.worth:
-            self.body.addWidget(label(step.worth, wrap=True, name=f"{name}_{number}_worth"))
+            self.body.addWidget(label(step.worth, wrap=True, name=f"{self._begins}_worth"))
         if not step.files:
             gone = f"It was written to {step.folder / step.title} and is not there any more."
-            self.body.addWidget(label(gone, "muted", wrap=True, name=f"{name}_{number}_gone"))
-        for word, path in step.files:
-            line = QWidget()
-            shown = Elided(str(path), elide=Qt.TextElideMode.ElideMiddle)
-            shown.setObjectName(f"{name}_{number}_{word}")
-            shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            words = label(word, "muted")
-            words.setFixedWidth(80)
-            layout = row(words)
-            layout.addWidget(shown, 1)
-            line.setLayout(layout)
-            self.body.addWidget(line)
-        self._verify = button(
-            "Verify", f"{name}_{number}_verify", tip="Recompute bytes, values, mechanisms, ε and the ledger's entry"
+            self.body.addWidget(label(gone, "muted", wrap=True, name=f"{self._begins}_gone"))
+
+    def _list_file(self, word: str, path: Path) -> None:
+        shown = Elided(str(path), elide=Qt.TextElideMode.ElideMiddle)
+        shown.setObjectName(f"{self._begins}_{word}")
+        shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        words = label(word, "muted")
+        words.setFixedWidth(80)
+        line = row(words)
+        line.addWidget(shown, 1)
+        self._add_line(line)
+
+    def _offer_checks(self) -> None:
+        folder = self.step.folder
+        self._verify = self._button(
+            "Verify", "verify", "Recompute bytes, values, mechanisms, ε and the ledger's entry", self._check
         )
-        self._verify.clicked.connect(self._check)
-        self._paper = button(
-            "Certificate…", f"{name}_{number}_paper", tip="Save the certificate as PDF or HTML, to read and to print"
+        self._paper = self._button(
+            "Certificate…", "paper", "Save the certificate as PDF or HTML, to read and to print", self._save_paper
         )
-        self._paper.clicked.connect(self._save_paper)
-        self._bundle = button(
-            "Bundle…",
-            f"{name}_{number}_bundle",
-            tip="A folder with data, certificate, plan, the ledger's entry, and a script that checks them",
-        )
-        self._bundle.clicked.connect(self._save_bundle)
-        folder = button("Open folder", f"{name}_{number}_folder", tip=str(step.folder))
-        folder.clicked.connect(lambda: self._open(step.folder))
-        model = button(
+        tip = "A folder with data, certificate, plan, the ledger's entry, and a script that checks them"
+        self._bundle = self._button("Bundle…", "bundle", tip, self._save_bundle)
+        shown = self._button("Open folder", "folder", str(folder), lambda: self._open(folder))
+        foot = self._add_line(row(self._verify, self._paper, self._bundle, shown, None))
+        foot.setVisible(bool(self.step.files))
+
+    def _offer_ways(self, learn: Callable[[Path], object] | None, estimate: Callable[[Path], object] | None) -> None:
+        model = self._button(
             "Train a model on it →",
-            f"{name}_{number}_learn",
-            tip="A model of the released table costs nothing beyond it (on the Predict page)",
+            "learn",
+            "A model of the released table costs nothing beyond it (on the Predict page)",
+            lambda: learn is not None and learn(self._output),
         )
-        model.clicked.connect(lambda: learn is not None and learn(self._output))
-        seen = button(
+        seen = self._button(
             "See what a recipient can estimate →",
-            f"{name}_{number}_estimate",
-            tip="Figures of the original with intervals, and the released rows (on the Estimate page)",
+            "estimate",
+            "Figures of the original with intervals, and the released rows (on the Estimate page)",
+            lambda: estimate is not None and estimate(self._output),
         )
-        seen.clicked.connect(lambda: estimate is not None and estimate(self._output))
-        self._result = label("", "muted", wrap=True, name=f"{name}_{number}_result")
-        foot = QWidget()
-        foot.setLayout(row(self._verify, self._paper, self._bundle, folder, None))
-        onward = QWidget()
-        onward.setLayout(row(model, seen, None))
-        self.body.addWidget(foot)
-        self.body.addWidget(onward)
-        self.body.addWidget(self._result)
-        self._result.setVisible(False)
-        foot.setVisible(bool(step.files))
-        onward.setVisible(bool(step.files) and not (step.model or step.central))
+        onward = self._add_line(row(model, seen, None))
+        onward.setVisible(bool(self.step.files) and not (self.step.model or self.step.central))
+
+    def _button(self, text: str, ends: str, tip: str, press: Callable[[], object]) -> QPushButton:
+        made = button(text, f"{self._begins}_{ends}", tip=tip)
+        made.clicked.connect(lambda: press())
+        return made
+
+    def _add_line(self, parts: QHBoxLayout) -> QWidget:
+        line = QWidget()
+        line.setLayout(parts)
+        self.body.addWidget(line)
+        return line
 
     @property
     def result(self) -> QLabel:

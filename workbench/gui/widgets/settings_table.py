@@ -7,7 +7,6 @@ order, so that an edit, its undo and a row's number mean the same column whateve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
@@ -23,8 +22,7 @@ from workbench.gui.widgets.cell_delegates import (
     delegate_of,
     tick,
 )
-from workbench.gui.widgets.table_model import ALONE as ALONE
-from workbench.gui.widgets.table_model import Column, Index, TableModel
+from workbench.gui.widgets.table_model import Column, EditedModel, Index, TableModel
 from workbench.gui.widgets.table_view import TableView
 
 NARROWEST = 56
@@ -48,36 +46,15 @@ class SettingsTable(TableView):
     _widths: Mapping[int, int] = {}
     _kept = False  # asked for when the view is made
 
-    def __init__(
-        self,
-        session: Session,
-        model: Any,
-        name: str,
-        accessible: str,
-        *,
-        widths: Mapping[int, int] | None = None,
-        roomy: Mapping[int, float] | None = None,
-        unsorted: Sequence[int] = (),
-    ) -> None:
-        """Make the table.
-
-        Args:
-            session: whose plan and colours it follows.
-            model: a :class:`TableModel`, or a Qt model with its names, needs and keys, whose widths are given here.
-            name: its object name.
-            accessible: what a screen reader says.
-            widths: the width of each column in a window of 1280.
-            roomy: which columns take what share of what a wider window leaves; the last column takes the rest.
-            unsorted: columns that nothing can be sorted by.
-        """
+    def __init__(self, session: Session, model: TableModel, name: str, accessible: str) -> None:
+        """Make the table of a model, whose object name is ``name`` and which a screen reader calls ``accessible``."""
         super().__init__(model, name, accessible)
         self._session, self._rows = session, model
-        self._widths, self._roomy, self._unsorted = widths or {}, roomy or {}, unsorted
-        if isinstance(model, TableModel):
-            self._follow_columns(model.columns)
+        self._follow_columns(model.columns)
         self._wanted, self._needs_only = "", False
         self._pressed = QModelIndex()
-        model.chosen = self._edited_with
+        if isinstance(model, EditedModel):
+            model.chosen = self._edited_with
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         triggers = QAbstractItemView.EditTrigger
         self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed)

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from workbench.data.csv.dialect import Dialect
 from workbench.data.csv.options import ReadOptions
 from workbench.data.reading import doubted, options_of
-from workbench.gui.pages.data.bad_lines import BadLines
-from workbench.gui.pages.data.bad_lines_task import FileLine, show_lines
+from workbench.gui.pages.data.bad_lines import BadLines, FileLine, show_lines
 from workbench.gui.pages.data.reading_candidates import TITLES, ReadingCandidates
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable

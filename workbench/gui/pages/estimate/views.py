@@ -197,15 +197,6 @@ def sentence_of(figures: Sequence[Figure]) -> str:
     return f"The two are related: correlation {found.stated(found.estimate)}, between {low} and {high} (95 %)."
 
 
-class _ReleasedRows(RowsModel):
-    """The rows of a release; its own plan says which columns are numbers."""
-
-    numeric: frozenset[str] = frozenset()
-
-    def _numbers_now(self) -> frozenset[int]:
-        return frozenset(at for at, name in enumerate(self._names) if name in self.numeric)
-
-
 class _SummaryCard(Standing):
     """Stands beside the rows or below them, alike."""
 
@@ -218,7 +209,7 @@ class RowsView(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self._model = _ReleasedRows(session)
+        self._model = RowsModel(session, ())  # the release's own plan says which columns are numbers
         accessible = "Rows of the released table: public"
         self.rows = RowsTable(session, self._model, "estimate_rows", accessible, row_height=ROW - 4)
         self._model.modelReset.connect(self.rows.fit_columns)

@@ -66,8 +66,7 @@ class ExplainPage(PageFrame):
             HIGH,
             Decimal(1),
             help_text="The ε that this page explains; the plan stays as it is",
-            slider_low=Decimal("0.01"),
-            slider_high=Decimal(20),
+            slider=(Decimal("0.01"), Decimal(20)),
             ends=("less can be learnt", "more can be learnt"),
         )
         self.delta = named(QLineEdit("0"), "explain_delta", "δ, a number from 0 to below 1", _DELTA.help)

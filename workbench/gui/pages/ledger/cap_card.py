@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, button, label, named, row
-from workbench.gui.widgets.delta_cap import DeltaCap
+from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, entered, in_full
+from workbench.params import ParameterError
+from workbench.params.field import RealField
+from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.posterior import posterior
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
@@ -35,6 +37,41 @@ ASK_SUM = (
     "nothing more can be released until the cap is raised. The ledger records the choice for good."
 )
 NEEDS_CAPS = "Set a cap of ε and of δ first: a Rényi filter is chosen for both."
+
+DELTA = RealField(help="the cap of δ", symbol="δ", at_least=0, below=1)
+
+
+class DeltaCap(QLineEdit):
+    """The cap of δ; empty leaves it as it is."""
+
+    def __init__(self, name: str, tip: str) -> None:
+        super().__init__()
+        named(self, name, "Cap of δ", tip)
+        self.setPlaceholderText("none yet")
+        self.setFixedWidth(88)
+        self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
+
+    def show_present(self, cap: Decimal | None) -> None:
+        """Show the cap that stands, unless the person is typing another."""
+        if not self.hasFocus():
+            self.setText("" if cap is None else entered(cap))
+            mark_wrong(self, wrong=False)
+
+    def problem(self) -> str:
+        """Return why the text is refused; empty where it is not."""
+        try:
+            self._read()
+        except ParameterError as error:
+            return error.what
+        return ""
+
+    def value(self) -> Decimal | None:
+        """Return the cap, ``None`` where none is written or the text is refused."""
+        return None if self.problem() else self._read()
+
+    def _read(self) -> Decimal | None:
+        text = self.text().strip()
+        return exact(float(DELTA.parse(text, "δ"))) if text else None
 
 
 class OtherAccount(Entry):
@@ -74,10 +111,8 @@ class CapCard(Card):
             LOW,
             HIGH,
             Decimal(1),
-            symbol="ε",
             help_text="ε of all releases of this dataset together",
-            slider_low=SLIDER[0],
-            slider_high=SLIDER[1],
+            slider=SLIDER,
             ends=("stricter", "looser"),
         )
         self._delta = DeltaCap(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.deep.memory_study import MemoryStudy
 from workbench.deep.networks import NETWORKS
 from workbench.deep.networks.images import PIXELS
-from workbench.gui.widgets.basic import Card, label, look, named, rule, stack
-from workbench.gui.widgets.parameter_form import Form
+from workbench.gui.widgets.basic import Card, label, named, rule, stack
+from workbench.gui.widgets.parameter_form import Form, explained
 
 if TYPE_CHECKING:
     from workbench.deep.networks import Network
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 WIDTH = 320
 ACROSS = 2
 FIRST, FOR_TABLES = "mnist-cnn", "mlp"
-ASK = "Point at a field to read what it means."
-HELP_HEIGHT = 54
 
 
 class ChoicesCard(Card):
@@ -57,22 +55,10 @@ class ChoicesCard(Card):
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""
-        holder = look(QWidget(), "clear")
-        lines = stack(networks, rule(), self.form, None)
-        lines.setContentsMargins(0, 0, 8, 0)
-        holder.setLayout(lines)
-        area = QScrollArea()
-        area.setWidget(holder)
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-        stated = label(ASK, "muted", wrap=True, name="memory_help")
-        stated.setFixedHeight(HELP_HEIGHT)
-        stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self.form.explained.connect(stated.setText)
-        self._area = area
-        for part in (label("NETWORKS TO COMPARE", "caption"), area, rule(), stated):
-            self.body.addWidget(part)
-        self.body.setStretch(1, 1)
+        self._networks = networks
+        whole = stack(label("NETWORKS TO COMPARE", "caption"))
+        whole.addWidget(explained(self.form, networks, rule()), 1)
+        self.body.addLayout(whole)
 
     def networks(self) -> tuple[Network, ...]:
         """Return the networks that are ticked."""
@@ -108,4 +94,5 @@ class ChoicesCard(Card):
 
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while the study runs."""
-        self._area.setEnabled(not locked)
+        for part in (self._networks, self.form):
+            part.setEnabled(not locked)

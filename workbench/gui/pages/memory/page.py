@@ -8,19 +8,31 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from workbench.gui.pages.curve_actions import save_curve
 from workbench.gui.pages.memory import PAGE
-from workbench.gui.pages.memory import messages as words
-from workbench.gui.pages.memory.tasks import FILES, find_shape, run_study, save_study
+from workbench.gui.pages.memory.tasks import find_shape, run_study
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.formatting import memory
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:  # they load numpy and pyqtgraph
     from workbench.deep.memory_study import StudyResult
+
+READS_NOTHING = "Worked out from shapes alone: no data is read and nothing is charged."
+EMPTY = (
+    "Choose networks and how many rows they take at once, and press Compute. You will see what training needs in each "
+    "phase, and the most rows that fit into memory."
+)
+NO_NETWORK = "Choose at least one network."
+NOTHING_OPEN = "Open a table or images on the Data page first"
+GPU_UNKNOWN = "To see the most rows that fit, type the GPU's memory on the left."
+TAKE_TIP = "Offer the network and the rows of the selected line on Train; nothing is started"
+FILES = "Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)"
 
 
 class MemoryPage(RunPage):
@@ -43,7 +55,7 @@ class MemoryPage(RunPage):
         self._arrange()
         cancel = button("Cancel", "memory_cancel", "danger", tip="Stop (Esc)")
         self.set_run("Compute", "memory_run", "Work out every setting (Ctrl+Return)", cancel)
-        self.set_onward("Take this batch to Train →", "memory_to_train", "train", words.TAKE_TIP)
+        self.set_onward("Take this batch to Train →", "memory_to_train", "train", TAKE_TIP)
         assert self._onward is not None
         self._onward.clicked.connect(self._take)
         self.choices.changed.connect(self._edited)
@@ -59,7 +71,7 @@ class MemoryPage(RunPage):
     def _arrange(self) -> None:
         for part in (self._copy, self._save):
             self.header.addWidget(part)
-        empty, hint = Card(), label(words.EMPTY, "muted", wrap=True, name="memory_empty")
+        empty, hint = Card(), label(EMPTY, "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         inviting = stack(None, hint, None)
         inviting.setContentsMargins(48, 0, 48, 0)
@@ -125,8 +137,8 @@ class MemoryPage(RunPage):
         assert self._onward is not None
         opened = self.session.open_data is not None
         self._onward.setEnabled(opened and chosen is not None)
-        self._onward.setToolTip(words.TAKE_TIP if opened else words.NOTHING_OPEN)
-        self.set_note(words.NO_NETWORK if not networks else words.note(self.found.result))
+        self._onward.setToolTip(TAKE_TIP if opened else NOTHING_OPEN)
+        self.set_note(NO_NETWORK if not networks else _note(self.found.result))
 
     @property
     def refused(self) -> WorkbenchError | None:
@@ -139,11 +151,23 @@ class MemoryPage(RunPage):
         chosen = self.found.selected
         if chosen is None:
             return
-        batch = chosen.batch
-        self.session.ask_for_run({"network": chosen.line.network.name, "batch": batch, "physical_batch": batch})
-        self.session.notify("info", words.taken(chosen))
+        network, batch = chosen.line.network, chosen.batch
+        self.session.ask_for_run({"network": network.name, "batch": batch, "physical_batch": batch})
+        self.session.notify("info", f"Train offers {network.title} with {batch:,} rows in a step; nothing was started.")
 
     def _ask_and_save(self) -> None:
         path = ask_where_to_save(self, "Save the figures or the chart", "memory-study.csv", FILES)
-        if path and self.found.result is not None:
-            save_study(self.session, self.jobs, self.found.result, self.found.figure, Path(path))
+        result, figure = self.found.result, self.found.figure
+        if path and result is not None and figure is not None:
+            from workbench.deep.memory_study import csv_bytes
+
+            save_curve(self.session, self.jobs, figure, lambda: csv_bytes(result.rows).decode(), Path(path))
+
+
+def _note(result: StudyResult | None) -> str:
+    """Return the line at the foot: what the rows were to fit in, or that nothing is read."""
+    if result is None:
+        return READS_NOTHING
+    if result.fit is None:
+        return GPU_UNKNOWN
+    return f"Most rows: what fits in {memory(result.fit)}, beside the data."

@@ -6,19 +6,22 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QScrollArea, QWidget
 
-from workbench.gui.pages.memory import messages as words
+from workbench.deep.memory import PHASES
+from workbench.deep.memory_study import StudyResult, StudyRow, line_name
+from workbench.gui.pages.curve_actions import copy_curve
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
+from workbench.gui.widgets.formatting import plain
 from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.table_model import Cell, Column
 from workbench.render.memory_figure import memory_figure, phases_figure
 
 if TYPE_CHECKING:
-    from workbench.deep.memory_study import StudyResult, StudyRow
     from workbench.render.values import CurveFigure
 
 REMARKS_HEIGHT = 72
@@ -29,6 +32,27 @@ WIDE = 1000
 
 PAD, BETWEEN = 12, 16
 """Points around everything, and between chart and table."""
+
+COLUMNS = (
+    Column("Setting", width=170),
+    Column("Rows", width=66, right=True),
+    Column("Peak, MB", width=92, right=True),
+    Column("Most rows", width=100, right=True),
+    Column("Model", width=72, right=True),
+    Column("Batch", width=68, right=True),
+    Column("Backward", width=98, right=True),
+    Column("Step", width=62, right=True),
+)
+
+MOST_TIP = "The most rows at once whose peak still fits into the memory that there is"
+CHARTS = {
+    "phases": "Four phases of the selected setting",
+    "peak": "Peak of every setting",
+    "model": "Model, every setting",
+    "batch": "Batch, every setting",
+    "backward": "Backward, every setting",
+    "step": "Step, every setting",
+}
 
 CHART, TABLE = "chart", "table"
 PHASES_OF_ONE = "phases"
@@ -50,9 +74,9 @@ class StudyCard(Card):
         self.figure: CurveFigure | None = None
         self.plot = CurvePlot("memory", "Memory against the batch")
         accessible = "Memory of every setting"  # a setting that is cut reads as another one: none gives way
-        self.table = LinesTable(session, "memory_table", accessible, words.COLUMNS, least_share=1.0)
+        self.table = LinesTable(session, "memory_table", accessible, COLUMNS, least_share=1.0)
         self.lines = named(ChoiceBox(), "memory_chart", "Lines of the chart", "What each line of the chart is")
-        for key, text in words.CHARTS.items():
+        for key, text in CHARTS.items():
             self.lines.addItem(text, key)
         self._views = {CHART: self.plot, TABLE: self.table}
         self._segments = {}
@@ -88,9 +112,9 @@ class StudyCard(Card):
     def show_result(self, found: StudyResult) -> None:
         """Show another study; the largest batch that fits is selected."""
         self.result = found
-        self.table.lines.show_lines(words.table_cells(found))
-        self.table.selectRow(words.first_selected(found))
-        self._remarks.setText(words.remarks_text(found.remarks))
+        self.table.lines.show_lines(_table_cells(found))
+        self.table.selectRow(_first_selected(found))
+        self._remarks.setText("\n".join(found.remarks))
         self._arrange()
         self.draw()
 
@@ -113,9 +137,7 @@ class StudyCard(Card):
 
     def copy(self) -> None:
         """Put the picture on the clipboard."""
-        if self.plot.view is not None:
-            QGuiApplication.clipboard().setPixmap(self.plot.view.grab())
-            self._session.notify("info", "Copied the chart as an image.")
+        copy_curve(self._session, self.plot, "chart")
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Show both where there is room."""
@@ -138,3 +160,36 @@ class StudyCard(Card):
         if self.lines.currentData() == PHASES_OF_ONE:
             self.draw()
         self.chosen.emit()
+
+
+def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
+    """Return a line of the table for each setting."""
+    highest = max(one.peak for one in result.rows)
+
+    def cells(one: StudyRow) -> tuple[Cell, ...]:
+        peak, most = _size(one.peak, highest), result.largest.get(one.line)
+        if result.fit is not None and one.peak > result.fit:
+            peak = peak._replace(text=f"! {peak.text}", look="danger", tip="More than the memory that there is")
+        return (
+            Cell(line_name(one.line, result.lines), tip=one.line.network.title),
+            Cell(f"{one.batch:,}", tip="Rows in memory at once", exact=str(one.batch)),
+            peak,
+            Cell("–", "muted") if most is None else Cell(f"{most:,}", tip=MOST_TIP, exact=str(most)),
+            *(_size(one.phases[name], highest) for name in PHASES),
+        )
+
+    return [cells(one) for one in result.rows]
+
+
+def _first_selected(result: StudyResult) -> int:
+    """Return the row that is selected at first: the largest batch that fits, of the first private setting."""
+    private = [at for at, row in enumerate(result.rows) if row.line.private] or list(range(len(result.rows)))
+    of_first = [at for at in private if result.rows[at].line == result.rows[private[0]].line]
+    fitting = [at for at in of_first if result.fit is None or result.rows[at].peak <= result.fit]
+    return (fitting or of_first)[-1]
+
+
+def _size(size: int, highest: int) -> Cell:
+    """Return bytes in MB: one digit behind the point where the figures of the table are small."""
+    text = f"{size / 1e6:,.0f}" if highest >= 1e9 else f"{size / 1e6:,.1f}"
+    return Cell(text, tip=f"{size:,} bytes", exact=plain(size) if size < 1000 else str(size))

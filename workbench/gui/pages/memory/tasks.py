@@ -1,9 +1,8 @@
-"""Jobs of the Memory page: the study, the shape of the rows that are open, and its file."""
+"""Jobs of the Memory page: the study, and the shape of the rows that are open."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -16,10 +15,8 @@ from workbench.signals.events import Emit, Progress
 if TYPE_CHECKING:  # they load more than the first paint waits for
     from workbench.deep.memory_study import MemoryStudy, StudyResult
     from workbench.deep.networks import Network
-    from workbench.render.values import CurveFigure
 
 STUDY, SHAPE = "memory_study", "memory_shape"
-FILES = "Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)"
 EVERY = 50
 """Settings between two reports of the progress."""
 
@@ -73,26 +70,3 @@ def find_shape(session: Session, jobs: JobCenter, show: Callable[[str, int], Non
             show(*found)
 
     return jobs.start(Job("Memory study", work), key=SHAPE, shown=False, on_result=apply)
-
-
-def save_study(
-    session: Session, jobs: JobCenter, result: StudyResult, figure: CurveFigure | None, path: Path
-) -> JobHandle:
-    """Save the study as the CSV that the command writes, or the picture (.png, .svg)."""
-    theme = session.theme.name
-
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        if path.suffix.lower() == ".csv" or figure is None:
-            from workbench.deep.memory_study import csv_bytes
-            from workbench.release.atomic import write_output
-
-            write_output(path, csv_bytes(result.rows))
-        else:
-            from workbench.render.offscreen import write_figure
-
-            write_figure(figure, path, theme=theme)
-        return path
-
-    return jobs.start(
-        Job("Saving", work, about=path.name), on_result=lambda saved: session.notify("info", f"Saved {saved.name}.")
-    )

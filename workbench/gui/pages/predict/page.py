@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
@@ -15,12 +15,11 @@ from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, re
 from workbench.gui.pages.predict.images_card import ImagesCard
 from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
 from workbench.gui.pages.predict.train_card import TrainCard
-from workbench.gui.pages.predict.weights_row import WeightsRow
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Facts, badge, button, label, look, row, stack
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row, scrolled, stack
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_weights, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.gui.widgets.output_name import suggest
 from workbench.gui.widgets.path_field import PathField
@@ -38,6 +37,44 @@ OF_TABLES = "Images are open, and this model reads tables: open a table, or choo
 LEARN = "Or train one on a released table: costs nothing"
 
 
+class WeightsRow(QWidget):
+    """A field for the file and the checksum that it must have; hidden while no network asks for it.
+
+    Signals:
+        chosen: (Path) open the network with this file.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._field = PathField("predict_weights", "File of the public weights", "The weights of the frozen part")
+        self._field.editingFinished.connect(self._take)
+        browse = button("Browse…", "predict_weights_browse", tip="Choose the file of the public weights")
+        browse.clicked.connect(self._browse)
+        self._stated = label("", "muted", wrap=True, name="predict_weights_told")
+        lines = stack(self._stated, spacing=4)
+        lines.addLayout(row(label("public weights"), self._field, browse))
+        self.setLayout(lines)
+        self.hide()
+
+    def ask(self, checksum: str) -> None:
+        """Ask for the file whose SHA-256 is ``checksum``."""
+        self._stated.setText(f"SHA-256 of the file, as stated on the card: {checksum}")
+        self.show()
+
+    def _browse(self) -> None:
+        path = ask_for_weights(self, "The public weights of the network")
+        if path:
+            self._field.choose(path)
+            self._take()
+
+    def _take(self) -> None:
+        text = self._field.text().strip()
+        if text and self.isVisible():
+            self.chosen.emit(Path(text))
+
+
 class PredictPage(PageFrame):
     """A released model, the open table, and the file that the predictions are written to."""
 
@@ -47,6 +84,36 @@ class PredictPage(PageFrame):
 
         self._model: OpenModel | None = None
         self._handle: JobHandle | None = None
+        model = self._model_card()
+        self._training = TrainCard(session, jobs)
+        self._training.hide()
+        self._of_table = self._table_card()
+        self._images = ImagesCard(session)
+        self._images.changed.connect(self._other_images)
+        self._results = ImageResults(session, jobs)
+        self._outcome = label("", wrap=True, name="predict_outcome")
+        self._often = Facts()
+        self._stated = Card(row_of("PREDICTIONS"))
+        self._stated.body.addWidget(self._outcome)
+        self._stated.body.addWidget(self._often)
+        self._stated.hide()
+        lines = stack(model, self._training, self._of_table, self._stated, self._images, spacing=12)
+        lines.addWidget(self._results, 1000)  # what is left of the page, where there are any
+        lines.addStretch(1)
+        self._lines = lines
+        self._area = scrolled(lines, "predict_area")  # its fields have the keys, and it follows them
+        self.body.addWidget(self._area, 1)
+        self._cancel = button("Cancel", "predict_cancel", tip="Stop; no file is written")
+        self._cancel.clicked.connect(self.escape)
+        self._cancel.hide()
+        self.foot.addWidget(self._cancel)
+        self.set_primary("Predict", "predict_run", self._predict, "Write the prediction for each row; costs nothing")
+        self._connect()
+        if session.to_learn_from is not None:
+            self._offer(session.to_learn_from)
+        self._new_table()
+
+    def _model_card(self) -> Card:
         self._folder = PathField("predict_model", "Folder of the model", "The folder of a released model")
         self._folder.editingFinished.connect(self._open)
         browse = button("Browse…", "predict_model_browse", tip="Choose the folder of a released model")
@@ -61,50 +128,21 @@ class PredictPage(PageFrame):
             LEARN, "predict_learn", "link", tip="A model of a release costs nothing beyond the release"
         )
         self._learn.clicked.connect(self._show_training)
-        self._training = TrainCard(session, jobs)
-        self._training.hide()
         model.body.addWidget(self._problem)
         model.body.addWidget(self._weights)
         model.body.addWidget(self._facts)
         model.body.addLayout(row(self._learn, None))
+        return model
+
+    def _table_card(self) -> Card:
         self._rows = label("", wrap=True, name="predict_rows")
         self._target = PathField("predict_output", "File for the predictions", "A CSV file; only you can read it")
         save = button("Browse…", "predict_output_browse", tip="Choose a file for the predictions")
         save.clicked.connect(self._save)
-        self._of_table = Card(row_of("ROWS AND FILE"))
-        self._of_table.body.addWidget(self._rows)
-        self._of_table.body.addLayout(row(self._target, save))
-        self._images = ImagesCard(session)
-        self._images.changed.connect(self._other_images)
-        self._results = ImageResults(session, jobs)
-        self._outcome = label("", wrap=True, name="predict_outcome")
-        self._often = Facts()
-        self._stated = Card(row_of("PREDICTIONS"))
-        self._stated.body.addWidget(self._outcome)
-        self._stated.body.addWidget(self._often)
-        self._stated.hide()
-        lines = stack(model, self._training, self._of_table, self._stated, self._images, spacing=12)
-        lines.addWidget(self._results, 1000)  # what is left of the page, where there are any
-        lines.addStretch(1)
-        inside = look(QWidget(), "clear")
-        inside.setLayout(lines)
-        self._lines = lines
-        self._area = QScrollArea()
-        self._area.setObjectName("predict_area")
-        self._area.setWidget(inside)
-        self._area.setWidgetResizable(True)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-        self.body.addWidget(self._area, 1)
-        self._cancel = button("Cancel", "predict_cancel", tip="Stop; no file is written")
-        self._cancel.clicked.connect(self.escape)
-        self._cancel.hide()
-        self.foot.addWidget(self._cancel)
-        self.set_primary("Predict", "predict_run", self._predict, "Write the prediction for each row; costs nothing")
-        self._connect()
-        if session.to_learn_from is not None:
-            self._offer(session.to_learn_from)
-        self._new_table()
+        card = Card(row_of("ROWS AND FILE"))
+        card.body.addWidget(self._rows)
+        card.body.addLayout(row(self._target, save))
+        return card
 
     def _connect(self) -> None:
         session = self.session

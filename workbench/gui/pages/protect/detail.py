@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSlider, QVBoxLayout, QWidget
+from PySide6.QtCore import QMarginsF, QSize, Qt
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.protect.candidate_bars import CandidateBars
-from workbench.gui.pages.protect.purpose import PurposeChoice
-from workbench.gui.pages.protect.response_chart import Becoming
 from workbench.gui.pages.protect.share_edits import with_share
 from workbench.gui.pages.protect.share_model import ShareModel
 from workbench.gui.pages.protect.share_words import warning, why
+from workbench.gui.pages.protect.tasks import Example
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.session import Session
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label, named, row, stack
+from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
+from workbench.gui.widgets.chart_marks import Scale
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.explain import explain_button
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
@@ -25,6 +31,92 @@ STEPS = 1000
 HEIGHT = 256
 PICTURE = 420
 """Pixels in height: of the card below the table, and of both pictures beside it."""
+
+VALUES, STATISTICS = "values", "statistics"
+CHOICES = ((VALUES, "each value near the truth"), (STATISTICS, "means and counts"))
+SHORTEST = 12  # letters of an answer that stay in sight
+MOST_WIDTH = 268
+HELP = (
+    "The advisor chooses the mechanism by this. Each value near the truth: the least distance of one released value "
+    "from the true one. Means and counts: the least noise in an unbiased mean or share, which shrinks with more rows"
+)
+
+LEAST = 92
+"""Height in pixels below which the bars cannot be read."""
+
+FAINT = 0.45
+
+
+class Becoming(Chart):
+    """One bar per answer; the bar of the true value is filled and named, the others are pale."""
+
+    name = "share_becoming"
+    margins = QMarginsF(0, 28, 0, 20)
+    usual, least = QSize(360, 220), QSize(0, LEAST)
+
+    def show_example(self, example: Example | None) -> None:
+        """Draw another example, or nothing."""
+        self.show_drawing(_drawing(example) if example else None)
+
+
+def _drawing(example: Example) -> Drawing:
+    chances, own = dict(enumerate(example.chances)), example.at
+    below = range_below(example.answers)
+    if example.given in {end.text for end in below}:
+        below = tuple(Below(end.at, end.text, "accent" if end.text == example.given else "muted") for end in below)
+    else:
+        below = (*below, Below(own + 0.5, example.given, "accent"))
+    return Drawing(
+        (mark.bars({at: c for at, c in chances.items() if at != own}, alpha=FAINT), mark.bars({own: chances[own]})),
+        x=Scale(0, len(chances)),
+        y=Scale(0, max(example.chances) or 1.0),
+        below=below,
+        title=f"What {example.given} can become",
+        words=lambda x: _words(example, int(x)),
+        spoken=f"What {example.given} can become: itself in {100 * chances[own]:.3g} % of all draws",
+    )
+
+
+def _words(example: Example, bar: int) -> str:
+    each = "each of " if " – " in example.answers[bar] else ""
+    chance = f"{100 * example.chances[bar]:.3g} % of all draws"
+    return f"{example.given} becomes {each}{example.answers[bar]} in {chance}"
+
+
+class PurposeChoice(QWidget):
+    """The question with its two answers; an answer is an edit of the plan."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._columns: tuple[DraftColumn, ...] = ()
+        self.field = named(ChoiceBox(), "share_purpose", "What this column is for", HELP)
+        for purpose, words in CHOICES:
+            self.field.addItem(words, purpose)
+        self.field.activated.connect(self._choose)
+        # Beside a long name the answer gives way, not the window.
+        self.field.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.field.setMinimumContentsLength(SHORTEST)
+        self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.field.setMaximumWidth(MOST_WIDTH)
+        caption = label("What is it for?", "muted")
+        caption.setToolTip(HELP)
+        caption.setBuddy(self.field)
+        line = QHBoxLayout(self)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(8)
+        line.addWidget(caption)
+        line.addWidget(self.field, 1)
+
+    def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
+        """Show the answer for one column; one that is not protected has none. An answer is for each of ``edited``."""
+        self._columns = tuple(c for c in edited if c.protected) or (column,)
+        self.setVisible(column.protected)
+        self.field.setCurrentIndex([purpose for purpose, _ in CHOICES].index(column.purpose))
+
+    def _choose(self, at: int) -> None:
+        made = {c.name: {"purpose": CHOICES[at][0]} for c in self._columns if c.purpose != CHOICES[at][0]}
+        self._session.edit(f"say what {of_all(self._columns)} is for", self._session.plan.with_columns(made))
 
 
 class ShareDetail(DetailCard):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.gui.pages.protect.tasks import Outlook
 
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
-SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
+SLIDER = Decimal("0.05"), Decimal(50)
 EPSILON_HELP = (
     "The privacy loss of one row's whole record: how far anybody's belief about one person can move. "
     "Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 %"
@@ -51,8 +51,7 @@ class ProtectPage(PageFrame):
             MOST,
             session.plan.epsilon,
             help_text=EPSILON_HELP,
-            slider_low=SLIDER_LEAST,
-            slider_high=SLIDER_MOST,
+            slider=SLIDER,
         )
         self.entry.value_changed.connect(session.set_epsilon)
         Explainable(self.entry.field, session, lambda: of_one_row(session, session.plan.epsilon))

@@ -7,10 +7,11 @@ from PySide6.QtWidgets import QCheckBox
 from workbench.gui.pages.forecast_page import ReleaseForm
 from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.pages.statistics.figures_model import FiguresModel
-from workbench.gui.pages.statistics.figures_table import FiguresTable
 from workbench.gui.session.session import Session
+from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_filter import TableFilter
 from workbench.statistics.asked import COUNT, Request, Statistic
 
@@ -27,7 +28,9 @@ class StatisticsForm(ReleaseForm):
     def __init__(self, session: Session) -> None:
         super().__init__(session, "statistics", EPSILON_HELP, "edit_problem", pad=12)
         self.model = FiguresModel(session)
-        self.table = FiguresTable(session, self.model)
+        accessible = "Protected columns: which figures are released, and half of the interval to expect of each"
+        self.table = SettingsTable(session, self.model, "statistics_table", accessible)
+        self.table.setMinimumHeight(6 * ROW)  # five columns
         self._filter = TableFilter(self.table, needs=False)
         usual = button(
             "Usual", "statistics_usual", "link", tip="Tick a histogram of every column, the mean of each number"

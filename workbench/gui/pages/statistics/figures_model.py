@@ -2,96 +2,91 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtCore import Signal
 
-from workbench.gui.pages.statistics.tasks import Checked, Expected
+from workbench.gui.pages.statistics.tasks import Checked
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import Index
-from workbench.gui.widgets.settings_table import ALONE
-from workbench.params import ParameterError
+from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.statistics.asked import Statistic
 
-TITLES = ("Column", "Histogram", "Bins", "Mean", "Quantiles", "Sum", "Most frequent")
-NAME, HISTOGRAM, BINS, MEAN, QUANTILES, SUM, MODE = range(7)
-STATISTICS = {HISTOGRAM: "histogram", MEAN: "mean", QUANTILES: "quantiles", SUM: "sum", MODE: "mode"}
-HELP = (
-    "A column that the plan protects",
-    "How many rows are in each bin; of numbers also which share of all rows is below each bin's end",
-    "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins",
-    "The mean of the values",
-    "The values that 25 %, 50 % and 75 % of the rows do not pass",
-    "The sum of the values",
-    "The most frequent value, without its count. It is right 95 % of the time if it leads by at least the rows shown",
+BINS_HELP = (
+    "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins"
 )
 NOT_FOR = "Not for such values"
 MAKES_GROUPS = "This column makes the groups"
 AUTO = "auto"
-NOWHERE = QModelIndex()
-SHOWN = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-TICKABLE, EDITABLE = SHOWN | Qt.ItemFlag.ItemIsUserCheckable, SHOWN | Qt.ItemFlag.ItemIsEditable
-"""Made once: where every row is selected, Qt asks for the flags of every cell each time it paints."""
-
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-def fits(column: DraftColumn, at: int) -> bool:
-    """Whether a figure (or bins of one's own) can be asked for of a column."""
-    if at in (MEAN, SUM):
-        return column.kind in ("integer", "real")
-    if at == MODE:
-        return not column.numeric
-    return column.numeric if at in (QUANTILES, BINS) else at == HISTOGRAM
-
-
-class FiguresModel(QAbstractTableModel):
+class FiguresModel(EditedModel):
     """The protected columns with their ticks; what is ticked follows the usual request until it is changed.
 
     Signals:
         changed: something else is asked for.
-        refused: (sentence) why the last edit was not taken; empty after one that was.
     """
 
     changed = Signal()
-    refused = Signal(str)
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
-        self.chosen = ALONE
+        def figure(title: str, statistic: str, help_text: str, width: int, grows: float = 0.0) -> Column:
+            cell, tick = partial(self._figure, statistic), partial(self._tick, statistic)
+            return Column(title, cell, help_text, width, grows, tick=tick)
+
+        bins = Column(
+            "Bins",
+            self._bins_of,
+            BINS_HELP,
+            width=56,
+            right=True,
+            field="bins_editor",
+            spoken="Number of bins; empty for the usual number",
+            edit=self._cut,
+        )
+        shares = "How many rows are in each bin; of numbers also which share of all rows is below each bin's end"
+        mode = (
+            "The most frequent value, without its count. It is right 95 % of the time if it leads by at least the "
+            "rows shown"
+        )
+        columns = (
+            Column("Column", self._name, "A column that the plan protects", width=110, grows=0.3),
+            figure("Histogram", "histogram", shares, 128, 0.1),
+            bins,
+            figure("Mean", "mean", "The mean of the values", 110, 0.15),
+            figure("Quantiles", "quantiles", "The values that 25 %, 50 % and 75 % of the rows do not pass", 110, 0.15),
+            figure("Sum", "sum", "The sum of the values", 100),
+            figure("Most frequent", "mode", mode, 110),
+        )
+        super().__init__(session, columns)
         self._columns: tuple[DraftColumn, ...] = ()
-        self._ticks: dict[str, set[int]] = {}
+        self._ticks: dict[str, set[str]] = {}
         self._bins: dict[str, int] = {}
-        self._by: tuple[str, ...] = ()
         self._checked: Checked | None = None
-        session.theme_changed.connect(self.refresh)
+        self.groups: tuple[str, ...] = ()
 
     # -- what is asked for ----------------------------------------------------------------------------------------
 
     def start_over(self) -> None:
-        """Statistic for what is usual of another table."""
+        """Ask for what is usual of another table."""
         self._ticks.clear()
         self._bins.clear()
-        self._by = ()
+        self.groups = ()
         self.follow()
 
     def follow(self) -> None:
         """Show the columns that the plan protects now; one of another kind than before begins as is usual."""
-        former = {column.name: column.kind for column in self._columns}
-        columns = self._session.plan.protected
-        if [c.name for c in columns] != [c.name for c in self._columns]:
+        former, columns = {column.name: column.kind for column in self._columns}, self.session.plan.protected
+        others = [c.name for c in columns] != list(former)
+        if others:
             self.beginResetModel()
-            self._columns = columns
-            self.endResetModel()
-        else:
-            self._columns = columns
+        self._columns = columns
         for column in columns:
             if column.name not in self._ticks or former.get(column.name) != column.kind:
                 self._ticks[column.name] = _usual(column)
                 self._bins.pop(column.name, None)
+        if others:
+            self.endResetModel()
         self.refresh()
 
     def tick_all(self, *, usual: bool) -> None:
@@ -102,186 +97,103 @@ class FiguresModel(QAbstractTableModel):
         self._edited()
 
     def group_by(self, names: tuple[str, ...]) -> None:
-        """Statistic for every figure of each group that these columns make."""
-        self._by = names
-        self._checked = None
-        self.refresh()
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The columns that make the groups."""
-        return self._by
+        """Ask for every figure of each group that these columns make."""
+        self.groups = names
+        self.show_checked(None)
 
     def wanted(self) -> tuple[Statistic, ...]:
         """Return what is asked for, in the order of the columns."""
-        by = self._by or None
         return tuple(
             Statistic(
-                statistic=STATISTICS[at],
+                statistic=statistic,
                 column=column.name,
-                bins=self._bins.get(column.name) if at == HISTOGRAM else None,
-                by=by,
+                bins=self._bins.get(column.name) if statistic == "histogram" else None,
+                by=self.groups or None,
             )
             for column in self._columns
-            for at in sorted(self._ticks[column.name])
-            if self.can(column, at)
+            for statistic in ("histogram", "mean", "quantiles", "sum", "mode")
+            if self._ticked(column, statistic)
         )
-
-    def can(self, column: DraftColumn, at: int) -> bool:
-        """Whether a figure can be asked for of a column now."""
-        return column.name not in self._by and fits(column, at)
 
     def show_checked(self, checked: Checked | None) -> None:
         """Show what to expect, or that it is not known yet."""
         self._checked = checked
         self.refresh()
 
-    def refresh(self) -> None:
-        """Tell the view that any cell may differ."""
-        if self._columns:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self._columns) - 1, len(TITLES) - 1))
-
-    # -- what the table asks --------------------------------------------------------------------------------------
-
-    def name_at(self, at: int) -> str:
-        """Return the name of one column."""
-        return self._columns[at].name
-
-    def needs_at(self, at: int) -> bool:
-        """Return that no column needs the person."""
-        return False
-
-    def sort_key(self, at: int, column: int) -> Any:
-        """Return what a column is sorted by under a heading: ticked ones come first."""
-        drawn = self._columns[at]
-        if column == NAME:
-            return drawn.name.casefold()
-        return self._bins.get(drawn.name) if column == BINS else not self._ticked(drawn, column)
-
-    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+    def height(self) -> int:
         """Return the number of columns of the plan."""
-        return 0 if parent.isValid() else len(self._columns)
+        return len(self._columns)
 
-    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
-        """Return the number of headings."""
-        return 0 if parent.isValid() else len(TITLES)
+    def _can(self, column: DraftColumn, what: str) -> bool:
+        return column.name not in self.groups and _fits(column, what)
 
-    def headerData(  # noqa: N802 - Qt's name
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return a heading and what it means."""
-        if orientation == Qt.Orientation.Vertical:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return TITLES[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return HELP[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if section == BINS else Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return None
+    def _ticked(self, column: DraftColumn, statistic: str) -> bool:
+        return statistic in self._ticks[column.name] and self._can(column, statistic)
 
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return whether a cell can be edited or ticked."""
-        column, at = self._columns[index.row()], index.column()
-        if at == NAME or not self.can(column, at):
-            return SHOWN
-        if at != BINS:
-            return TICKABLE
-        return EDITABLE if HISTOGRAM in self._ticks[column.name] else SHOWN
+    # -- edits, of all selected columns that can have them --------------------------------------------------------
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what Qt asks for about a cell."""
-        column, at = self._columns[index.row()], index.column()
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return self._text(column, at)
-            case Qt.ItemDataRole.EditRole if at == BINS:
-                return str(self._bins.get(column.name, ""))
-            case Qt.ItemDataRole.CheckStateRole if at in STATISTICS and self.can(column, at):
-                return Qt.CheckState.Checked if self._ticked(column, at) else Qt.CheckState.Unchecked
-            case Qt.ItemDataRole.ForegroundRole:
-                return self._ink(column, at)
-            case Qt.ItemDataRole.TextAlignmentRole if at == BINS:
-                return RIGHT
-            case Qt.ItemDataRole.ToolTipRole:
-                return self._tip(column, at)
-        return None
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802 - Qt's name
-        """Tick figures or set bins, of all selected columns that can have them; or say why not."""
-        at, columns = index.column(), [self._columns[row] for row in self.chosen(index.row())]
-        columns = [column for column in columns if self.can(column, at)]
-        if role == Qt.ItemDataRole.CheckStateRole and at in STATISTICS:
-            on = Qt.CheckState(value) == Qt.CheckState.Checked
-            for column in columns:
-                (self._ticks[column.name].add if on else self._ticks[column.name].discard)(at)
-        elif role == Qt.ItemDataRole.EditRole and at == BINS:
-            try:
-                bins = _bins(str(value), columns[0].name)
-            except ParameterError as error:
-                self.refused.emit(str(error))
-                return False
-            for column in columns:
-                self._bins.pop(column.name, None)
-                if bins is not None:
-                    self._bins[column.name] = bins
-        else:
-            return False
-        self.refused.emit("")
+    def _tick(self, statistic: str, at: int, ticked: bool) -> None:
+        for column in self._edited_with(at, statistic):
+            (self._ticks[column.name].add if ticked else self._ticks[column.name].discard)(statistic)
         self._edited()
-        return True
 
-    # -- words ----------------------------------------------------------------------------------------------------
+    def _cut(self, at: int, text: str) -> None:
+        columns, text = self._edited_with(at, "bins"), text.strip()
+        bins = None
+        if text.casefold() not in ("", AUTO):
+            bins = Statistic.declared()["bins"].parse(text, f"bins of {columns[0].name}")
+            assert bins is None or isinstance(bins, int)
+        for column in columns:
+            self._bins.pop(column.name, None)
+            if bins is not None:
+                self._bins[column.name] = bins
+        self._edited()
+
+    def _edited_with(self, at: int, what: str) -> list[DraftColumn]:
+        columns = [self._columns[row] for row in self.chosen(at)]
+        return [column for column in columns if self._can(column, what)]
 
     def _edited(self) -> None:
-        self._checked = None
-        self.refresh()
+        self.show_checked(None)
         self.changed.emit()
 
-    def _ticked(self, column: DraftColumn, at: int) -> bool:
-        return at in self._ticks[column.name] and self.can(column, at)
+    # -- cells ----------------------------------------------------------------------------------------------------
 
-    def _expected(self, column: DraftColumn, at: int) -> Expected | None:
-        if self._checked is None or at not in STATISTICS or not self._ticked(column, at):
-            return None
-        return self._checked.expected.get((STATISTICS[at], column.name))
+    def _name(self, at: int) -> Cell:
+        name = self._columns[at].name
+        return Cell(name, tip=name, key=name.casefold())
 
-    def _text(self, column: DraftColumn, at: int) -> str:
-        if at == NAME:
-            return column.name
-        if at == BINS:
-            shown = self._ticked(column, HISTOGRAM) and self.can(column, at)
-            return str(self._bins.get(column.name, AUTO)) if shown else ""
-        found = self._expected(column, at)
-        if found is not None:
-            return found.words + (" ⚠" if found.noisy else "")
-        return "…" if self._ticked(column, at) else ""
+    def _figure(self, statistic: str, at: int) -> Cell:
+        column = self._columns[at]
+        ticked = self._ticked(column, statistic)
+        if not self._can(column, statistic):
+            return Cell(tip=self._why_not(column), key=True)
+        found = self._checked.expected.get((statistic, column.name)) if self._checked is not None and ticked else None
+        cell = Cell("…" if ticked else "", key=not ticked, ticked=ticked)  # ticked ones come first
+        if found is None:
+            return cell
+        cell = cell._replace(text=found.words, tip=found.stated)
+        return cell._replace(text=f"{found.words} ⚠", look="warn") if found.noisy else cell
 
-    def _ink(self, column: DraftColumn, at: int) -> QColor | None:
-        theme, found = self._session.theme, self._expected(column, at)
-        if found is not None and found.noisy:
-            return QColor(theme.warn)
-        return QColor(theme.muted) if at == BINS and column.name not in self._bins else None
+    def _bins_of(self, at: int) -> Cell:
+        column = self._columns[at]
+        bins = self._bins.get(column.name)
+        look, tip = "muted" if bins is None else "", "" if self._can(column, "bins") else self._why_not(column)
+        if tip or not self._ticked(column, "histogram"):
+            return Cell("", look, tip, key=bins)
+        return Cell(str(bins or AUTO), look, key=bins, value=str(bins or ""))
 
-    def _tip(self, column: DraftColumn, at: int) -> str:
-        if at == NAME:
-            return column.name
-        if column.name in self._by:
-            return MAKES_GROUPS
-        found = self._expected(column, at)
-        return found.stated if found is not None else HELP[at] if fits(column, at) else NOT_FOR
+    def _why_not(self, column: DraftColumn) -> str:
+        return MAKES_GROUPS if column.name in self.groups else NOT_FOR
 
 
-def _usual(column: DraftColumn) -> set[int]:
+def _fits(column: DraftColumn, what: str) -> bool:
+    """Whether a figure (or bins of one's own) can be asked for of a column."""
+    if what in ("mean", "sum"):
+        return column.kind in ("integer", "real")
+    return what == "histogram" or column.numeric != (what == "mode")
+
+
+def _usual(column: DraftColumn) -> set[str]:
     """Return what is asked for where nobody chose, as the command does: a histogram, and the mean of a number."""
-    return {HISTOGRAM, MEAN} if fits(column, MEAN) else {HISTOGRAM}
-
-
-def _bins(text: str, name: str) -> int | None:
-    from workbench.statistics.asked import Statistic
-
-    if text.strip().casefold() in ("", AUTO):
-        return None
-    found = Statistic.declared()["bins"].parse(text.strip(), f"bins of {name}")
-    assert found is None or isinstance(found, int)
-    return found
+    return {"histogram", "mean"} if _fits(column, "mean") else {"histogram"}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
-from workbench.gui.pages.statistics.histogram_picture import HistogramPicture
+from workbench.gui.pages.statistics.tasks import SPARSE, Bar
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, button, label, named, row
+from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
+from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
-from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.formatting import count, plain
 
 if TYPE_CHECKING:
     from workbench.gui.pages.statistics.tasks import Released
@@ -28,12 +32,47 @@ INTERVALS = (
     "these rows, not of a population."
 )
 
+FILL, FAINT = 0.65, 0.25
 
-class ResultsModel(RowsModel):
-    """The released figures; estimates and ends of intervals line up on the right."""
 
-    def _numbers_now(self) -> frozenset[int]:
-        return frozenset(at for at, name in enumerate(self._names) if name in NUMBERS)
+class HistogramPicture(Chart):
+    """Bars with their intervals. A bar that could as well be empty is faint, and its tooltip says so."""
+
+    name = "statistics_histogram"
+    margins = QMarginsF(SCALE, KEY + 4, 2, 22)
+    usual = QSize(400, 180)
+
+    def show_bars(self, bars: tuple[Bar, ...], name: str) -> None:
+        """Show the histogram called ``name``, or nothing."""
+        self.show_drawing(_drawing(bars, name) if bars else None)
+
+
+def _drawing(bars: tuple[Bar, ...], name: str) -> Drawing:
+    labels, most = [bar.label for bar in bars], max(*(bar.high for bar in bars), 1.0)
+    faint = {at: bar.estimate for at, bar in enumerate(bars) if bar.sparse}
+    key = Key("rows, bracket: 95 %", "accent", alpha=FILL), Key(SPARSE, "accent", alpha=FAINT)
+    ends = [(at + 0.5, bar.low, bar.estimate, bar.high) for at, bar in enumerate(bars)]
+    return Drawing(
+        (
+            mark.bars({at: bar.estimate for at, bar in enumerate(bars) if not bar.sparse}, alpha=FILL),
+            mark.bars(faint, alpha=FAINT),
+            mark.intervals(ends, "text", None, 1.2),
+        ),
+        x=Scale(0, len(bars)),
+        y=Scale(0, most),
+        left=row_ticks(most),
+        grid=True,
+        labels=labels,
+        below=ends_below(labels),
+        key=key if faint else key[:1],
+        words=lambda x: _words(bars[int(x)]),
+        spoken=f"Released histogram of {name}, {len(bars)} bins with their intervals",
+    )
+
+
+def _words(bar: Bar) -> str:
+    stated = f"{bar.label}: {plain(bar.estimate)} rows (95 %: {plain(bar.low)} to {plain(bar.high)})"
+    return f"{stated}, {SPARSE}" if bar.sparse else stated
 
 
 class ResultsCard(Card):
@@ -43,7 +82,7 @@ class ResultsCard(Card):
         super().__init__(pad=12, spacing=6)
         self.setObjectName("statistics_results")
         self._found: Released | None = None
-        self._model = ResultsModel(session)
+        self._model = RowsModel(session, NUMBERS)
         self.table = RowsTable(session, self._model, "statistics_figures", "The released figures", row_height=ROW - 6)
         self.table.verticalHeader().hide()
         self._copies = CopyRows(self.table, session, private=False)

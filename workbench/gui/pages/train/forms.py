@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QStandardItemModel
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench import learners
 from workbench.deep import networks
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
-from workbench.gui.pages.train.model_chooser import ModelChooser
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
-from workbench.gui.widgets.basic import Card, label, look, rule, stack
-from workbench.gui.widgets.parameter_form import Form
+from workbench.gui.widgets.basic import Card, label, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.parameter_form import Form, explained
 from workbench.learners import Learner
 
 if TYPE_CHECKING:
     from workbench.params import Parameters
 
 WIDTH = 384
-ASK = "Point at a field to read what it means."
-HELP_HEIGHT = 54
 """Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
 
 NOT_ASKED = {"accountant": "pld"}
@@ -32,6 +31,44 @@ NOT_ASKED = {"accountant": "pld"}
 
 NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_batchnorm": False}
 """What a network reads only if its options name it, by default."""
+
+OF_TABLES = "learns from tables; networks alone learn from images."
+
+
+class ModelChooser(QWidget):
+    """Shows every model of the lists.
+
+    Signals:
+        chosen: the name of the model that a person chose.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, models: Sequence[Learner | Network]) -> None:
+        super().__init__()
+        self._list = named(ChoiceBox(), "train_model", "Model", "The model that is trained")
+        for model in models:
+            self._list.addItem(model.title, model.name)
+        self._models = tuple(models)
+        self._list.currentIndexChanged.connect(lambda _index: self.chosen.emit(self._list.currentData()))
+        self.show_what_reads(images=False)
+        self.setLayout(row(self._list))
+
+    def show_what_reads(self, *, images: bool) -> None:
+        """Let only what reads them be chosen where ``images`` are open: the rest is greyed, and says why."""
+        entries = self._list.model()
+        assert isinstance(entries, QStandardItemModel)
+        for at, model in enumerate(self._models):
+            fits = not images or isinstance(model, Network)
+            stated = f"{model.title}. {model.about} {model.needs}" if fits else f"{model.title} {OF_TABLES}"
+            entries.item(at).setEnabled(fits)
+            entries.item(at).setToolTip(stated)
+
+    def show_model(self, name: str) -> None:
+        """Show ``name`` as the chosen one, without a signal."""
+        self._list.blockSignals(True)
+        self._list.setCurrentIndex(self._list.findData(name))
+        self._list.blockSignals(False)
 
 
 class ModelForms(Card):
@@ -62,7 +99,7 @@ class ModelForms(Card):
         self.chooser = ModelChooser(models)
         self.chooser.chosen.connect(self.choose)
         for form in self._forms.values():
-            self._views.addWidget(_explained(form))
+            self._views.addWidget(explained(form))
             form.changed.connect(self.changed)
         self.choose(self.model)
 
@@ -149,22 +186,3 @@ def _form(entry: Learner | Network) -> Form:
         unread = {key: value for key, value in NOT_READ.items() if key not in entry.options}
         return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED, **unread}, first=entry.options)
     return Form(name, entry.parameters)
-
-
-def _explained(form: Form) -> QWidget:
-    """Return the form in a scroll area, and below it, never scrolled away, what the field in question means."""
-    holder = look(QWidget(), "clear")
-    lines = stack(form, None)
-    lines.setContentsMargins(0, 0, 8, 0)
-    holder.setLayout(lines)
-    area = QScrollArea()
-    area.setWidget(holder)
-    area.setWidgetResizable(True)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-    stated = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
-    stated.setFixedHeight(HELP_HEIGHT)
-    stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-    form.explained.connect(stated.setText)
-    whole = look(QWidget(), "clear")
-    whole.setLayout(stack(area, rule(), stated))
-    return whole

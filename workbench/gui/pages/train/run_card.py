@@ -2,21 +2,82 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.pages.train.chart import StepChart
-from workbench.gui.pages.train.memory_words import memory_words
 from workbench.gui.pages.train.messages import CHOOSING, broken_off, clipped_words, rising_words
 from workbench.gui.pages.train.norm_chart import NormChart
-from workbench.gui.pages.train.pace import Pace
 from workbench.gui.pages.train.where_chart import Stages, WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row
+from workbench.gui.widgets.formatting import memory, plain, time_left
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
+
+HORIZON = 5.0
+"""Seconds after which an old speed weighs 1/e as much as the newest."""
+
+
+def memory_words(sample: Memory) -> str:
+    """Return a sentence on one sample of a run, of which all figures are of the run alone.
+
+    Where the run has told its phases, the gauge shows what it takes now.
+    """
+    predicted = _predicted(sample)
+    if predicted:
+        return predicted
+    now, peak = memory(sample.now - sample.before), memory(sample.peak - sample.before)
+    return f"Rows and model take {now}, at most {peak} so far."
+
+
+def _predicted(sample: Memory) -> str:
+    """Return what was predicted beside what the first step took, and what is expected since where that is more."""
+    if sample.forecast is None or sample.first_step is None:
+        return ""
+    stated = f"Predicted {memory(sample.forecast)}, measured {memory(sample.first_step)} after the first step."
+    expected = 0 if sample.predicted is None else sample.predicted - sample.before
+    if memory(expected) not in (memory(sample.forecast), memory(sample.first_step)) and expected:
+        stated = f"{stated[:-1]}; {memory(expected)} are now expected."
+    return stated
+
+
+class Pace:
+    """Steps a second, smoothed, and the time left."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: tuple[float, float] | None = None
+        self._steps = self._seconds = 0.0
+
+    def words(self, progress: Progress) -> str:
+        """Return step, speed and time left after another ``progress``."""
+        now = self._clock()
+        if self._last is not None and progress.done > self._last[0]:
+            passed = now - self._last[1]
+            kept = math.exp(-passed / HORIZON)
+            self._steps = self._steps * kept + progress.done - self._last[0]
+            self._seconds = self._seconds * kept + passed
+        self._last = progress.done, now
+        parts = [f"step {progress.done:,.0f} of {progress.total:,.0f}"]
+        if self._seconds > 0:
+            parts.append(f"{self._speed()} steps a second")
+        if progress.seconds_left is not None:
+            parts.append(time_left(progress.seconds_left))
+        return " · ".join(parts)
+
+    def over(self) -> str:
+        """Return how fast a run was that is over; short, as a button stands beside it."""
+        return f"{self._speed()} steps/s" if self._seconds > 0 else ""
+
+    def _speed(self) -> str:
+        speed = float(f"{self._steps / self._seconds:.2g}")
+        return f"{speed:,.0f}" if speed >= 1000 else plain(speed)
 
 
 class RunCard(Card):

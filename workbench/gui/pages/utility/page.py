@@ -65,24 +65,7 @@ class UtilityPage(RunPage):
         self._to_follow: list[str] | None = None  # of the standard comparison: the models that are not begun yet
         self._looks = QTimer(self, interval=round(1000 * EVERY))
         self._looks.timeout.connect(self._look)
-        self._switch = {
-            CURVE: button("Curve", "curve_as_plot", "segment", tip="Show the figures as lines"),
-            TABLE: button("Table", "curve_as_table", "segment", tip="Show the figures as a table that can be sorted"),
-        }
-        self._copy = button("Copy", "curve_copy", tip="Copy what is shown, its badge on it (Ctrl+C)")
-        self._save = button("Save…", "curve_save", tip="Save it as PNG, SVG or CSV, its badge on it")
-        self._copy.clicked.connect(self.copy)
-        self._save.clicked.connect(self._ask_and_save)
-        shortcut = QShortcut(QKeySequence.StandardKey.Copy, self, self.copy)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        group = QButtonGroup(self)
-        for segment in self._switch.values():
-            segment.setCheckable(True)
-            segment.clicked.connect(self._draw)
-            group.addButton(segment)
-        self._switch[CURVE].setChecked(True)
-        for part in (*self._switch.values(), self._copy, self._save):
-            self.header.addWidget(part)
+        self._fill_header()
         self._words = label("", wrap=True, name="curve_words")
         tip = "The least tested ε from which a model of the sanitised table is near no privacy; Ctrl+Z undoes it"
         self._take = button("", "curve_take", tip=tip)
@@ -107,6 +90,26 @@ class UtilityPage(RunPage):
         self._connect()
         self._draw()
         self.refresh()
+
+    def _fill_header(self) -> None:
+        self._switch = {
+            CURVE: button("Curve", "curve_as_plot", "segment", tip="Show the figures as lines"),
+            TABLE: button("Table", "curve_as_table", "segment", tip="Show the figures as a table that can be sorted"),
+        }
+        self._copy = button("Copy", "curve_copy", tip="Copy what is shown, its badge on it (Ctrl+C)")
+        self._save = button("Save…", "curve_save", tip="Save it as PNG, SVG or CSV, its badge on it")
+        self._copy.clicked.connect(self.copy)
+        self._save.clicked.connect(self._ask_and_save)
+        shortcut = QShortcut(QKeySequence.StandardKey.Copy, self, self.copy)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        group = QButtonGroup(self)
+        for segment in self._switch.values():
+            segment.setCheckable(True)
+            segment.clicked.connect(self._draw)
+            group.addButton(segment)
+        self._switch[CURVE].setChecked(True)
+        for part in (*self._switch.values(), self._copy, self._save):
+            self.header.addWidget(part)
 
     def _connect(self) -> None:
         session = self.session

@@ -32,7 +32,7 @@ INVITATION = (
     "seen. It spends none of the budget, as nothing of it is released."
 )
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
-SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
+SLIDER = Decimal("0.05"), Decimal(50)
 SETTLED_MS = 50
 """After so long the lines of a trial are laid out, and can be scrolled to."""
 
@@ -51,46 +51,13 @@ class WaysPage(RunPage):
             MOST,
             session.plan.epsilon,
             help_text="Privacy loss of one row's whole record, however it is released",
-            slider_low=SLIDER_LEAST,
-            slider_high=SLIDER_MOST,
+            slider=SLIDER,
         )
         self.entry.value_changed.connect(session.set_epsilon)
         self._reason = label("", wrap=True, name="ways_reason")
         self._cards = {name: WayCard(name) for name in LEADS_TO}
-        grid, cards = QGridLayout(), QWidget()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(12)
-        for at, card in enumerate(self._cards.values()):
-            card.chosen.connect(session.go)
-            grid.addWidget(card, at // 2, at % 2)
-            grid.setColumnStretch(at % 2, 1)
-        cards.setLayout(grid)
-        self._legend = label(
-            "± is the margin that 95 of 100 such releases stay within; worked out without reading your rows, for "
-            "values of usual shapes.",
-            "muted",
-            wrap=True,
-        )
-        self._words = label("", "muted", wrap=True, name="ways_trial_words")
-        self._lines = BarLines(session, "ways_trial", "")
-        self._badge = badge()
-        head = QWidget()
-        head.setLayout(row(label("WHAT A MODEL LEARNS FROM IT", "caption"), None, self._badge))
-        self._trial = Card(head, self._words, self._lines)
-        self._sheet = QWidget()
-        self._sheet.setLayout(stack(cards, self._legend, self._trial, None, spacing=12))
-        self._scrolled = scrolled = QScrollArea()
-        scrolled.setWidgetResizable(True)
-        scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
-        scrolled.setWidget(self._sheet)
-        line, asked = row(label("ε", "muted")), QWidget()
-        line.addWidget(self.entry, 1)
-        asked.setLayout(line)
-        self._top = Card(asked, self._reason, pad=12)
-        self._nothing = NothingYet(session, "ways_nothing", "Nothing to compare yet", "data", "Data →")
-        self.body.addWidget(self._top)
-        self.body.addWidget(scrolled, 1)
-        self.body.addWidget(self._nothing, 1)
+        self._make_sheet()
+        self._arrange()
         cancel = button("Cancel", "ways_cancel", tip="Stop (Esc)")
         self.set_run("Try it", "ways_try", "Train a model of the target on each kind of release", cancel)
         self._go = button("", "ways_go", "primary", tip="Go on with the way that is advised")
@@ -99,6 +66,44 @@ class WaysPage(RunPage):
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
         self._forget()
+
+    def _make_sheet(self) -> None:
+        grid, cards = QGridLayout(), QWidget()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(12)
+        for at, card in enumerate(self._cards.values()):
+            card.chosen.connect(self.session.go)
+            grid.addWidget(card, at // 2, at % 2)
+            grid.setColumnStretch(at % 2, 1)
+        cards.setLayout(grid)
+        legend = label(
+            "± is the margin that 95 of 100 such releases stay within; worked out without reading your rows, for "
+            "values of usual shapes.",
+            "muted",
+            wrap=True,
+        )
+        self._words = label("", "muted", wrap=True, name="ways_trial_words")
+        self._lines = BarLines(self.session, "ways_trial", "")
+        self._badge = badge()
+        head = QWidget()
+        head.setLayout(row(label("WHAT A MODEL LEARNS FROM IT", "caption"), None, self._badge))
+        trial = Card(head, self._words, self._lines)
+        self._sheet = QWidget()
+        self._sheet.setLayout(stack(cards, legend, trial, None, spacing=12))
+        self._scrolled = QScrollArea()
+        self._scrolled.setWidgetResizable(True)
+        self._scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._scrolled.setWidget(self._sheet)
+
+    def _arrange(self) -> None:
+        line, asked = row(label("ε", "muted")), QWidget()
+        line.addWidget(self.entry, 1)
+        asked.setLayout(line)
+        self._top = Card(asked, self._reason, pad=12)
+        self._nothing = NothingYet(self.session, "ways_nothing", "Nothing to compare yet", "data", "Data →")
+        self.body.addWidget(self._top)
+        self.body.addWidget(self._scrolled, 1)
+        self.body.addWidget(self._nothing, 1)
 
     def missing(self) -> str:
         """Return what stands in the way; a target is needed for the trial alone."""
