@@ -90,7 +90,15 @@ def short_files(tree: Tree) -> Iterator[str]:
 MOST_LINES, MOST_PARAMETERS = 60, 8
 LONG = {
     **dict.fromkeys(
-        ("central:synthesize", "central:statistics", "networks:train", "plans:plan", "rappor:encode", "studies:curve"),
+        (
+            "central:synthesize",
+            "central:statistics",
+            "central:publish",
+            "networks:train",
+            "plans:plan",
+            "rappor:encode",
+            "studies:curve",
+        ),
         "the keyword arguments of workbench.api are its interface",
     ),
     "studies:why": "the keyword arguments of workbench.api are its interface",
