@@ -6,6 +6,7 @@ queries and steps must follow from parameters and columns.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, learner
 from workbench.learners.checks import checked_schema
-from workbench.params import InputError, ParameterError
+from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.params.codec import read_json
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
@@ -67,7 +68,7 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise InputError("this is not a model card of the workbench", str(folder / CARD))
     if card.get("version") != VERSION:
         raise other_version("model card", card, folder / CARD)
-    problems = card_problems(card)
+    problems = schema_problems(card, _SCHEMA)
     if problems:
         raise InputError(f"the model card is malformed: {problems[0]}", str(folder / CARD))
     return card
@@ -102,9 +103,16 @@ def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
     return {**stated, "guarantee": card["guarantee"]}
 
 
-def card_problems(card: Any) -> list[str]:
-    """Return what in ``card`` its schema refuses, each with its place first."""
-    return schema_problems(card, _SCHEMA)
+def encoded_card(card: dict[str, Any]) -> bytes:
+    """Return a card that was made here as the bytes of its file.
+
+    Raises:
+        CheckFailedError: it does not fit its own schema.
+    """
+    problems = schema_problems(card, _SCHEMA)
+    if problems:
+        raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
+    return (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 # -- what a card says against itself -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -143,7 +143,7 @@ class KeptRun:
 
     def reserved(self, release_id: str, steps: int) -> None:
         """Take note of what the ledger calls the run, of its steps, and that they are being taken."""
-        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, self.facts.stated)
+        self.facts = replace(self.facts, release_id=release_id, steps=steps)
         begin_part(self._run)
 
     def leave(self) -> None:
@@ -228,18 +228,18 @@ class PausedRun:
     time: datetime
 
 
-def paused_runs(ledger: Ledger, content: str | None = None) -> tuple[PausedRun, ...]:
-    """Return the runs among the program's own files that can go on, newest first; changes nothing.
+def paused_runs(ledger: Ledger, content: str) -> tuple[PausedRun, ...]:
+    """Return the runs on a table among the program's own files that can go on, newest first; changes nothing.
 
     Args:
         ledger: where they are reserved.
-        content: the mark of a table: only its runs; ``None`` for all.
+        content: its mark of the table.
     """
     found = []
     for path in runs_folder().glob(f"*/{STATE}"):
         with contextlib.suppress(WorkbenchError):  # a damaged one is nothing to go on from
             run = run_at(ledger, path.parent)
-            if run is not None and content in (None, run.facts.content):
+            if run is not None and run.facts.content == content:
                 found.append(run)
     return tuple(sorted(found, key=lambda run: (run.time, run.folder), reverse=True))
 
@@ -258,16 +258,6 @@ def run_at(ledger: Ledger, folder: Path) -> PausedRun | None:
     steps = facts.steps if run is None else run[0].steps
     time = datetime.fromisoformat(raw["time"])
     return PausedRun(folder, facts, release, steps, taken, was_watched(release, taken), time)
-
-
-def checkpointed(ledger: Ledger, folder: Path) -> Release | None:
-    """Return the unfinished run whose checkpoint stands in ``folder``, also where it goes on; ``None`` if it has ended.
-
-    Raises:
-        InputError: there is no checkpoint, or it is damaged.
-    """
-    release = ledger.release(release_of(folder))
-    return release if release is not None and release.status == "reserved" else None
 
 
 def was_watched(release: Release, taken: int) -> bool:

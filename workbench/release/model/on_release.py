@@ -21,11 +21,11 @@ from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected
 from workbench.learners.corrected_model import CorrectedModel
 from workbench.learners.public_tables import Chances, PublicTable
-from workbench.params import CheckFailedError, ParameterError
+from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.atomic import PART, write_error
 from workbench.release.certificate import VERSION, checksum, read_certificate
-from workbench.release.model.card import CARD, FORMAT, MADE_FROM, card_problems
+from workbench.release.model.card import CARD, FORMAT, MADE_FROM, encoded_card
 from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
 from workbench.release.parts import DrawFolder, remove_stale_folders
@@ -242,11 +242,7 @@ def _finished(chosen: Learner, model: CorrectedModel, released: VerifiedRelease)
     data = json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     files = {MODEL: data.encode()}
     card = _card(chosen, model, released, files)
-    problems = card_problems(card)
-    if problems:
-        raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
-    stated = json.dumps(card, indent=2, ensure_ascii=False) + "\n"
-    return ModelOnRelease(chosen, model, card, {**files, CARD: stated.encode()})
+    return ModelOnRelease(chosen, model, card, {**files, CARD: encoded_card(card)})
 
 
 def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, files: dict[str, bytes]) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from workbench.release.model.kept_run import (
     RESUMABLE,
     PausedRun,
     checkpoint_of,
-    checkpointed,
     has_checkpoint,
     paused_runs,
+    release_of,
     remove,
     run_at,
 )
@@ -100,8 +100,8 @@ def give_up(ledger: Ledger, folder: Path) -> Decimal:
         InputError: there is no checkpoint, or its run has ended or still goes on.
         CheckFailedError: the ledger is not as it was written, or is an older copy.
     """
-    release = checkpointed(ledger, folder)
-    if release is None:
+    release = ledger.release(release_of(folder))
+    if release is None or release.status != "reserved":
         raise InputError("the run of this checkpoint has ended", str(folder), "remove the folder")
     run = run_at(ledger, folder)
     if run is None:
