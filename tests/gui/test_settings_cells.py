@@ -304,9 +304,9 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
     lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     assert lines == [
         "name,role,kind,lower,upper,values,missing",
-        "age,quasi-identifier,integer,0,120,,",
-        "seen,,date?,,,,",
-        "note,target,category,,,a|b|c,",
+        "age,quasi-identifier,integer,0,120,,own-value?",
+        "seen,,date?,,,,refuse?",
+        "note,target,category,,,a|b|c,refuse?",
     ]
     qtbot.keyClick(doubtful, Qt.Key.Key_Z, CTRL)
     assert doubtful.session.plan == before
@@ -331,7 +331,7 @@ def test_values_read_off_the_rows_are_left_out_of_an_export_and_said(doubtful, t
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.csv"), ""))
     choose(doubtful, "export")
     idle(doubtful)
-    assert "age,,integer?,,," in (tmp_path / "out.csv").read_text("utf-8").splitlines()
+    assert "age,,integer?,,,,own-value?" in (tmp_path / "out.csv").read_text("utf-8").splitlines()
     level, text = told[-1]
     assert level == "warning"
     assert "Left out, because they were read off the rows: bounds of age." in text
