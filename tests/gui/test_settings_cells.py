@@ -304,7 +304,7 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
     lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     assert lines == [
         "name,role,kind,lower,upper,values,missing",
-        "age,quasi-identifier,integer,0,120,,own-value?",
+        "age,quasi-identifier,integer,0,120,,",
         "seen,,date?,,,,refuse?",
         "note,target,category,,,a|b|c,refuse?",
     ]
