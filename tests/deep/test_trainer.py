@@ -374,7 +374,7 @@ def test_plans_of_former_versions_mean_plain_steps() -> None:
     stated = plan().to_plain()
     former = {**stated, "gpu_steps": "replayed", "precision": "bf16"}
     assert DpSgdPlan.from_plain(former) == plan()
-    assert plan().request() == {**stated, "gpu_steps": "plain", "precision": "float32"}, "so that their runs go on"
+    assert not {"gpu_steps", "precision"} & set(stated), "as they wrote their defaults: so their paused runs go on"
     with pytest.raises(ParameterError, match="precision = 'half' is not one of float32, tf32, bf16"):
         DpSgdPlan.from_plain({**stated, "precision": "half"})
 
