@@ -35,7 +35,7 @@ class Heard:
 
     def __init__(self, window: MainWindow) -> None:
         self.lines: list[str] = []
-        window.session.stated.connect(self._on_event)
+        window.session.notified.connect(self._on_event)
         window.jobs.noticed.connect(self._on_event)
 
     def _on_event(self, level: str, text: str) -> None:

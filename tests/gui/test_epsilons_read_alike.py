@@ -150,7 +150,7 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer
 def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, press, idle, qtbot, taken, told):
     press(people, "rail_utility")
     idle(people)
-    with qtbot.waitSignal(people.session.stated) as said:
+    with qtbot.waitSignal(people.session.notified) as said:
         people.page.plot.chosen.emit(taken, "sanitized")
     assert people.session.plan.epsilon == Decimal(repr(taken))
     assert said.args == ["info", f"The plan's ε is {told}. Ctrl+Z takes it back."]

@@ -122,7 +122,7 @@ def test_a_kind_is_chosen_for_rows_picked_with_ctrl(wide, qtbot):
 
 def test_only_one_column_becomes_the_target(wide, qtbot):
     told = []
-    wide.session.stated.connect(lambda level, text: told.append((level, text)))
+    wide.session.notified.connect(lambda level, text: told.append((level, text)))
     select(wide, qtbot, FIRST, LAST)
     assert not wide.page.table.model().setData(cell(wide, FIRST, ROLE), "target")
     assert told == [("warning", "Select one target.")]
@@ -141,7 +141,7 @@ def test_what_a_missing_value_means_is_said_for_all_selected(wide, qtbot):
 
 def test_the_values_found_are_used_for_all_in_sight_with_one_warning(wide, qtbot, press):
     told = []
-    wide.session.stated.connect(lambda level, text: told.append((level, text)))
+    wide.session.notified.connect(lambda level, text: told.append((level, text)))
     wide.findChild(QLineEdit, "attribute_table_filter").setText("score")
     wide.page.table.setFocus()
     qtbot.keyClick(wide.page.table, Qt.Key.Key_A, CTRL)
@@ -263,7 +263,7 @@ def test_actions_mechanisms_and_purposes_are_chosen_for_all_selected(ready, qtbo
     click(ready, qtbot, LAST, SHARE_NAME, SHIFT)
     words = next(words for words, name in model.choices_at(FIRST) if name == "bounded-laplace")
     told = []
-    ready.session.stated.connect(lambda level, text: told.append(text))
+    ready.session.notified.connect(lambda level, text: told.append(text))
     assert model.setData(model.index(FIRST, MECHANISM), words)
     assert {c.mechanism for c in plan(ready).columns if c.name in (*SCORES, "age")} == {"bounded-laplace"}
     assert plan(ready).column("town").mechanism == "auto"

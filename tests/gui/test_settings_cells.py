@@ -287,7 +287,7 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
         "utf-8",
     )
     told = []
-    doubtful.session.stated.connect(lambda level, text: told.append((level, text)))
+    doubtful.session.notified.connect(lambda level, text: told.append((level, text)))
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
     choose(doubtful, "import")
     idle(doubtful)
@@ -325,7 +325,7 @@ def test_a_wrong_dictionary_changes_nothing_and_names_row_and_column(doubtful, t
 
 def test_values_read_off_the_rows_are_left_out_of_an_export_and_said(doubtful, tmp_path, idle, press, monkeypatch):
     told = []
-    doubtful.session.stated.connect(lambda level, text: told.append((level, text)))
+    doubtful.session.notified.connect(lambda level, text: told.append((level, text)))
     doubtful.page.table.selectRow(AGE)
     press(doubtful, "take_from_data")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.csv"), ""))

@@ -71,7 +71,7 @@ def main(folder: Path) -> None:
     window = main_window()
     window.show()
     errors: list[str] = []
-    window.session.stated.connect(lambda level, text: errors.append(text) if level == "error" else None)
+    window.session.notified.connect(lambda level, text: errors.append(text) if level == "error" else None)
     notices: list[str] = []
     window.jobs.noticed.connect(lambda level, text: notices.append(text))
 

@@ -154,7 +154,7 @@ class Session(QObject):
         runs_changed: a study or training run was added.
         released_changed: something was released.
         theme_changed: the colours differ; plots redraw.
-        stated: (level, sentence) for the person.
+        notified: (level, sentence) for the person.
         page_asked: (name) show that page.
         run_asked: (dict) the figures of a DP-SGD run to be offered on the Train page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
@@ -173,7 +173,7 @@ class Session(QObject):
     runs_changed = Signal()
     released_changed = Signal()
     theme_changed = Signal()
-    stated = Signal(str, str)
+    notified = Signal(str, str)
     page_asked = Signal(str)
     training_asked = Signal(str, object)
     run_asked = Signal(object)
@@ -373,7 +373,7 @@ class Session(QObject):
 
     def notify(self, level: Level, text: str) -> None:
         """Say something to the person: the one way to do so."""
-        self.stated.emit(level, text)
+        self.notified.emit(level, text)
 
     def report(self, error: BaseException) -> None:
         """Tell of an error; what is no :class:`WorkbenchError` is a fault of the program."""

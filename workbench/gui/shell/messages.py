@@ -28,7 +28,7 @@ class Messages(QObject):
         self._index = 0
         self._stopped = False
         banner.closed.connect(self.drop)
-        session.stated.connect(self.notify)
+        session.notified.connect(self.notify)
         session.table_changed.connect(self.drop)  # what was said was about the former table
         session.undo_stack.indexChanged.connect(self._moved)
 
