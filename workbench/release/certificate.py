@@ -347,9 +347,10 @@ def read_any_certificate(path: Path) -> dict[str, Any]:
         InputError: it cannot be read or is not a certificate of a known version.
     """
     document = read_json(path, "certificate")
-    if not isinstance(document, dict) or document.get("format") not in _READ:
+    stated = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(stated, str) or stated not in _READ:
         raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
-    version, schema = _READ[document["format"]]
+    version, schema = _READ[stated]
     if document.get("version") != version:
         raise other_version("certificate", document, path, version)
     problems = schema_problems(document, schema)
