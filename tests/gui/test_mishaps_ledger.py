@@ -193,7 +193,7 @@ def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_pub
     press(window, "release_now")
     qtbot.waitUntil(target.exists, timeout=PATIENCE)  # the question comes a moment after the job that looked has ended
     idle(window)
-    assert "is paid for and waits" in told[-1]
+    assert "is paid for, and is not yet saved" in told[-1]
     assert statuses() == ["charged"]
     assert verify_release(target) == []
 
