@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import Elided, button, row
+from workbench.gui.widgets.basic import Elided, button, row, scrolled
 from workbench.params import WorkbenchError
 
 GAP = 12
@@ -148,6 +148,7 @@ class PageFrame(QWidget):
         self._head = row(None)
         self.body = QVBoxLayout()
         self.body.setSpacing(GAP)
+        self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=80)
         self._note.setObjectName(f"note_{page.name}")
         self.foot: QHBoxLayout = row(self._note)
@@ -157,7 +158,7 @@ class PageFrame(QWidget):
         whole.setSpacing(GAP)
         whole.addLayout(self._head)
         whole.addWidget(self._beside, alignment=Qt.AlignmentFlag.AlignRight)
-        whole.addLayout(self.body, 1)
+        whole.addWidget(scrolled(self.body, f"body_{page.name}", sideways=True), 1)
         whole.addLayout(self.foot)
 
     def set_tabs(self, tabs: QWidget) -> None:
