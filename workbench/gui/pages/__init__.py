@@ -37,6 +37,7 @@ from workbench.gui.pages import (
     data,
     estimate,
     explain,
+    help,
     ledger,
     memory,
     predict,
@@ -72,6 +73,7 @@ PAGES: tuple[Page, ...] = (
     calculator.PAGE,
     rappor.PAGE,
     explain.PAGE,
+    help.PAGE,
 )
 
 __all__ = ["PAGES", "ROOMS", "Page"]

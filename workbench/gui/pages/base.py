@@ -90,6 +90,7 @@ class Page:
         about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
         keys: what its keys do, in one or two sentences.
         known_as: further words by which the list of commands finds it.
+        topic: the topic of the help that says more (:mod:`workbench.render.help_topics`).
         state: its part of the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         under: the page whose tab this one shares: another way to do the same step, chosen at the head of the page.
     """
@@ -102,6 +103,7 @@ class Page:
     about: str = ""
     keys: str = ""
     known_as: str = ""
+    topic: str = ""
     state: Callable[[Session], State] = lambda session: "empty"
     under: str = ""
 

@@ -232,7 +232,7 @@ class MainWindow(QMainWindow):
             else:
                 self._upper.addWidget(self.gauges)
         self.gauges.setFixedWidth(self.rail.inner_width if below else scaled(GAUGES_WIDTH, GAUGES_WIDEST))
-        self._gauge_layout.setContentsMargins(0, 8 if below else 20, 12 if below else 16, 12)
+        self._gauge_layout.setContentsMargins(0, 8 if below else 12, 12 if below else 16, 0)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Follow the size of text."""
