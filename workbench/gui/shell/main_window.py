@@ -167,7 +167,7 @@ class MainWindow(QMainWindow):
     def _gauge_column(self) -> QScrollArea:
         column = look(QWidget(), "clear")
         self._gauge_layout = layout = QVBoxLayout(column)
-        layout.setSpacing(12)
+        layout.setSpacing(8)
         layout.addWidget(self.budget_gauge)
         layout.addWidget(self.explain_panel)
         layout.addWidget(self.help_panel)

@@ -181,6 +181,7 @@ class Menus:
         session = self._shell.session
         self._shell.help_panel.more_asked.connect(session.ask_for_help)
         session.explain_asked.connect(self._shell.help_panel.hide)
+        self._shell.messages.more_asked.connect(lambda text: self._show_text("Message", (("", text),)))
         session.explain_asked.connect(self._show_gauges)
 
     def _add(
