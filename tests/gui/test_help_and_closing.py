@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QTextBrowser
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QTextBrowser
+
+from workbench.gui.app import main_window
+from workbench.gui.shell import main_window as shell
+from workbench.gui.shell.main_window import MainWindow
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -55,3 +59,35 @@ def test_a_long_message_is_cut_with_dots_and_shown_whole_beside_the_page(people,
     assert people.page.geometry() == before, "a message moves nothing"
     press(people, "banner_more")
     assert people.findChild(QLabel, "help_what").text() == whole.strip()
+
+
+def close(made: MainWindow) -> None:
+    made.jobs.shut_down()
+    made.close()
+    made.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def test_the_first_window_begins_with_a_tour_that_is_not_shown_again(monkeypatch, qtbot, press):
+    monkeypatch.setattr(shell, "FIRST_TOUR", True)
+    first = main_window()
+    first.show()
+    qtbot.waitExposed(first)
+    assert first.tour.isVisible()
+    pages = []
+    for count in range(1, 6):
+        assert first.findChild(QLabel, "tour_count").text() == f"{count} of 5"
+        press(first, "tour_next")
+        pages.append(first.page.objectName())
+    assert not first.tour.isVisible()
+    assert pages[1:] == ["page_ways", "page_ledger", "page_help", "page_help"]
+    close(first)
+    second = main_window()
+    second.show()
+    qtbot.waitExposed(second)
+    assert not second.tour.isVisible()
+    second.menus.actions["tour"].trigger()
+    assert second.tour.isVisible()
+    qtbot.keyClick(second, Qt.Key.Key_Escape)
+    assert not second.tour.isVisible()
+    close(second)

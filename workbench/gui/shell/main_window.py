@@ -30,6 +30,7 @@ from workbench.gui.shell.menus import TEXT_SIZE, Menus
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail, Tabs
 from workbench.gui.shell.status_line import StatusLine
+from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.explain import ExplainPanel
@@ -40,6 +41,10 @@ SIZE = (1280, 800)
 GAUGES_WIDTH, GAUGES_WIDEST = 256, 340
 NARROW = 1080
 """Below this width, at the usual size of text, the gauges are below the rooms."""
+TOUR = "tour"
+"""Where the settings keep whether the tour was seen."""
+FIRST_TOUR = True
+"""Whether the tour is shown at the first start."""
 PATIENCE_MS = 5000
 """How long a window that is closed stays in sight for work that does not stop at once."""
 
@@ -91,6 +96,9 @@ class MainWindow(QMainWindow):
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
         self.explain_panel = ExplainPanel(self.session)
         self.help_panel = HelpPanel()
+        self.tour = TourPanel()
+        self.tour.page_asked.connect(self.show_page)
+        self.tour.ended.connect(lambda: self.settings.save(TOUR, "seen"))
         self.gauges = self._gauge_column()
         self.jobs_panel = JobsPanel(self.jobs, lambda job: job is self.page.job, lambda: self.page.take_keys())
         self._arrange()
@@ -107,6 +115,8 @@ class MainWindow(QMainWindow):
         self._restore()
         self.show_page(pages[0].name)
         self.rail.buttons[pages[0].room].setFocus()
+        if FIRST_TOUR and self.settings.load(TOUR) is None:
+            self.tour.start(lead=False)
 
     # -- pages ----------------------------------------------------------------------------------------------------
 
@@ -171,6 +181,7 @@ class MainWindow(QMainWindow):
         layout.addWidget(self.budget_gauge)
         layout.addWidget(self.explain_panel)
         layout.addWidget(self.help_panel)
+        layout.addWidget(self.tour)
         layout.addWidget(self.memory_gauge)
         layout.addStretch(1)
         area = QScrollArea()
@@ -261,6 +272,8 @@ class MainWindow(QMainWindow):
         if self.explain_panel.isVisible() or self.help_panel.isVisible():
             self.explain_panel.hide()
             self.help_panel.hide()
+        elif self.tour.isVisible():
+            self.tour.leave()
         elif self._banner.isVisible():
             self.messages.drop()
         elif self.jobs.running:

@@ -23,6 +23,7 @@ from workbench.gui.shell.command_palette import CommandPalette
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
+from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
@@ -54,6 +55,7 @@ class Shell(Protocol):
     gauges: QScrollArea
     explain_panel: ExplainPanel
     help_panel: HelpPanel
+    tour: TourPanel
 
     @property
     def page(self) -> PageFrame:
@@ -175,6 +177,7 @@ class Menus:
         self._add(menu, "topics", "&Search the Help…", lambda: self._shell.session.ask_for_help("window"))
         self._add(menu, "explain", "What Does &ε Mean?", self._explain, QKeySequence("Ctrl+E"))
         self._add(menu, "glossary", "&Glossary", lambda: self._shell.session.ask_for_help("glossary"))
+        self._add(menu, "tour", "Take the &Tour", self._tour)
         menu.addSeparator()
         self._add(menu, "about", "&About This Program", self._show_about)
         self._add(menu, "about_qt", "About &Qt", QApplication.aboutQt)
@@ -258,6 +261,12 @@ class Menus:
         self._shell.theme.set_scale(percent)
         self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
         self._window.statusBar().showMessage(f"Text size {self._shell.theme.scale} %.")
+
+    def _tour(self) -> None:
+        self._show_gauges()
+        self._shell.help_panel.hide()
+        self._shell.explain_panel.hide()
+        self._shell.tour.start()
 
     def _show_about(self) -> None:
         self._show_text("About this program", (("", text) for text in ABOUT))

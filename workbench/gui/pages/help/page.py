@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFont, QKeyEvent, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QTextBrowser
 
 from workbench.gui.pages.base import PageFrame
@@ -11,7 +11,7 @@ from workbench.gui.pages.help import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, named
-from workbench.render.fonts import scaled
+from workbench.render.fonts import font, scaled
 from workbench.render.help_topics import search_topics, topic_markdown
 
 LIST_WIDTH, WIDEST = 300, 420
@@ -29,6 +29,7 @@ class HelpPage(PageFrame):
         self._search.setClearButtonEnabled(True)
         self._list = named(QListWidget(), "help_topics", "Topics")
         self._list.setWordWrap(True)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._text = named(QTextBrowser(), "help_text", "The text of the topic")
         self._text.setOpenLinks(False)
         left = Card(self._search, self._list, pad=8)
@@ -78,3 +79,20 @@ class HelpPage(PageFrame):
             self._text.setMarkdown("Nothing in the help contains all of these words.")
             return
         self._text.setMarkdown(topic_markdown(item.data(TOPIC)))
+        _set_apart(self._text.document())
+
+
+def _set_apart(document: QTextDocument) -> None:
+    """Set paragraphs and headings apart: Qt gives those that it reads from Markdown no space."""
+    block = document.begin()
+    while block.isValid():
+        cursor, shape = QTextCursor(block), block.blockFormat()
+        if shape.headingLevel():
+            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+            letters = QTextCharFormat()
+            letters.setFont(font(20 if shape.headingLevel() == 1 else 15, QFont.Weight.DemiBold))
+            cursor.mergeCharFormat(letters)
+        if cursor.currentTable() is None:
+            shape.setBottomMargin(scaled(8))
+            cursor.mergeBlockFormat(shape)
+        block = block.next()
