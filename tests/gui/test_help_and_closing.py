@@ -88,6 +88,8 @@ def test_the_first_window_begins_with_a_tour_that_is_not_shown_again(monkeypatch
     assert not second.tour.isVisible()
     second.menus.actions["tour"].trigger()
     assert second.tour.isVisible()
+    second.activateWindow()
+    qtbot.waitUntil(second.isActiveWindow)
     qtbot.keyClick(second, Qt.Key.Key_Escape)
     assert not second.tour.isVisible()
     close(second)
