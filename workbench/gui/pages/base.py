@@ -121,6 +121,22 @@ class Page:
         return made
 
 
+class _Body(QVBoxLayout):
+    """The layout of a page's content, which is scrolled only where it has less than its least height."""
+
+    _asked = False
+
+    def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
+        """Return the least height: a scroll area gives its content this one, and Qt's is the height it would like."""
+        if self._asked:  # Qt works out the least height on the way to this one
+            return super().heightForWidth(width)
+        self._asked = True
+        try:
+            return self.minimumHeightForWidth(width)
+        finally:
+            self._asked = False
+
+
 class PageFrame(QWidget):
     """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
@@ -148,7 +164,7 @@ class PageFrame(QWidget):
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()
         self._head = row(None)
-        self.body = QVBoxLayout()
+        self.body: QVBoxLayout = _Body()
         self.body.setSpacing(GAP)
         self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=80)
