@@ -113,6 +113,7 @@ class MainWindow(QMainWindow):
         self.session.open_asked.connect(self.open)
         self._veil = DropVeil(self.session, self)
         self._restore()
+        self._place_gauges()
         self.show_page(pages[0].name)
         self.rail.buttons[pages[0].room].setFocus()
         if FIRST_TOUR and self.settings.load(TOUR) is None:
