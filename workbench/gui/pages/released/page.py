@@ -152,6 +152,7 @@ class ReleasedPage(PageFrame):
         card = ReleasedCard(line.step, 1, self.jobs, self._learn, self._estimate, self._open, name="shown_release")
         self._place.addWidget(card)
         self._place.addStretch(1)
+        card.show()  # at once: Qt would show it only when it comes back to its event loop
 
     def _show_paused(self) -> None:
         paused = self.session.paused
