@@ -14,7 +14,7 @@ from pathlib import Path
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
-from hands import choose_model
+from hands import choose_model, go_to
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
@@ -89,7 +89,7 @@ def main(folder: Path) -> None:
         plan = plan.with_column(f"x{i}", kind="integer", lower=0, upper=96)
     plan = plan.with_column("label", kind="category", domain=("0", "1"))
     session.edit("declare what is public", plan.confirmed())
-    press("tab_train")
+    go_to(window, "train")
     choose_model(window, "mlp")
     fields = {
         "epsilon": "3",
@@ -127,13 +127,13 @@ def main(folder: Path) -> None:
     found["whole"] = float(window.page._preflight.epsilon)
 
     # The network has spent the whole cap, which was made for it: another model needs a higher one.
-    press("tab_ledger")
+    go_to(window, "ledger")
     wait(lambda: not window.jobs.running)
     retype("ledger_cap_field", "2")
     QTimer.singleShot(50, agree)
     press("ledger_set_cap")
     wait(lambda: float(session.account.cap) == 2)
-    press("tab_train")
+    go_to(window, "train")
     choose_model(window, "naive-bayes")
     retype("train_naive_bayes_epsilon", "0.1")
     retype("train_folder", str(folder / "second"))
