@@ -83,6 +83,8 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     qtbot.waitUntil(lambda: page.figure is not None, timeout=PATIENT)
     (job,) = window.jobs.running
     job.progress.connect(lambda progress: seen.append(progress.done))
+    as_table = window.findChild(QWidget, "curve_as_table")
+    qtbot.waitUntil(lambda: as_table.width() > 0)  # it is laid out a moment after the first figure
     press(window, "curve_as_table")
     table = window.findChild(QTableView, "curve_table")
     assert table.isVisible()
