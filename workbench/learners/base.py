@@ -161,8 +161,18 @@ class Model(ABC, Generic[Facts]):
         return self.setting.events()
 
     def more(self) -> dict[str, Any]:
-        """Return what the file holds besides public facts and answers."""
+        """Return what the file holds besides public facts and answers; :meth:`read` reads what does not follow."""
         return {}
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], setting: Facts) -> dict[str, Any]:
+        """Return further arguments of the constructor from what :meth:`more` wrote, checked."""
+        return {}
+
+    @classmethod
+    def lengths(cls, setting: Facts, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
+        """Return how many whole numbers each query of a file released; ``answered`` are its answers."""
+        return setting.lengths()
 
     def to_plain(self) -> dict[str, Any]:
         """Return public facts and noisy whole numbers as JSON holds them; the rest follows from these."""
@@ -183,8 +193,14 @@ class Model(ABC, Generic[Facts]):
             ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
         """
         setting = cls.setting_from_plain(values)
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
-        return cls(setting, values["noise"], answers)
+        read = cls.read(values, setting)
+        answered = plain_part(values, "answers", dict)
+        answers = checked_whole_numbers(answered, cls.lengths(setting, answered, **read))
+        made = cls(setting, values["noise"], answers, **read)
+        for key, value in made.more().items():
+            if plain_part(values, key, type(value)) != value:
+                raise ParameterError(f"the key {key!r} is not what follows from this model", "the model")
+        return made
 
 
 class Classifier(Model[Facts]):

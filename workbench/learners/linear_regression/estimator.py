@@ -36,17 +36,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Model, PrivateEstimator
-from workbench.learners.checks import plain_part
+from workbench.learners.checks import places_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
 from workbench.learners.linear_regression.solve import adaptive_line, functional_line
-from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.selection import choose, line_losses
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.sums import on_grid, unscaled, within_limit
 from workbench.learners.tasks import REGRESSION
-from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.params import Parameters, choice, integer, real
 from workbench.work.ask import Ask
 
 ADAPTIVE, FUNCTIONAL = "adaptive", "functional"
@@ -267,15 +266,9 @@ class LinearRegressionModel(Model[Setting]):
         return {"columns": list(self.columns_used)}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> LinearRegressionModel:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting: Setting = cls.setting_from_plain(values)
-        labels, names = setting.encoding.labels, plain_part(values, "columns", list)
-        known = all(isinstance(name, str) and name in labels for name in names)
-        if not known or len(set(names)) != len(names) or len(names) != setting.used:
-            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
-        return cls(setting, values["noise"], answers, [labels.index(name) for name in names])
+    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+        """Return which columns are used."""
+        return {"chosen": places_part(values, "columns", setting.encoding.labels, setting.used)}
 
 
 class LinearRegression(PrivateEstimator[LinearRegressionModel]):

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Classifier, PrivateEstimator
-from workbench.learners.checks import plain_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.logistic_regression.search import (
     MOST_CANDIDATES,
@@ -45,7 +44,6 @@ from workbench.learners.logistic_regression.sums import (
     read_sums,
     weighted,
 )
-from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.selection import choose
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.tasks import CLASSIFICATION
@@ -369,16 +367,9 @@ class LogisticRegressionModel(Classifier[Setting]):
         return {"columns": list(self.columns_used)}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> LogisticRegressionModel:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting: Setting = cls.setting_from_plain(values)
-        answers = plain_part(values, "answers", dict)
-        # Without noise the rounds end where nothing more is to be found.
-        lengths = {label: n for label, n in setting.lengths().items() if setting.private or label in answers}
-        model = cls(setting, values["noise"], checked_whole_numbers(answers, lengths))
-        if plain_part(values, "columns", list) != list(model.columns_used):
-            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
-        return model
+    def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
+        """Return those of the queries that were asked: without noise rounds end where nothing more is to be found."""
+        return {label: n for label, n in setting.lengths().items() if setting.private or label in answered}
 
 
 class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):

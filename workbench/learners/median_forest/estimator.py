@@ -42,7 +42,6 @@ from workbench.learners.median_forest.blocks import (
     trained_blocks,
 )
 from workbench.learners.median_forest.expected_median import expected_medians
-from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.setting import FitSetting
 from workbench.learners.sums import scaled
 from workbench.learners.tasks import REGRESSION
@@ -206,6 +205,8 @@ class AnsweredRows(Model[Setting]):
         super().__init__(setting, noise, answers)
         self.asked = asked
         self.cells = tuple(answers[_ANSWERS])
+        if not all(0 <= cell < setting.cells for cell in self.cells):
+            raise ParameterError(f"an answer is none of the {setting.cells} cells", "the model")
 
     def events(self) -> tuple[PureDp, ...]:
         """Return what the fit cost: one event for each asked row."""
@@ -237,14 +238,14 @@ class AnsweredRows(Model[Setting]):
         return {"asked": self.asked.to_plain()}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> AnsweredRows:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting: Setting = cls.setting_from_plain(values)
-        asked = AskedRows.from_plain(plain_part(values, "asked", list), setting.attributes)
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), {_ANSWERS: len(asked)})
-        if not all(0 <= cell < setting.cells for cell in answers[_ANSWERS]):
-            raise ParameterError(f"an answer is none of the {setting.cells} cells", "the model")
-        return cls(setting, values["noise"], answers, asked)
+    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+        """Return the asked rows."""
+        return {"asked": AskedRows.from_plain(plain_part(values, "asked", list), setting.attributes)}
+
+    @classmethod
+    def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
+        """Return the number of answers: one for each asked row."""
+        return {_ANSWERS: len(read["asked"])}
 
 
 class ForestAnswers(AnsweredRows):
