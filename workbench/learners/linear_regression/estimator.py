@@ -42,10 +42,17 @@ from workbench.learners.linear_regression.corrected import CorrectedLinearRegres
 from workbench.learners.linear_regression.solve import adaptive_line, functional_line
 from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.selection import choose, line_losses
-from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.setting import (
+    FitSetting,
+    how_many,
+    part_of_epsilon,
+    privacy_budget,
+    ridge_strength,
+    weight_limit,
+)
 from workbench.learners.sums import on_grid, unscaled, within_limit
 from workbench.learners.tasks import REGRESSION
-from workbench.params import Parameters, choice, integer, real
+from workbench.params import Parameters, choice
 from workbench.work.ask import Ask
 
 ADAPTIVE, FUNCTIONAL = "adaptive", "functional"
@@ -63,39 +70,17 @@ class LinearRegressionParameters(Parameters):
         help="adaptive: noisy sums of a few columns; functional: the noisy loss of all columns (Zhang et al. 2012)",
         advanced=True,
     )
-    columns: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=1000,
-        title="columns used",
-        help="how many columns are chosen from the table; by default as many as ε and the number of rows allow",
-        advanced=True,
+    columns: int | None = how_many(
+        "columns used",
+        1000,
+        "how many columns are chosen from the table; by default as many as ε and the number of rows allow",
     )
-    selection_share: float = real(
-        default=0.3,
-        above=0,
-        below=1,
-        title="share of the choice",
-        unit="of ε",
-        help="the part of ε for choosing the columns; the rest is for the sums over them",
-        advanced=True,
+    selection_share: float = part_of_epsilon(
+        "share of the choice", 0.3, "the part of ε for choosing the columns; the rest is for the sums over them"
     )
-    norm_share: float = real(
-        default=0.3,
-        above=0,
-        upto=1,
-        title="weight limit",
-        unit="of the largest",
-        help="a row whose products add up to more than this part of the largest possible counts for less",
-        advanced=True,
-    )
-    ridge: float = real(
-        default=1.0,
-        at_least=0,
-        upto=1e6,
-        title="ridge",
-        help="how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests",
-        advanced=True,
+    norm_share: float = weight_limit(0.3, "products")
+    ridge: float = ridge_strength(
+        "how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests"
     )
 
 

@@ -45,9 +45,9 @@ from workbench.learners.logistic_regression.sums import (
     weighted,
 )
 from workbench.learners.selection import choose
-from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.setting import FitSetting, how_many, privacy_budget, ridge_strength
 from workbench.learners.tasks import CLASSIFICATION
-from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.params import ParameterError, Parameters, choice
 from workbench.work.ask import Ask
 
 BY_SIZE, SEARCH, SUMS = "by-size", "search", "sums"
@@ -65,21 +65,13 @@ class LogisticRegressionParameters(Parameters):
         help="search: the best of many public weights; sums: noisy sums; by-size: whichever suits ε and rows",
         advanced=True,
     )
-    columns: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=1000,
-        title="columns used",
-        help="how many columns the sums are asked for; by default as many as ε and the number of rows allow",
-        advanced=True,
+    columns: int | None = how_many(
+        "columns used",
+        1000,
+        "how many columns the sums are asked for; by default as many as ε and the number of rows allow",
     )
-    ridge: float = real(
-        default=1.0,
-        at_least=0,
-        upto=1e6,
-        title="ridge",
-        help="how strongly weights are drawn to 0: the factor of half their squares beside the sum of the losses",
-        advanced=True,
+    ridge: float = ridge_strength(
+        "how strongly weights are drawn to 0: the factor of half their squares beside the sum of the losses"
     )
 
 

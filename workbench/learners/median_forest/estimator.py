@@ -42,7 +42,7 @@ from workbench.learners.median_forest.blocks import (
     trained_blocks,
 )
 from workbench.learners.median_forest.expected_median import expected_medians
-from workbench.learners.setting import FitSetting
+from workbench.learners.setting import FitSetting, how_many
 from workbench.learners.sums import scaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, text
@@ -102,13 +102,8 @@ class MedianForestParameters(MedianParameters):
     """With the size of each block's forest."""
 
     trees: int = integer(default=10, at_least=1, upto=500, title="trees", help="trees of each block", advanced=True)
-    depth: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=30,
-        title="depth",
-        help="how often a tree splits its rows in two; by default until the rows of a leaf are alike",
-        advanced=True,
+    depth: int | None = how_many(
+        "depth", 30, "how often a tree splits its rows in two; by default until the rows of a leaf are alike"
     )
 
 
