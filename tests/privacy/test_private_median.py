@@ -25,10 +25,11 @@ from workbench.privacy.central.private_median import (
     EXPONENTIAL,
     SMOOTH,
     median,
+    median_place,
+    median_sensitivity,
     median_weights,
     private_median,
 )
-from workbench.privacy.central.smooth_sensitivity import median_place, median_sensitivity
 from workbench.privacy.entropy import OsEntropy, SeededEntropy, uniform_below
 
 EPSILONS = (0.01, 0.1, 0.7, 1.0, 3.0, 10.0)

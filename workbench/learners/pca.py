@@ -28,9 +28,8 @@ from workbench.data.schema import Attribute
 from workbench.learners.base import Answers, Model, PrivateEstimator
 from workbench.learners.checks import plain_part
 from workbench.learners.encoding import Encoding, grid_of, outward
-from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.sums import l1_norms, within_limit
+from workbench.learners.sums import l1_norms, product_norms, product_sums, symmetric, within_limit
 from workbench.learners.tasks import REDUCTION
 from workbench.params import ParameterError, Parameters, integer, real
 from workbench.work.ask import Ask

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.entropy import SeededEntropy
+from workbench.privacy.rappor.bits import cohorts, instant_answers, permanent_answers
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits, filters
-from workbench.privacy.rappor.encode import cohorts, instant_answers, permanent_answers
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import candidate_map
 from workbench.rappor.decode import ALPHA, Decoded, decode

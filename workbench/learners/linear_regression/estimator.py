@@ -40,7 +40,6 @@ from workbench.learners.checks import places_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
 from workbench.learners.linear_regression.solve import adaptive_line, functional_line
-from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.selection import choose, line_losses
 from workbench.learners.setting import (
     FitSetting,
@@ -50,7 +49,7 @@ from workbench.learners.setting import (
     ridge_strength,
     weight_limit,
 )
-from workbench.learners.sums import on_grid, unscaled, within_limit
+from workbench.learners.sums import on_grid, product_norms, product_sums, symmetric, unscaled, within_limit
 from workbench.learners.tasks import REGRESSION
 from workbench.params import Parameters, choice
 from workbench.work.ask import Ask

@@ -3,7 +3,7 @@
 *The blocks.* Row i belongs to block i mod B, by its public place alone. On each block an ordinary model is trained,
 from its own rows and a public seed. The answer to a row x is a private median of the B predictions for x, each clamped
 to the target's declared bounds and rounded to a public grid (:mod:`workbench.privacy.central.private_median`). What the
-drawn cell says of the median is worked out from public facts (:mod:`workbench.learners.median_forest.expected_median`).
+drawn cell says of the median is worked out from public facts (:mod:`workbench.learners.median_forest.blocks`).
 
 *The guarantee.* A row is in one block, so that emptying it (zero-out), or replacing it by any other, changes one of the
 B predictions for x, whatever the model of a block does with its rows: each answer costs ε, under both relations alike,
@@ -37,11 +37,11 @@ from workbench.learners.median_forest.blocks import (
     Doubles,
     Encoded,
     boosted,
+    expected_medians,
     forest,
     require_xgboost,
     trained_blocks,
 )
-from workbench.learners.median_forest.expected_median import expected_medians
 from workbench.learners.setting import FitSetting, how_many
 from workbench.learners.sums import scaled
 from workbench.learners.tasks import REGRESSION
