@@ -323,7 +323,7 @@ class KMeans(PrivateEstimator[KMeansModel]):
 
     model_type = KMeansModel
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> KMeansModel:
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
         rows = _Rows(setting.encoding.encode(X, setting.size), setting)
         answers: Answers = {}
 
@@ -337,7 +337,7 @@ class KMeans(PrivateEstimator[KMeansModel]):
             return answers[label]
 
         _centres(setting, answer)
-        return KMeansModel(setting, self.noise.name, answers)
+        return answers
 
 
 KMEANS = KMeans.described(

@@ -315,7 +315,7 @@ class PCA(PrivateEstimator[PCAModel]):
         setting = self._setting(rows)
         return super().numbers(rows) + int(setting.width * setting.components)
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> PCAModel:
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
         encoded = setting.encoding.encode(X, setting.size)
         answers: Answers = {}
 
@@ -324,7 +324,7 @@ class PCA(PrivateEstimator[PCAModel]):
             return answers[label]
 
         moments(setting, answer)
-        return PCAModel(setting, self.noise.name, answers)
+        return answers
 
 
 class RandomDirections:

@@ -83,8 +83,8 @@ class FitSetting(Generic[Chosen]):
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """Each query of a fit by its label, in order, with its weight in the split of ε."""
-        raise NotImplementedError
+        """Each query of a fit by its label, in order, with its weight in the split of ε; by default all alike."""
+        return dict.fromkeys(self.lengths(), 1.0)
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers each query releases."""

@@ -67,6 +67,12 @@ def unscaled(heights: NDArray[np.float64], lower: float, upper: float) -> NDArra
     return np.asarray(np.clip(lower * (1 - share) + upper * share, lower, upper))
 
 
+def parts_of(values: NDArray[np.float64], lower: float, upper: float, parts: int) -> NDArray[np.int64]:
+    """Return in which of so many equal parts of the public bounds each value lies, 0 … ``parts`` − 1; no NaN."""
+    place = (scaled(values, lower, upper) + 1) / 2
+    return np.minimum((place * parts).astype(np.int64), parts - 1)
+
+
 def square_complement(cells: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Return round((K² − i²)/2K) in integer arithmetic (halves upwards)."""
     return (size * size - cells * cells + size) // (2 * size)

@@ -5,6 +5,7 @@ Statements of what is impossible (:mod:`workbench.data.impossible`) as cells tha
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 from decimal import Decimal
@@ -109,8 +110,6 @@ def _cells(column: CoarseColumn, value: str) -> tuple[int, int]:
 
 def _number(column: CoarseColumn, text: str) -> float:
     """Return a number, or the day of a date."""
-    import datetime
-
     try:
         if column.grid.attribute.kind == "date":
             return float(datetime.date.fromisoformat(text).toordinal())

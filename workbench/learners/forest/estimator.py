@@ -275,8 +275,8 @@ AnyForest = TypeVar("AnyForest", bound=ForestModel)
 class Forest(PrivateEstimator[AnyForest]):
     """What all models of trees share."""
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> AnyForest:
-        goal, splits, answers = setting.goal, setting.splits(), {}
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
+        goal, splits, answers = setting.goal, setting.splits(), Answers()
         cells = setting.columns.cells(X)
         said: Doubles = np.zeros(len(cells))
         for tree, looked_at in enumerate(setting.looked_at()):
@@ -292,7 +292,7 @@ class Forest(PrivateEstimator[AnyForest]):
             answers[last] = ask(last, leaf_sums(nodes, weights, setting.nodes(len(splits))), goal.weight)
             if setting.one_after_the_other:
                 said = said + setting.leaf_values(tree, answers)[nodes]
-        return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
+        return answers
 
 
 class RandomForest(Forest[ClassModel]):

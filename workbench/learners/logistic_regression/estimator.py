@@ -369,7 +369,7 @@ class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
 
     model_type = LogisticRegressionModel
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: Whole) -> LogisticRegressionModel:
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: Whole) -> Answers:
         rows = _Rows(setting, X, y)
         answers: Answers = {}
 
@@ -378,7 +378,7 @@ class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
             return answers[label]
 
         _weights(setting, answer)
-        return LogisticRegressionModel(setting, self.noise.name, answers)
+        return answers
 
 
 LOGISTIC_REGRESSION = LogisticRegression.described(

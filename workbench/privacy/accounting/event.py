@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 
+from workbench.privacy.accounting.neighbours import replace_one
+
 
 @dataclass(frozen=True, slots=True)
 class PureDp:
@@ -126,8 +128,6 @@ class Cost:
 
     def replace_one(self) -> tuple[float, float]:
         """Return (2ε, (1+e^ε)δ), what a zero-out guarantee gives for replace-one neighbours."""
-        from workbench.privacy.accounting.neighbours import replace_one
-
         return replace_one(float(self.epsilon), float(self.delta))
 
 
