@@ -18,8 +18,8 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from workbench.params.errors import ParameterError
 
@@ -364,6 +364,32 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if not near:
         return ""
     return next(f", did you mean {k!r}?" for k in known if k.lower() == near[0])
+
+
+class Named(Protocol):
+    """An entry of a list."""
+
+    @property
+    def name(self) -> str:
+        """The word that it is asked for by."""
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+
+def named(entries: Sequence[Entry], name: str, what: str) -> Entry:
+    """Return the entry of a list that is called ``name``.
+
+    Raises:
+        ParameterError: there is none; the message says so of a ``what`` and suggests a similar name.
+    """
+    for entry in entries:
+        if entry.name == name:
+            return entry
+    known = [entry.name for entry in entries]
+    raise ParameterError(
+        f"the {what} {name!r} is not known{did_you_mean(name, known)}", hint=f"choose one of {', '.join(known)}"
+    )
 
 
 def _declare(spec: Field, default: Any) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import BudgetRefusedError, ParameterError
+from workbench.params.field import named
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.self_composition import composed_with_itself
 from workbench.signals.cancel import check_here
@@ -469,7 +470,4 @@ def accountant_named(name: str) -> Accountant:
     Raises:
         ParameterError: there is none.
     """
-    for accountant in ACCOUNTANTS:
-        if accountant.name == name:
-            return accountant
-    raise ParameterError(f"accountant = {name!r} is not known", hint="choose " + ", ".join(accountant_names()))
+    return named(ACCOUNTANTS, name, "accountant")
