@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from bin_means import TOY, BinMeans
 from release_cases import names_in, statuses
-from workbench.release.model.release_learner import FitTask, release_fit
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import verify_model
 from workbench.release.model.network_task import NetworkTask
+from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.sanitize.plan import Plan
 from workbench.work.ask import UndeclaredError
 

@@ -9,16 +9,13 @@ from collections import deque
 from collections.abc import Callable, Container, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar, cast
 
 from workbench.params import ParameterError, WorkbenchError
 from workbench.processes.worker import serve
-from workbench.signals import Notice
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -61,25 +58,6 @@ def cores() -> int:
     """Return the number of cores that this process may use."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, MOST_JOBS)
-
-
-def runner(
-    jobs: int, scheduler: str | None, cancel: CancelToken, emit: Emit, each: Sequence[Any] = ()
-) -> Callable[..., Any]:
-    """Return what runs tasks: :func:`run_tasks` here, or on the workers of a Dask scheduler.
-
-    Args:
-        jobs: how many processes, where there is no scheduler and no ``each``.
-        scheduler: its address.
-        cancel: stops at once.
-        emit: receives a warning before what is shared leaves this computer unencrypted.
-        each: as for :func:`run_tasks`.
-    """
-    if scheduler is None:
-        return partial(run_tasks, jobs=len(each) or jobs, cancel=cancel, each=each)
-    from workbench.processes.dask_executor import run_tasks_on
-
-    return partial(run_tasks_on, scheduler, cancel=cancel, warn=lambda text: emit(Notice("warning", text)))
 
 
 def run_tasks(

@@ -20,7 +20,7 @@ from workbench.learners import Learner, learner
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
 from workbench.params.lists import levels
-from workbench.processes.executor import runner
+from workbench.processes.runner import runner
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore

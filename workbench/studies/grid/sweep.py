@@ -25,7 +25,7 @@ from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
 from workbench.privacy.entropy import SeededEntropy
-from workbench.processes.executor import runner
+from workbench.processes.runner import runner
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
