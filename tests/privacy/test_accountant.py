@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,14 +116,6 @@ SHORT = PoissonGaussian(0.1, 3.0, 200)
 @dataclass(frozen=True, kw_only=True)
 class Asked(Parameters):
     accountant: str = choice(choices=accountant_names, default="pld", help="accountant")
-
-
-@pytest.fixture(scope="module")
-def golden(shared_data: Path) -> dict[str, list[dict[str, Any]]]:
-    entries: dict[str, list[dict[str, Any]]] = {}
-    for entry in json.loads((shared_data / "golden.json").read_text(encoding="utf-8")):
-        entries.setdefault(entry["name"], []).append(entry)
-    return entries
 
 
 def run_of(inputs: dict[str, Any]) -> tuple[PoissonGaussian, float]:

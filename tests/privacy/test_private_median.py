@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,9 +51,8 @@ def naive(x: Sequence[float], beta: float, lower: float, upper: float) -> float:
     return found
 
 
-def test_golden_values(shared_data: Path) -> None:
-    known = json.loads((shared_data / "golden.json").read_text())
-    entries = [e for e in known if e["name"] == "smooth_sensitivity_median"]
+def test_golden_values(golden: dict[str, list[dict[str, Any]]]) -> None:
+    entries = golden["smooth_sensitivity_median"]
     assert len(entries) == 6
     for entry in entries:
         given_ = entry["inputs"]
