@@ -230,7 +230,6 @@ def _head(document: Document) -> str:
 
 
 def _drawn(block: Picture) -> Any:
-    """Return a figure as an image."""
     from PySide6.QtGui import QImage
 
     from workbench.render.offscreen import paint

@@ -226,7 +226,6 @@ class DrawnQuantiles:
 
 
 def _epsilon(paid: Share, count: int) -> float:
-    """Return ε of the draws at one depth."""
     return paid.part(1, 2 * depths(count)).choice_epsilon
 
 

@@ -109,7 +109,6 @@ def _cells(column: CoarseColumn, value: str) -> tuple[int, int]:
 
 
 def _number(column: CoarseColumn, text: str) -> float:
-    """Return a number, or the day of a date."""
     try:
         if column.grid.attribute.kind == "date":
             return float(datetime.date.fromisoformat(text).toordinal())
