@@ -17,8 +17,8 @@ from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson
 from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER, steps_body
+from workbench.release.ledger.entry import Entry, entry_hash
 from workbench.release.ledger.file import key_path
-from workbench.release.ledger.hash_chain import Entry, entry_hash
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.steps import RUN
 

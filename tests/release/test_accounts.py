@@ -20,7 +20,7 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.release.ledger.file import key_path
-from workbench.release.ledger.fingerprint import fingerprint
+from workbench.release.ledger.identity import fingerprint
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_in_ledger, verify_release
 

@@ -15,8 +15,8 @@ from release_cases import charge, table_of
 
 from workbench.cli import main
 from workbench.params import CheckFailedError, InputError
+from workbench.release.ledger.custody import HeadMark, last_seen, remember
 from workbench.release.ledger.file import key_path
-from workbench.release.ledger.head_mark import HeadMark, last_seen, remember
 from workbench.release.ledger.ledger import Ledger
 
 HEADS = "ledger-heads"
@@ -47,7 +47,7 @@ def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a valid ledger, another one and a table."""
     folder = tmp_path_factory.mktemp("valid")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workbench.release.ledger.head_mark.user_state", lambda: folder / "state")
+        patch.setattr("workbench.release.ledger.custody.user_state", lambda: folder / "state")
         table = table_of(300)
         table.frame.write_csv(folder / "t.csv")
         make(folder / "l.sqlite", table)
@@ -62,7 +62,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = tmp_path / "state"
     (found / HEADS).mkdir(parents=True)
     (found / "x.json").write_text("{}")
-    monkeypatch.setattr("workbench.release.ledger.head_mark.user_state", lambda: found)
+    monkeypatch.setattr("workbench.release.ledger.custody.user_state", lambda: found)
     return found
 
 

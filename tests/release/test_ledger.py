@@ -291,7 +291,7 @@ def test_a_thousand_entries_are_still_reserved_quickly(tmp_path: Path) -> None:
             for _ in range(500):
                 with ledger._transaction():
                     for kind in ("reserve", "charge"):
-                        ledger._append(kind, f"{_:016x}", A, (Decimal("0.1"), Decimal(0)), {"work": "test"})
+                        ledger._append(kind, A, {"work": "test"}, (Decimal("0.1"), Decimal(0)), f"{_:016x}")
             hundreds: list[None] = []
             ledger._db.set_progress_handler(lambda: hundreds.append(None), 100)
             charge(ledger, "0.1")

@@ -14,8 +14,8 @@ from release_cases import charge, loss_of
 
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError, WorkbenchError
 from workbench.release.ledger import file as ledger_file
+from workbench.release.ledger.entry import entry_hash
 from workbench.release.ledger.file import key_path
-from workbench.release.ledger.hash_chain import entry_hash
 from workbench.release.ledger.ledger import Ledger
 
 A, B = "a" * 32, "b" * 32

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from release_cases import charge, loss_of
 
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError
-from workbench.release.ledger import hash_chain
+from workbench.release.ledger import entry as chain
 from workbench.release.ledger.ledger import Ledger
 
 A = "a" * 32
@@ -33,8 +33,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_charge_hashes_the_new_entries_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[int] = []
-    real = hash_chain.entry_hash
-    monkeypatch.setattr(hash_chain, "entry_hash", lambda entry: hashed.append(entry.seq) or real(entry))
+    real = chain.entry_hash
+    monkeypatch.setattr(chain, "entry_hash", lambda entry: hashed.append(entry.seq) or real(entry))
     with Ledger.open(path) as book:
         charge(book, "1")
         assert hashed == [1, 2, 3, 4, 5, 6, 7]

@@ -180,7 +180,7 @@ def test_what_was_altered_or_moved_is_not_merged(two: tuple[Path, Path], tmp_pat
 def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench.release.ledger.verified_entries import VerifiedEntries
+    from workbench.release.ledger.book import VerifiedEntries
 
     real, ended = VerifiedEntries.commit, []
 

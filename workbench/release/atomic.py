@@ -1,4 +1,4 @@
-"""Atomic file writes: a temporary name, fsync, rename, fsync of the folder."""
+"""Atomic file writes (a temporary name, fsync, rename, fsync of the folder), locks, and the digest of a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import glob
+import hashlib
 import os
 import re
 import secrets
@@ -311,6 +312,20 @@ def remove_unnamed() -> None:
 def new_file(path: Path) -> int:
     """Create a file that only its owner can read, and therefore lock; return its descriptor."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Create a file that only its owner can read, durably; its name is durable once its folder is."""
+    with os.fdopen(new_file(path), "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes; only for public files, or for hashes that are never published."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def public_mode() -> int:

@@ -36,6 +36,7 @@ from workbench.release.atomic import (
     sole_user,
     sync_folder,
     write_error,
+    write_new,
 )
 
 ENDING = ".part"
@@ -275,10 +276,7 @@ class DrawFolder(_Part):
         for name, data in files.items():
             file = self.path / name
             file.parent.mkdir(mode=0o700, exist_ok=True)
-            with os.fdopen(new_file(file), "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
+            write_new(file, data)
         for folder in (self.path, *(f for f in self.path.iterdir() if f.is_dir())):
             sync_folder(folder)
 
