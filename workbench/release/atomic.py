@@ -211,13 +211,21 @@ def _link(descriptor: int, name: Path) -> None:
         raise _NoAnonymousFilesError from error
 
 
-def remove_stale_parts(target: Path) -> None:
-    """Remove temporary files of ``target`` that a killed run left; those of a running one are locked."""
+def remove_stale_parts(target: Path, *, folders: bool = False) -> None:
+    """Remove temporary files (or folders) of ``target`` that a killed run left; those of a running one are locked."""
     for path in parts_of(target, PART):
-        if path.is_file():
+        if path.is_dir() and not path.is_symlink() if folders else path.is_file():
             with contextlib.suppress(OSError), sole_user(path) as free:
                 if free:
-                    path.unlink()
+                    remove_path(path)
+
+
+def remove_path(path: Path) -> None:
+    """Remove a file, a link or a folder with everything in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -302,11 +310,8 @@ def keep_unnamed(path: Path) -> None:
 def remove_unnamed() -> None:
     """Remove whatever this program wrote under temporary names and has not finished: the program is being ended."""
     for path in tuple(_UNNAMED):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            remove_path(path)
 
 
 def new_file(path: Path) -> int:

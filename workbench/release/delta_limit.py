@@ -11,10 +11,11 @@ from decimal import Decimal
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import loss_of_rows
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson
+from workbench.privacy.accounting.event import Cost, PoissonGaussian
 from workbench.privacy.accounting.neighbours import group
 from workbench.privacy.central.share import Budget
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.release.ledger.counting import event_of_row
 from workbench.release.ledger.exact import EXACT
 
 _MOST_PEOPLE = 100
@@ -66,7 +67,7 @@ def replaced(cost: Cost, rows: int) -> tuple[float, float]:
     bounds the steps of a training anew, at the δ that they have for emptied rows.
     """
     found = cost.replace_one()
-    event, people = (cost.event.event, cost.event.rows) if isinstance(cost.event, RowsPerPerson) else (cost.event, 1)
+    event, people = event_of_row(cost.event)
     known = isinstance(event, PoissonGaussian) and event.steps and people <= _MOST_PEOPLE
     if _below(Decimal(found[1]), rows) or not known or not _below(cost.delta, rows):
         return found

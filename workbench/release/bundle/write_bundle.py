@@ -20,7 +20,7 @@ from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import MADE_FROM, ledger_facts
-from workbench.release.parts import DrawFolder, remove_stale_folders, require_new
+from workbench.release.parts import DrawFolder, require_new
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes
 
@@ -55,7 +55,6 @@ def write_bundle(
         WorkbenchError: Qt cannot print here.
     """
     check_bundle_place(target, replace=replace)
-    remove_stale_folders(target)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)
     made = _made_files(stated, entry)
