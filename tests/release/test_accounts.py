@@ -26,17 +26,6 @@ from workbench.release.verify import verify_in_ledger, verify_release
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
-
-
-@pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
-    with Ledger.open(path) as opened:
-        yield opened
-
-
-@pytest.fixture
 def people() -> Table:
     return person_table(random.Random(1), 300)
 

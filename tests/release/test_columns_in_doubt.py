@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -22,12 +21,6 @@ from workbench.release.ledger.file import key_path
 from workbench.release.ledger.identity import identify
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.resemblance import log_evidence
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.open(tmp_path / "ledger.sqlite") as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

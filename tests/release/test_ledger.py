@@ -1,5 +1,4 @@
 import os
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,17 +9,6 @@ from workbench.params import BudgetRefusedError, InputError
 from workbench.release.ledger.ledger import Ledger
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
-
-
-@pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
-    with Ledger.open(path) as opened:
-        yield opened
 
 
 # -- amounts ----------------------------------------------------------------------------------------------------------
