@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from release_cases import charge, loss_of
+from release_cases import FAST, charge, loss_of
 
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError, WorkbenchError
 from workbench.release.ledger import entry as chain
@@ -446,7 +446,7 @@ def fail(book: Ledger) -> None:
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), ACTS), max_size=14))
 def test_two_open_ledgers_know_what_a_fresh_one_reads(acts: list[tuple[int, str]]) -> None:
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=FAST) as folder:
         path = Path(folder) / "ledger.sqlite"
         books = [Ledger.open(path), Ledger.open(path)]
         books[0].set_cap(A, Decimal(1000))

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from release_cases import forks, loss_of, reserve_many
+from release_cases import FAST, forks, loss_of, race, reserve_many
 
 from workbench.params import BudgetRefusedError, InputError
 from workbench.privacy.accounting.event import Composed, PureDp
@@ -24,7 +24,6 @@ from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.ledger import Ledger
 
 DATASETS = [letter * 32 for letter in "abcd"]
-FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 EPSILONS = st.sampled_from(["0.1", "0.3", "1e-6", "2", "0.30000000000000004", "1000000", "0.0000010000000000000001"])
 DELTAS = st.sampled_from(["0", "0", "0", "1e-5", "1e-40", "3e-6"])
 
@@ -270,16 +269,10 @@ class TestLedgerTwoThousand(LedgerMachine.TestCase):
 
 
 @pytest.mark.slow
-def test_four_processes_of_250_charges_make_exactly_a_thousand_entries(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
+def test_four_processes_of_250_charges_make_exactly_a_thousand_entries(path: Path) -> None:
     with Ledger.open(path) as book:
         book.set_cap(A, Decimal(1))
-    workers = [forks().Process(target=reserve_many, args=(path, A, "0.001", 250)) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(1800)
-        assert worker.exitcode == 0
+    race(reserve_many, path, A, "0.001", 250, hands=4)
     with Ledger.open(path) as book:
         assert len(list(book.entries("reserve"))) == 1000
         assert book.account(A).used[0] == 1
@@ -289,8 +282,7 @@ def test_four_processes_of_250_charges_make_exactly_a_thousand_entries(tmp_path:
 
 
 @pytest.mark.slow
-def test_a_hundred_kills_lose_no_charge(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
+def test_a_hundred_kills_lose_no_charge(path: Path) -> None:
     with Ledger.open(path) as book:
         book.set_cap(A, Decimal(1000))
     before = 0

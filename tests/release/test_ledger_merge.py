@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from release_cases import charge, forks, loss_of
+from release_cases import FAST, charge, forks, loss_of
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError, ParameterError
@@ -207,6 +207,7 @@ def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(
 
 
 def prepared(folder: Path, releases: int = 60) -> tuple[Path, Path]:
+    folder.mkdir()
     paths = folder / "one.sqlite", folder / "two.sqlite"
     for path in paths:
         with Ledger.open(path) as book:
@@ -240,18 +241,9 @@ def kill_merges(folder: Path, kills: int) -> None:
         shutil.rmtree(place)
 
 
-@pytest.fixture
-def fast() -> Path:
-    folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-    for name in ("whole", *map(str, range(40))):
-        (folder / name).mkdir()
-    yield folder
-    shutil.rmtree(folder)
-
-
 @pytest.mark.slow
-def test_merges_killed_at_any_moment_lose_no_charge(fast: Path) -> None:
-    kill_merges(fast, 40)
+def test_merges_killed_at_any_moment_lose_no_charge(tmp_path: Path) -> None:
+    kill_merges(tmp_path, 40)
 
 
 ACTS = st.lists(
@@ -287,7 +279,7 @@ def act_on(book: Ledger, act: str, dataset: str, amount: str) -> None:
 
 
 def check_merge(shared: list, apart: list, begins_as_a_copy: bool) -> None:
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=FAST) as folder:
         one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
         with Ledger.open(one) as book:
             for _, *act in shared:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -23,7 +26,7 @@ from release_cases import (
     statuses,
 )
 
-from workbench.params import InputError
+from workbench.params import BudgetRefusedError, InputError
 from workbench.release import recover as recover_module
 from workbench.release.atomic import sole_user
 from workbench.release.ledger import custody, processes
@@ -317,59 +320,55 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
     release(ledger, target)
 
 
-def test_a_release_that_still_runs_is_left_alone(folder: Path, ledger: Path, tmp_path: Path) -> None:
-    target, ready, go = folder / "people.csv", tmp_path / "ready", tmp_path / "go"
+@contextmanager
+def held(ledger: Path, target: Path) -> Iterator[BaseProcess]:
+    """A release in another process, which waits before it draws until the block ends, and then comes to its end."""
+    ready, go = ledger.with_name("ready"), ledger.with_name("go")
     process = forks().Process(target=hold, args=(ledger, target, ready, go))
     process.start()
     while not ready.exists():
         assert process.is_alive()
-    assert recovered(ledger) == []
-    with pytest.raises(Exception, match="only 0 remain"):
-        release(ledger, target)
-    assert statuses(ledger) == ["reserved", "refused"]
+    yield process
     go.touch()
     process.join(60)
+
+
+def test_a_release_that_still_runs_is_left_alone(folder: Path, ledger: Path) -> None:
+    target = folder / "people.csv"
+    with held(ledger, target) as process:
+        assert recovered(ledger) == []
+        with pytest.raises(BudgetRefusedError, match="only 0 remain"):
+            release(ledger, target)
+        assert statuses(ledger) == ["reserved", "refused"]
     assert process.exitcode == 0
     assert statuses(ledger) == ["charged", "refused"]
     assert verify_release(target) == []
 
 
 def test_a_run_whose_reservation_was_taken_for_dead_writes_nothing(
-    folder: Path, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may look dead because a clock was set, or because it runs in another container."""
-    target, ready, go = folder / "people.csv", tmp_path / "ready", tmp_path / "go"
-    process = forks().Process(target=hold, args=(ledger, target, ready, go))
-    process.start()
-    while not ready.exists():
-        assert process.is_alive()
-    with monkeypatch.context() as patch:
-        patch.setattr(recover_module, "still_runs", lambda process: False)
-        (told,) = recovered(ledger)
-    assert "costs nothing" in told
-    go.touch()
-    process.join(60)
+    with held(ledger, folder / "people.csv") as process:
+        with monkeypatch.context() as patch:
+            patch.setattr(recover_module, "still_runs", lambda process: False)
+            (told,) = recovered(ledger)
+        assert "costs nothing" in told
     assert process.exitcode == 1  # its charge is refused, so it ends before the first byte
     assert names_in(folder) == set()
     assert statuses(ledger) == ["void"]
 
 
 def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(
-    folder: Path, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target, ready, go, new = folder / "people.csv", tmp_path / "ready", tmp_path / "go", tmp_path / "new.sqlite"
-    process = forks().Process(target=hold, args=(ledger, target, ready, go))
-    process.start()
-    while not ready.exists():
-        assert process.is_alive()
-    with Ledger.open(ledger) as opened:
+    new = ledger.with_name("new.sqlite")
+    with held(ledger, folder / "people.csv") as process, Ledger.open(ledger) as opened:
         with pytest.raises(InputError, match=f"is in progress, in process {process.pid}.*wait for it"):
             opened.move(new)
         with monkeypatch.context() as patch:  # as on another machine, whose processes nobody here can see
             patch.setattr(custody, "is_other_live_process", lambda process: False)
             opened.move(new)
-    go.touch()
-    process.join(60)
     assert process.exitcode == 1  # its charge is refused, so it ends before the first byte
     assert names_in(folder) == set()
     assert recovered(ledger) == []
@@ -452,8 +451,7 @@ def test_recovery_over_a_tampered_ledger_decides_nothing(folder: Path, ledger: P
 # -- a run that is cut off --------------------------------------------------------------------------------------------
 
 
-def test_what_was_charged_without_a_release_is_said_and_what_was_reserved_is_void(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
+def test_what_was_charged_without_a_release_is_said_and_what_was_reserved_is_void(path: Path) -> None:
     told = {"part": "out.csv.0123abcd.part", CHARGED_FIRST: True}
     with Ledger.open(path) as ledger:
         reserved = ledger.reserve("a", loss_of("0.5"), work="test", details=told)

@@ -14,7 +14,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from workbench.params import InputError
@@ -86,19 +85,14 @@ class PartFile:
         if os.path.isdir(target):
             raise InputError("the output is a folder", str(target), "name a file")
         remove_stale_parts(target)
-        try:
-            self.path, descriptor = claimed(target, PART, new_file)
-        except OSError as error:
-            raise write_error(error, target) from None
+        self.path, descriptor = claimed(target, PART, new_file)
         self.stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._renamed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
         if not self.published:
             self._renamed = False
@@ -292,10 +286,17 @@ def exchanged(one: Path, other: Path) -> bool:
 
 
 def claimed(target: Path, ending: str, make: Callable[[Path], int]) -> tuple[Path, int]:
-    """Create a temporary file or folder and lock it; retry if another process removed it as stale in between."""
+    """Create a temporary file or folder and lock it; retry if another process removed it as stale in between.
+
+    Raises:
+        InputError: it cannot be made.
+    """
     while True:
         path = part_name(target, ending)
-        made = make(path)
+        try:
+            made = make(path)
+        except OSError as error:
+            raise write_error(error, target) from None
         _UNNAMED.add(path)
         if locked(made, otherwise=True) and path.exists():
             return path, made

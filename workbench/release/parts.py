@@ -15,7 +15,6 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from workbench.params import InputError
@@ -132,17 +131,14 @@ class DrawFile(_Part):
         self._kept, self._replace = False, replace
         require_new(target, replace=replace)
         _require_replaceable(target)
-        try:
-            self.path, descriptor = claimed(target, ENDING, new_file)
-        except OSError as error:
-            raise write_error(error, target) from None
+        self.path, descriptor = claimed(target, ENDING, new_file)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
         self.bytes = 0
         try:
             keep_room(descriptor, room, target)
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
 
     @classmethod
@@ -158,9 +154,7 @@ class DrawFile(_Part):
         made._hash = hashlib.file_digest(made._stream, "sha256")
         return made
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):  # a full disk may be reported only here; then the part goes anyway
             self._stream.close()
         if not self._kept:
@@ -229,15 +223,12 @@ class DrawFolder(_Part):
         if ending == PART:  # no charge stands for what a killed run left
             remove_stale_parts(target, folders=True)
         require_new(target, replace=replace, known_by=known_by)
-        try:
-            self.path, lock = claimed(target, ending, _new_folder)
-        except OSError as error:
-            raise write_error(error, target) from None
+        self.path, lock = claimed(target, ending, _new_folder)
         self._locks = [lock]
         try:
             self._keep_room(room)
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
 
     @classmethod
@@ -252,9 +243,7 @@ class DrawFolder(_Part):
             return None
         return made
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if atomic.WINDOWS:
             self._unlock()
         if not self._kept:

@@ -108,13 +108,11 @@ class LedgerFigures(LedgerAccounts):
         accounts = self.accounts()
         own = None if dataset is None else accounts.of(dataset)
         found: dict[tuple[str, str], ShownFigures] = {}
-        for e in self.entries(FIGURES):
-            one = ShownFigures(e.first_time, accounts.of(e.dataset), noted(e)[1])
-            if own in (None, one.dataset):
-                former = found.setdefault((one.dataset, one.study), one)
-                if one.time < former.time:
-                    found[one.dataset, one.study] = one
-        return sorted(found.values(), key=lambda one: one.time)
+        for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time):
+            account, study = accounts.of(e.dataset), noted(e)[1]
+            if own in (None, account):
+                found.setdefault((account, study), ShownFigures(e.first_time, account, study))
+        return list(found.values())
 
 
 def noted(entry: Entry) -> tuple[str, str]:
