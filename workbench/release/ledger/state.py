@@ -134,15 +134,16 @@ class LedgerState(LedgerBook):
         dataset = self.account_of(dataset)
         caps = [e for e in self.entries("cap") if e.dataset == dataset]
         counted = [r for r in self.releases(dataset) if r.status in COUNTED]
-        final = {r.release_id for r in counted if r.status != "reserved"}
+        spent = total(r.cost for r in counted if r.status != "reserved")
+        reserved = total(r.cost for r in counted if r.status == "reserved")
         count = self._count(dataset, counted)
-        if count is None:
-            spent, used = total(r.cost for r in counted if r.release_id in final), total(r.cost for r in counted)
-        else:
+        if count is not None:
+            final = {r.release_id for r in counted if r.status != "reserved"}
             spent, used = count.amount(r for r in count.releases if r.release_id in final), count.amount()
+            reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
         history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
         cap = (caps[-1].cost[0], caps[-1].cost[1] if caps[-1].delta else None) if caps else None
-        return Account(dataset, cap, spent, (minus(used[0], spent[0]), minus(used[1], spent[1])), history, count)
+        return Account(dataset, cap, spent, reserved, history, count)
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""
