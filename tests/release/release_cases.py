@@ -152,6 +152,16 @@ def forks() -> ForkServerContext:
     return context
 
 
+def race(work: Callable[..., None], *arguments: Any, hands: int) -> None:
+    """Run ``work`` in several processes at once."""
+    racers = [forks().Process(target=work, args=arguments) for _ in range(hands)]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join(1800)
+    assert [racer.exitcode for racer in racers] == [0] * hands
+
+
 def run_to_exit(work: Callable[..., None], *arguments: Any) -> int:
     """Run ``work`` in a process of its own and return its exit code."""
     process: BaseProcess = forks().Process(target=work, args=arguments)
@@ -177,6 +187,9 @@ def reserve_many(ledger: Path, dataset: str, epsilon: str, times: int) -> None:
             if count % 2:
                 opened.charge(release_id)
 
+
+FAST = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+"""Where the folders of tests lie, in memory if there is room: for tests of many examples, which have one each."""
 
 MARKS = "ledger-heads"
 """The folder of what a computer has seen last of each ledger."""

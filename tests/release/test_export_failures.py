@@ -37,13 +37,6 @@ class BoomError(RuntimeError):
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "out"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 

@@ -17,7 +17,7 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import MECHANISMS
-from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.atomic import sha256_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import read_release
 from workbench.release.verify import verify_release

@@ -18,8 +18,8 @@ from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
 from workbench.params.remedies import run
 from workbench.privacy.local.mechanisms import mechanism
+from workbench.release.atomic import sha256_of
 from workbench.release.certificate import SUFFIX, read_certificate
-from workbench.release.ledger.fingerprint import sha256_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import AUTO, VALUES, Plan
 from workbench.signals.cancel import CancelToken

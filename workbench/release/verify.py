@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.release.atomic import sha256_of
 from workbench.release.certificate import (
     CENTRAL_FORMAT,
     account_problems,
@@ -30,7 +31,6 @@ from workbench.release.choosing import without_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import kind
 from workbench.release.ledger.exact import decimal_text
-from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
 from workbench.release.open_release import (

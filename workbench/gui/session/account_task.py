@@ -148,7 +148,7 @@ def set_separate(session: Session, jobs: JobCenter, opened: OpenTable | OpenImag
         from workbench.release.ledger.ledger import Ledger
 
         with Ledger.open() as book:
-            book.separate_from_account(book.identify(opened.table))
+            book.separate(book.identify(opened.table))
 
     def apply(_: None) -> None:
         session.notify("info", f"{opened.title} has a budget of its own now; the ledger has recorded it.")

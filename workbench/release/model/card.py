@@ -23,11 +23,11 @@ from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.params.codec import read_json
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
+from workbench.release.atomic import sha256_of
 from workbench.release.certificate import VERSION, account_problems, checksum, other_version
 from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.exact import decimal_text
-from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.parts import PRIVATE
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement

@@ -28,7 +28,7 @@ from workbench.release.certificate import VERSION, checksum, read_certificate
 from workbench.release.model.card import CARD, FORMAT, MADE_FROM, encoded_card
 from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
-from workbench.release.parts import DrawFolder, remove_stale_folders
+from workbench.release.parts import DrawFolder
 from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
 from workbench.release.verify import VerifiedRelease, verified_release
 from workbench.sanitize.calibrated import TableOnDemand
@@ -146,7 +146,6 @@ def train_on_release(
     """
     cancel = cancel or CancelToken()
     corrected(chosen)  # refused before the release is read
-    remove_stale_folders(output)
     with DrawFolder(output, _ROOM, CARD, ending=PART, replace=replace) as part:
         made = fit_on_release(chosen, verified_release(release, certificate, emit, cancel), target, emit, cancel)
         part.reserve(made.files)
