@@ -22,10 +22,10 @@ from workbench.learners import DBSCAN, LINEAR_REGRESSION, NAIVE_BAYES, Learner
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import ledger_facts, read_card, verify_model
+from workbench.release.model.card import ledger_facts, read_card
 from workbench.release.model.on_release import ModelOnRelease, fit_on_release, train_on_release
 from workbench.release.model.open_model import open_model
-from workbench.release.verify import VerifiedRelease, verified_release, verify_in_ledger
+from workbench.release.verify import VerifiedRelease, verified_release, verify_in_ledger, verify_release
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -95,7 +95,7 @@ def test_it_predicts_what_the_corrected_regime_does_on_the_same_cells(
 def test_the_card_names_the_release_and_costs_nothing_beyond_it(folder: Path) -> None:
     made = train(folder)
     assert names_in(folder / "model") == {MODEL, CARD}
-    assert verify_model(folder / "model") == []
+    assert verify_release(folder / "model") == []
     card, certificate = read_card(folder / "model"), certificate_of(folder / "people.csv")
     assert card == made.card
     assert "release_id" not in card
@@ -137,7 +137,7 @@ def test_every_change_of_the_model_or_its_card_is_found(folder: Path) -> None:
         shutil.rmtree(folder / "copy", ignore_errors=True)
         shutil.copytree(folder / "model", folder / "copy")
         change(folder / "copy")
-        return verify_model(folder / "copy")
+        return verify_release(folder / "copy")
 
     def rewrite(*, forged: bool = True, **keys: Any) -> Callable[[Path], object]:
         document = {**card, **keys}
@@ -174,7 +174,7 @@ def test_a_card_that_vouches_for_another_model_is_refused(folder: Path, keys: di
     document = {**train(folder).card, **keys}
     document["checksum"] = checksum(document)
     (folder / "model" / CARD).write_text(json.dumps(document))
-    assert said in verify_model(folder / "model")[0]
+    assert said in verify_release(folder / "model")[0]
     with pytest.raises(InputError, match=said):
         open_model(folder / "model")
 
@@ -202,7 +202,7 @@ def test_a_certificate_elsewhere_is_taken_where_it_is_named(folder: Path) -> Non
     with pytest.raises(InputError, match="no certificate beside it"):
         train(folder)
     train_on_release(NAIVE_BAYES, folder / "people.csv", folder / "paper.json", "city", folder / "model")
-    assert verify_model(folder / "model") == []
+    assert verify_release(folder / "model") == []
 
 
 def test_what_cannot_be_predicted_or_learned_from_is_one_sentence(tmp_path: Path) -> None:
@@ -357,9 +357,9 @@ def test_a_killed_run_leaves_no_half_model_and_the_next_one_clears_up(
     left = names_in(folder) - before - {waits.name}
     assert len(left) == 1
     if (folder / "model").exists():
-        assert verify_model(folder / "model") == []
+        assert verify_release(folder / "model") == []
         return
     assert left.pop().endswith(".tmp.part")
     train(folder)
     assert names_in(folder) == before | {"model", waits.name}
-    assert verify_model(folder / "model") == []
+    assert verify_release(folder / "model") == []

@@ -28,9 +28,10 @@ from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
-from workbench.release.model.card import CARD, read_card, verify_model
+from workbench.release.model.card import CARD, read_card
 from workbench.release.model.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
+from workbench.release.verify import verify_release
 from workbench.signals import Notice
 from workbench.signals.cancel import WHOLE
 from workbench.signals.events import Emit
@@ -276,7 +277,7 @@ def _reopened_model(found: FinishedDraw, *, replace: bool) -> tuple[DrawFolder, 
     part = _reopened(partial(DrawFolder.reopened, known_by=CARD, replace=replace), found)
     try:
         card = read_card(found.part)
-        whole = card["checksum"] == found.release.body.get("certificate") and not verify_model(found.part)
+        whole = card["checksum"] == found.release.body.get("certificate") and not verify_release(found.part)
     except WorkbenchError:
         whole = False
     if not whole:

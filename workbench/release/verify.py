@@ -13,7 +13,9 @@ from typing import Any
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.release.certificate import (
+    CARD_FORMAT,
     CENTRAL_FORMAT,
+    FILES,
     account_problems,
     central_guarantee,
     checksum,
@@ -22,8 +24,8 @@ from workbench.release.certificate import (
     outside,
     queries_of,
     raised_caps,
-    read_any_certificate,
     read_certificate,
+    read_document,
     stated_budget,
 )
 from workbench.release.choosing import without_choice
@@ -33,6 +35,7 @@ from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
+from workbench.release.model.card import CARD, contradictions, is_model
 from workbench.release.open_release import (
     another_table,
     as_it_ran,
@@ -41,6 +44,8 @@ from workbench.release.open_release import (
     plan_of,
     released_cells,
 )
+from workbench.release.parts import PRIVATE
+from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
@@ -74,10 +79,11 @@ class Certified:
 
 
 def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
-    """Return a sentence for every fault of the released file at ``path`` (or its certificate, or their folder).
+    """Return a sentence for every fault of the release at ``path``: a file, its certificate, or a folder.
 
     The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
-    told at once. Then the mechanisms are rebuilt one after the other, in the memory of two of the largest tables.
+    told at once. Then everything that its certificate says is computed again: from the noisy answers in it, where
+    they are there (statistics, figures), else from the plan, the parameters and the released file.
 
     What the plan implies is recomputed and compared. The time, the release's id, the program's version and the sums of
     a named account cannot be: the certificate's checksum shows that they were changed by accident or carelessly, and
@@ -94,39 +100,65 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
 
 
 def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], Certified | None]:
-    """Return what :func:`verify_release` does, and what was certified where it could be read."""
-    table, certificate = located(path, certificate)
-    for file, what in ((table, "the released file"), (certificate, "the certificate")):
-        if not os.path.isfile(file):
-            raise InputError(f"{what} is missing", str(file), "put both side by side")
+    """Return what :func:`verify_release` does, and the released rows where they are noisy ones that were read."""
+    release, where = path, path / CARD
+    formats: tuple[str, ...] = (CARD_FORMAT,)
+    if not is_model(path):
+        (release, where), formats = located(path, certificate), FILES
+        for file, what in ((release, "the released file"), (where, "the certificate")):
+            if not os.path.isfile(file):
+                raise InputError(f"{what} is missing", str(file), "put both side by side")
+    problems: list[str] = []
     try:
-        document = read_any_certificate(certificate)
-    except InputError as error:
-        return [str(error)], None
-    problems = list(_bytes(document, table))
-    if document["checksum"] != checksum(document):
-        problems.append("the certificate was changed after it was written: its checksum differs")
-    if problems:
-        return problems, None
-    try:
-        plan = plan_of(document, certificate)
+        document = read_document(where, *formats)
+        problems += _sealed(document, release)
+        if problems:
+            return problems, None
+        problems += account_problems(document)
+        if document["format"] == CARD_FORMAT:
+            return problems + contradictions(document), None
+        plan = plan_of(document, where)
+        if document.get("account", {}).get("name") != plan.account:
+            problems.append("the certificate and its plan name different accounts")
         if document["format"] == CENTRAL_FORMAT:
-            problems += [*_queries(document, plan), *_account(document, plan)]
-            return problems or list(kind(document["kind"]).recompute()(document, plan, table, cancel)), None
-        problems += [*_guarantee(document, plan), *_names(document, plan), *_account(document, plan)]
+            problems += _queries(document, plan)
+            return problems or list(kind(document["kind"]).recompute()(document, plan, release, cancel)), None
+        problems += [*_guarantee(document, plan), *_names(document, plan)]
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
-            problems += _columns(document, as_it_ran(plan, document, certificate), cancel)
+            problems += _columns(document, as_it_ran(plan, document, where), cancel)
         if problems:
             return problems, None
         # Values are only read where the file is the one that was certified.
-        plan, rows = certified_rows(table, document, certificate, cancel)
+        plan, rows = certified_rows(release, document, where, cancel)
         return list(_values(document, plan, rows, cancel)), Certified(document, plan, rows)
     except CancelledError:
         raise
     except WorkbenchError as error:
         return [*problems, str(error)], None
+
+
+def _sealed(document: dict[str, Any], release: Path) -> Iterator[str]:
+    """Yield what was changed since it was certified: the document, or a file that it names by its SHA-256."""
+    if document["checksum"] != checksum(document):
+        what = "card" if document["format"] == CARD_FORMAT else "certificate"
+        yield f"the {what} was changed after it was written: its checksum differs"
+    if document["format"] != CARD_FORMAT:
+        output = document["output"]
+        if release.stat().st_size != output["bytes"]:
+            yield f"the file has {release.stat().st_size} bytes, its certificate says {output['bytes']}"
+        if sha256_of(release) != output["sha256"]:
+            yield "the file was changed after it was certified: its SHA-256 differs"
+        return
+    for name, digest in document["files"].items():
+        file = release / name
+        if Path(name).name != name or not os.path.isfile(file):
+            yield f"the file {name} is missing"
+        elif sha256_of(file) != digest:
+            yield f"the file {name} was changed after its release: its SHA-256 differs"
+    known = {*document["files"], CARD, CARD + SIGNATURE, PRIVATE}
+    yield from (f"the file {p.name} is not on the card" for p in sorted(release.iterdir()) if p.name not in known)
 
 
 def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
@@ -161,14 +193,6 @@ def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
         step not in stated["cap_raised"] for step in raised if step["time"] < time
     ):
         yield "the ledger had its cap raised otherwise than the certificate says"
-
-
-def _bytes(document: dict[str, Any], table: Path) -> Iterator[str]:
-    output = document["output"]
-    if table.stat().st_size != output["bytes"]:
-        yield f"the file has {table.stat().st_size} bytes, its certificate says {output['bytes']}"
-    if sha256_of(table) != output["sha256"]:
-        yield "the file was changed after it was certified: its SHA-256 differs"
 
 
 def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
@@ -210,12 +234,6 @@ def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]
         yield f"{place}: the certificate claims another exact epsilon than its mechanism has"
     if not Decimal(claimed) <= column.share:
         yield f"{place}: its table has more epsilon than its share"
-
-
-def _account(document: dict[str, Any], plan: Plan) -> Iterator[str]:
-    if document.get("account", {}).get("name") != plan.account:
-        yield "the certificate and its plan name different accounts"
-    yield from account_problems(document)
 
 
 def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:

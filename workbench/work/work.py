@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -26,18 +26,23 @@ class Made:
     """What is published, before it is written.
 
     Attributes:
-        data: the bytes of the released file, whole or in pieces.
+        data: the bytes of the released file, whole or in pieces; or of the files of a folder, by their names.
         method: facts for the certificate, as JSON holds them: public ones, or made of answers alone.
         count: of the pieces.
+        private: files of a folder with figures computed from private rows, which stay beside it and are not released.
+        settled: (ε, δ) where a run cost less than it reserved, for a reason decided without data.
     """
 
-    data: bytes | Iterable[bytes]
+    data: bytes | Mapping[str, bytes] | Iterable[bytes]
     method: Mapping[str, Any]
     count: int = 1
+    private: Mapping[str, bytes] = field(default_factory=dict)
+    settled: tuple[Decimal, Decimal] | None = None
 
     @property
     def whole(self) -> bytes:
-        """The bytes in one."""
+        """The bytes of a file in one."""
+        assert not isinstance(self.data, Mapping)
         return self.data if isinstance(self.data, bytes) else b"".join(self.data)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.params import CheckFailedError
 from workbench.release.bundle.manifest import is_bundle, released_in
-from workbench.release.certificate import checksum, is_central, read_any_certificate, read_certificate
+from workbench.release.certificate import ROWS_FORMAT, checksum, read_any_certificate
 from workbench.release.documents.central_document import central_document
 from workbench.release.documents.model_document import model_document
 from workbench.release.documents.table_document import table_document
@@ -55,9 +55,9 @@ def stated(path: Path) -> DescribedRelease:
         found = DescribedRelease("model", path, path / CARD, read_card(path))
     else:
         release, certificate = located(path)
-        central = is_central(certificate)
-        document = read_any_certificate(certificate) if central else read_certificate(certificate)
-        found = DescribedRelease("central" if central else "table", release, certificate, document)
+        document = read_any_certificate(certificate)
+        kind = "table" if document["format"] == ROWS_FORMAT else "central"
+        found = DescribedRelease(kind, release, certificate, document)
     if checksum(found.document) != found.document["checksum"]:
         raise CheckFailedError("the certificate was changed after it was written: its checksum differs", str(path))
     return found

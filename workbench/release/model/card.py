@@ -1,4 +1,4 @@
-"""The card of a released model, read and verified: its files by their digests, and what it says against itself.
+"""The card of a released model, and what it says against itself.
 
 Whoever forges a card can compute its checksum anew, so a checksum alone says nothing where no ledger is at hand: cost,
 queries and steps must follow from parameters and columns.
@@ -6,7 +6,6 @@ queries and steps must follow from parameters and columns.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterator
@@ -19,17 +18,12 @@ from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, learner
 from workbench.learners.checks import checked_schema
-from workbench.params import CheckFailedError, InputError, ParameterError
-from workbench.params.codec import read_json
+from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
-from workbench.release.certificate import VERSION, account_problems, checksum, other_version
+from workbench.release.certificate import CARD_FORMAT, read_document
 from workbench.release.delta_limit import replaced, require_small_cost
-from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.exact import decimal_text
-from workbench.release.ledger.fingerprint import sha256_of
-from workbench.release.parts import PRIVATE
-from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
 from workbench.work.noise import uncharged
 
@@ -37,11 +31,8 @@ if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
 
 CARD = "card.json"
-FORMAT = "privacy-workbench-model-card"
 CANNOT_KNOW_ORIGIN = "whether the model was trained on the release that its card names (train it again to see)"
 """What a verification leaves open of such a model, besides all that it leaves open of any."""
-
-_SCHEMA = "card.v2"
 
 MADE_FROM = "made_from"
 """Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
@@ -63,35 +54,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: it cannot be read or is not a card of a known version.
     """
-    card = read_json(folder / CARD, "model card")
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise InputError("this is not a model card of the workbench", str(folder / CARD))
-    if card.get("version") != VERSION:
-        raise other_version("model card", card, folder / CARD)
-    problems = schema_problems(card, _SCHEMA)
-    if problems:
-        raise InputError(f"the model card is malformed: {problems[0]}", str(folder / CARD))
-    return card
-
-
-def verify_model(folder: Path) -> list[str]:
-    """Return a sentence for every fault of the model in ``folder``."""
-    try:
-        card = read_card(folder)
-    except InputError as error:
-        return [str(error)]
-    problems = []
-    if card["checksum"] != checksum(card):
-        problems.append("the card was changed after it was written: its checksum differs")
-    for name, digest in card["files"].items():
-        file = folder / name
-        if Path(name).name != name or not os.path.isfile(file):
-            problems.append(f"the file {name} is missing")
-        elif sha256_of(file) != digest:
-            problems.append(f"the file {name} was changed after its release: its SHA-256 differs")
-    known = {*card["files"], CARD, CARD + SIGNATURE, PRIVATE}
-    problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
-    return problems + account_problems(card) + contradictions(card)
+    return read_document(folder / CARD, CARD_FORMAT)
 
 
 def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
@@ -101,18 +64,6 @@ def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
         return card
     stated = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
     return {**stated, "guarantee": card["guarantee"]}
-
-
-def encoded_card(card: dict[str, Any]) -> bytes:
-    """Return a card that was made here as the bytes of its file.
-
-    Raises:
-        CheckFailedError: it does not fit its own schema.
-    """
-    problems = schema_problems(card, _SCHEMA)
-    if problems:
-        raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
-    return (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 # -- what a card says against itself -----------------------------------------------------------------------------------

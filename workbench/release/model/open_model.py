@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -28,7 +29,8 @@ from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
 from workbench.params.codec import read_json
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.card import MADE_FROM, read_card, verify_model
+from workbench.release.model.card import MADE_FROM, read_card
+from workbench.release.verify import verify_release
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -68,6 +70,19 @@ class AnswersSomeRows(Protocol):
     def require_answered(self, X: ArrayLike) -> NDArray[np.int64]:
         """Raise :class:`InputError` naming the first row of X (n, d) that it does not answer."""
         ...
+
+
+class Plain(Protocol):
+    """A fitted learner."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        ...
+
+
+def model_bytes(model: Plain) -> bytes:
+    """Return the file of a learner's model: public facts and noisy whole numbers, from which the rest follows."""
+    return (json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +192,7 @@ def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
         ParameterError: its facts are not those of a model of this version.
     """
     card = read_card(folder)
-    problems = verify_model(folder)
+    problems = verify_release(folder)
     if problems:
         raise InputError(
             f"the model is not what its card says: {problems[0]}", str(folder), "give it as it was released"
