@@ -19,13 +19,13 @@ from workbench.privacy.accounting.event import Charge
 from workbench.release import parts
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import read_card
+from workbench.release.model.card import model_bytes, read_card
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.path import ReleaseRequest
 from workbench.release.recover import recover, request_of
 from workbench.release.statements import model_statement
 from workbench.release.verify import verify_in_ledger, verify_release
-from workbench.work.noise import uncharged
+from workbench.work.noise import Charged
 
 INPUTS = (
     Attribute(name="age", kind="integer", lower=0, upper=120),
@@ -34,10 +34,11 @@ INPUTS = (
 
 
 def trained(charge: Charge, **facts: Any) -> Trained:
-    """A model that was never fitted, with the facts of one."""
+    """A model of a few made-up rows."""
     charge(loss_of("1.5", facts.pop("delta", "0")))
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
-    estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, uncharged())
+    estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, Charged(lambda cost: None))
+    estimator.fit([[30.0], [40.0]] * 10, [0, 1] * 10)
     return Trained(
         model=STANDARDIZE.name,
         parameters=parameters.to_plain(),
@@ -49,7 +50,7 @@ def trained(charge: Charge, **facts: Any) -> Trained:
             "attributes_used": ["age"],
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events(20)],
         },
-        **{"releasable": True, "rows": 20, "files": {"model.json": b"[1, 2, 3]"}, **facts},
+        **{"releasable": True, "rows": 20, "files": {"model.json": model_bytes(estimator)}, **facts},
     )
 
 

@@ -186,7 +186,7 @@ def _epsilon(document: dict[str, Any]) -> None:
 
 
 FORGED: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
-    ("epsilon", _epsilon, "epsilon is not that of its parameters"),
+    ("epsilon", _epsilon, "other queries than its request makes"),
     ("one", lambda d: d["request"].update(epsilon_one=0.1), "request is not what its parameters give"),
     ("f", lambda d: d["request"]["parameters"].update(f=0.9), "request is not what its parameters give"),
     ("bits", lambda d: d["request"]["parameters"].update(k=17), "the report has 16 bits"),

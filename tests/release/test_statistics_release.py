@@ -25,7 +25,7 @@ from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
 from workbench.release.recover import finished_draw, recover
-from workbench.release.statistics import recompute
+from workbench.release.statistics import statistics_work as work_module
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
@@ -88,10 +88,10 @@ def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path) -> 
         (lambda d: d["method"]["answers"].pop("rows by city"), "are not those of"),
         (lambda d: d["request"]["figure"].pop(), "other columns than its request reads|other queries"),
         (lambda d: d["request"]["figure"][0].update(weight=9.0), "other queries than its request makes"),
-        (lambda d: d["method"]["queries"][0].update(sensitivity=2), "describes its queries otherwise"),
+        (lambda d: d["method"]["queries"][0].update(sensitivity=2), "says otherwise how its file was made"),
         (lambda d: d["request"]["figure"][0].update(column="town"), "no column 'town'"),
-        (lambda d: d["method"].update(leaks="row 17 is Ann"), "says otherwise how the figures were made"),
-        (lambda d: d["method"].update(noise="none"), "says otherwise how the figures were made"),
+        (lambda d: d["method"].update(leaks="row 17 is Ann"), "says otherwise how its file was made"),
+        (lambda d: d["method"].update(noise="none"), "says otherwise how its file was made"),
         (lambda d: d["output"].update(format="json"), "the format 'json', which is not that of 'figures.csv'"),
         (lambda d: d["output"].update(format="parquet", file="figures.parquet"), "the format 'parquet'"),
     ],
@@ -158,7 +158,7 @@ def test_a_file_larger_than_its_figures_is_not_read(tmp_path: Path, monkeypatch:
     def never(*arguments: Any) -> None:
         raise AssertionError("read")
 
-    monkeypatch.setattr(recompute, "decode", never)
+    monkeypatch.setattr(work_module, "decode", never)
     header = path.read_bytes().partition(b"\n")[0]
     assert "its figures take at most" in " ".join(forged(path, header + b"\n" * (1 << 20)))
     with pytest.raises(InputError, match="its figures take at most"):  # nor by the window

@@ -119,7 +119,7 @@ def bundle(
         CheckFailedError: the release is not what its certificate and the ledger say.
     """
     from workbench.release.bundle.write_bundle import write_bundle
-    from workbench.release.documents.verified_release import verified
+    from workbench.release.verify_any import verified
 
     stated = verified(path_of(path), CancelToken())
     with Ledger.read(place_of(ledger)) as book:

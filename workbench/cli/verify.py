@@ -13,7 +13,8 @@ from workbench.release.bundle.manifest import is_bundle, released_in
 from workbench.release.bundle.verify_bundle import BUNDLE_CANNOT_KNOW
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import CANNOT_KNOW_ORIGIN, MADE_FROM, is_model, read_card
-from workbench.release.verify import CANNOT_KNOW, verify_in_ledger
+from workbench.release.statements import CANNOT_KNOW
+from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, signatures, verify_any
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
     return path, certificate
 
 
-def plan_of(document: dict[str, Any], where: Path) -> Plan:
+def plan_of(document: Mapping[str, Any], where: Path) -> Plan:
     """Return the plan that a certificate holds.
 
     Raises:
@@ -167,7 +168,7 @@ def plan_of(document: dict[str, Any], where: Path) -> Plan:
         raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
 
 
-def as_it_ran(plan: Plan, document: dict[str, Any], where: Path) -> Plan:
+def as_it_ran(plan: Plan, document: Mapping[str, Any], where: Path) -> Plan:
     """Return ``plan`` with the mechanisms that ran, where it left the choice to the advisor, who may choose anew.
 
     Raises:

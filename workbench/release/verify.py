@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -23,9 +23,11 @@ from workbench.release.certificate import (
     guarantee,
     outside,
     queries_of,
+    query_facts,
     raised_caps,
     read_certificate,
     read_document,
+    require_format,
     stated_budget,
 )
 from workbench.release.choosing import without_choice
@@ -52,14 +54,7 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.work.work import budget_of, cost_of
-
-CANNOT_KNOW = (
-    "not checked, because no file can show it: who wrote the certificate, whether bounds, domains and the reading of "
-    "the file were declared from public knowledge, whether the ledger was kept honestly, and what else was released "
-    "about these people"
-)
-"""What every verification leaves open, in one line."""
+from workbench.work.work import Work, budget_of, cost_of
 
 _INEXACT = ("exact_epsilon", "table_digest")
 """What the last bit of an exponential changes, which differs between processors."""
@@ -116,13 +111,13 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
             return problems, None
         problems += account_problems(document)
         if document["format"] == CARD_FORMAT:
-            return problems + contradictions(document), None
+            return problems + contradictions(document, release), None
         plan = plan_of(document, where)
         if document.get("account", {}).get("name") != plan.account:
             problems.append("the certificate and its plan name different accounts")
         if document["format"] == CENTRAL_FORMAT:
             problems += _queries(document, plan)
-            return problems or list(kind(document["kind"]).recompute()(document, plan, release, cancel)), None
+            return problems or list(_recomputed(document, plan, release, cancel)), None
         problems += [*_guarantee(document, plan), *_names(document, plan)]
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
@@ -239,6 +234,11 @@ def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]
 def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
     if table.rows != document["rows"]:
         yield f"the file has {table.rows} rows, its certificate says {document['rows']}"
+    yield from unknown_values(plan, table, cancel)
+
+
+def unknown_values(plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
+    """Yield a sentence for each protected column of a released table that has a value which is not a public one."""
     for column in plan.protected:
         cancel.check()
         try:
@@ -265,6 +265,54 @@ def _queries(document: dict[str, Any], plan: Plan) -> Iterator[str]:
         kind(document["kind"]).require(plan, name)
     if without_choice(document["outside_guarantee"]) != outside(plan, document["columns"]):
         yield "the certificate does not name what its plan leaves outside the guarantee"
+
+
+def _recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    known, budget = kind(document["kind"]), stated_budget(document)
+    own = known.recompute()
+    if own is not None:
+        yield from own(document, plan, output, cancel)
+        return
+    asked = known.asked().from_plain(document["request"], "the request in the certificate")
+    form = document["output"]["format"]
+    work = known.work_of(plan, asked, budget.epsilon, budget.delta, document["rows"], form)
+    require_format(document, output, known.suffixes())
+    yield from rerun(document, work, output, cancel)
+
+
+def rerun(
+    document: dict[str, Any],
+    work: Work,
+    output: Path,
+    cancel: CancelToken,
+    unlike: Callable[[bytes], Iterator[str]] | None = None,
+) -> Iterator[str]:
+    """Yield where a certificate is not that of ``work``, or its file not what follows from the answers in it.
+
+    Args:
+        document: the certificate.
+        work: made of its plan and its request.
+        output: the released file.
+        cancel: looked at before the file is made again.
+        unlike: compares the file with the bytes that follow from the answers, where these may differ in last digits.
+    """
+    stated = {
+        "request": (dict(work.request), "the certificate's request is not what its parameters give"),
+        "columns": (list(work.columns), "the certificate names other columns than its request reads"),
+        "queries": (query_facts(work.events), "the certificate has other queries than its request makes"),
+    }
+    wrong = [sentence for key, (made, sentence) in stated.items() if document[key] != made]
+    yield from wrong
+    if wrong or work.answers is None:
+        return
+    cancel.check()
+    made = work.files(work.answers(document["method"]), cancel)
+    if document["method"] != made.method:
+        yield "the certificate says otherwise how its file was made than its answers give"
+    elif unlike is not None:
+        yield from unlike(made.whole)
+    elif output.stat().st_size != len(made.whole) or output.read_bytes() != made.whole:
+        yield "the file does not follow from the noisy answers in the certificate"
 
 
 # -- for those who use the values -------------------------------------------------------------------------------------

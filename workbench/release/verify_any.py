@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from workbench.params import WorkbenchError
+from workbench.params import CheckFailedError, WorkbenchError
 from workbench.release.bundle.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.bundle.verify_bundle import bundle_problems
-from workbench.release.certificate import read_any_certificate
-from workbench.release.model.card import CARD, is_model, ledger_facts, read_card
+from workbench.release.documents.described_release import DescribedRelease, stated
+from workbench.release.model.card import CARD, is_model, ledger_facts
 from workbench.release.open_release import located
 from workbench.release.signature.signature_file import Signature, signature_of
 from workbench.release.verify import verify_release
@@ -35,6 +35,21 @@ def verify_any(path: Path, cancel: CancelToken | None = None) -> list[str]:
     return problems
 
 
+def verified(path: Path, cancel: CancelToken | None = None) -> DescribedRelease:
+    """Return the release at ``path``, which agrees with its certificate.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+        CheckFailedError: the release is not what its certificate says; the first fault is named.
+        CancelledError: ``cancel`` was set.
+    """
+    problems = verify_any(path, cancel)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise CheckFailedError(f"the release is not what its certificate says: {problems[0]}{more}", str(path))
+    return stated(path)
+
+
 def signatures(path: Path) -> Signature | None:
     """Return the signature of the release or bundle at ``path``, or ``None`` where it has none.
 
@@ -49,8 +64,4 @@ def signatures(path: Path) -> Signature | None:
 
 def ledger_claims(path: Path) -> dict[str, Any]:
     """Return what a ledger can confirm of the release at ``path``, whose certificate or card was verified."""
-    if is_bundle(path):
-        path = released_in(path)
-    if is_model(path):
-        return ledger_facts(read_card(path))
-    return read_any_certificate(located(path)[1])
+    return ledger_facts(stated(path).document)

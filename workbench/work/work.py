@@ -63,6 +63,8 @@ class Work:
         budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
         check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
             is none, values that are not on their column's grid are refused.
+        answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
+            then ``verify`` makes the file of them anew.
     """
 
     kind: str
@@ -74,6 +76,7 @@ class Work:
     files: Callable[[Answers, CancelToken], Made]
     budget: Budget | None = None
     check: Callable[[Table, CancelToken], None] | None = None
+    answers: Callable[[Mapping[str, Any]], Answers] | None = None
 
     def cost(self, rows_per_person: int = 1) -> Cost:
         """Return what it costs a person with ``rows_per_person`` rows.

@@ -14,8 +14,8 @@ from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, write_error
 from workbench.release.bundle.manifest import MANIFEST, RELEASE, encoded, manifest
 from workbench.release.bundle.rerun import command, plan_text, request_text
-from workbench.release.documents.common_sections import day, program, release_id
 from workbench.release.documents.described_release import DescribedRelease
+from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
@@ -91,7 +91,7 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
         InputError: the ledger does not know it.
         CheckFailedError: the ledger has another certificate of it.
     """
-    claims = ledger_facts(stated.document) if stated.kind == "model" else stated.document
+    claims = ledger_facts(stated.document)
     found = ledger.release(claims["release_id"])
     if found is None:
         what = f"the ledger does not know the release {claims['release_id']}"

@@ -9,9 +9,7 @@ from typing import Any
 from workbench.params import CheckFailedError
 from workbench.release.bundle.manifest import is_bundle, released_in
 from workbench.release.certificate import ROWS_FORMAT, checksum, read_any_certificate
-from workbench.release.documents.central_document import central_document
-from workbench.release.documents.model_document import model_document
-from workbench.release.documents.table_document import table_document
+from workbench.release.documents.release_document import release_document
 from workbench.release.model.card import CARD, is_model, read_card
 from workbench.release.open_release import located
 from workbench.render.document import Document
@@ -35,9 +33,8 @@ class DescribedRelease:
 
     def paper(self) -> Document:
         """Return the document that a person reads."""
-        if self.kind == "model":
-            return model_document(self.document, self.release.absolute().name)
-        return central_document(self.document) if self.kind == "central" else table_document(self.document)
+        name = self.release.absolute().name if self.kind == "model" else self.document["output"]["file"]
+        return release_document(self.document, name)
 
 
 def stated(path: Path) -> DescribedRelease:

@@ -6,19 +6,21 @@ queries and steps must follow from parameters and columns.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench import learners
 from workbench.data.schema import Attribute
-from workbench.learners import Learner, learner
+from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema
-from workbench.params import ParameterError
+from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.params.codec import read_json
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
 from workbench.release.certificate import CARD_FORMAT, read_document
@@ -30,7 +32,7 @@ from workbench.work.noise import uncharged
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
 
-CARD = "card.json"
+CARD, MODEL = "card.json", "model.json"
 CANNOT_KNOW_ORIGIN = "whether the model was trained on the release that its card names (train it again to see)"
 """What a verification leaves open of such a model, besides all that it leaves open of any."""
 
@@ -57,29 +59,55 @@ def read_card(folder: Path) -> dict[str, Any]:
     return read_document(folder / CARD, CARD_FORMAT)
 
 
-def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
-    """Return what a ledger can confirm of a card: the card itself, or the release that the model was trained on."""
-    made = card.get(MADE_FROM)
+class Learned(Protocol):
+    """A fitted learner."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        ...
+
+
+def model_bytes(model: Learned) -> bytes:
+    """Return the file of a learner's model: public facts and noisy whole numbers, from which the rest follows."""
+    return (json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def learned(card: dict[str, Any], folder: Path) -> Any:
+    """Return the model of a learner as its file has it.
+
+    Raises:
+        InputError: the file cannot be read.
+        ParameterError: it is not one of such a model of this version.
+    """
+    values = read_json(folder / MODEL, "model")
+    if not isinstance(values, dict):
+        raise InputError("this is not a model", str(folder / MODEL), "give the folder as it was released")
+    chosen = learner(card["model"])
+    return (corrected(chosen) if MADE_FROM in card else chosen.estimator).from_plain(values)
+
+
+def ledger_facts(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what a ledger can confirm of a certificate or card: itself, or the release that a model was trained on."""
+    made = document.get(MADE_FROM)
     if made is None:
-        return card
+        return document
     stated = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
-    return {**stated, "guarantee": card["guarantee"]}
+    return {**stated, "guarantee": document["guarantee"]}
 
 
 # -- what a card says against itself -----------------------------------------------------------------------------------
 
 
-def contradictions(card: dict[str, Any]) -> list[str]:
-    """Return a sentence for each statement of a card, valid by its schema, that its other statements contradict."""
+def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
+    """Return a sentence for each statement of a card, valid by its schema, that the others or its files contradict."""
     try:
         inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
-        if MADE_FROM in card:
-            return list(_of_release(card, inputs))
-        if "queries" in card["training"]:
-            return list(_of_queries(card, inputs))
-        return list(_of_steps(card, inputs))
-    except (ParameterError, ArithmeticError, ValueError, TypeError, KeyError) as error:
-        reason = str(error)[:300] if isinstance(error, ParameterError) else type(error).__name__
+        if MADE_FROM not in card and "queries" not in card["training"]:
+            return list(_of_steps(card, inputs))
+        found = list((_of_release if MADE_FROM in card else _of_queries)(card, inputs))
+        return found or list(_of_answers(card, folder))
+    except (ParameterError, InputError, ArithmeticError, ValueError, TypeError, KeyError) as error:
+        reason = str(error)[:300] if isinstance(error, WorkbenchError) else type(error).__name__
         return [f"the facts on the card cannot be recomputed: {reason}"]
 
 
@@ -102,6 +130,14 @@ def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     yield from _replaced(card, claimed)  # a table's mechanisms are local: the figures of both relations are the same
     if Decimal(guarantee["delta"]):
         yield "the release of a table has no delta, and the card has one"
+
+
+def _of_answers(card: dict[str, Any], folder: Path) -> Iterator[str]:
+    """Yield where the file of a learner holds something else than what follows from the answers in it."""
+    if list(card["files"]) != [MODEL]:
+        yield f"the model is not one file called {MODEL}"
+    elif json.loads(model_bytes(learned(card, folder))) != read_json(folder / MODEL, "model"):
+        yield "the model's file holds something else than its public facts and its answers"
 
 
 def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:

@@ -24,8 +24,8 @@ from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.atomic import PART, write_error
 from workbench.release.certificate import CARD_FORMAT, encoded, guarantee_facts, read_certificate, sealed
-from workbench.release.model.card import CARD, MADE_FROM
-from workbench.release.model.open_model import MODEL, OpenModel, model_bytes, opened_from_release
+from workbench.release.model.card import CARD, MADE_FROM, MODEL, model_bytes
+from workbench.release.model.open_model import OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
 from workbench.release.parts import DrawFolder, remove_stale_folders
 from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement

@@ -21,8 +21,8 @@ from workbench.privacy.accounting.event import Charge, Cost
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.card import MODEL, model_bytes
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
-from workbench.release.model.open_model import MODEL, model_bytes
 from workbench.release.path import ReleaseRequest
 from workbench.release.recover import request_of
 from workbench.release.statements import model_statement
