@@ -18,8 +18,7 @@ from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError
 from workbench.paths import resources
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.open_release import read_release
-from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.release.verify import verified_release, verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan
 
 SCHEMA = json.loads((resources() / "schemas" / "certificate.v2.schema.json").read_text("utf-8"))
@@ -38,7 +37,7 @@ def released(
     assert verify_release(target) == []
     assert document["output"]["sha256"] == hashlib.sha256(target.read_bytes()).hexdigest()
     assert document["rows"] == done.rows == table.rows
-    frame = read_release(target).table.frame
+    frame = verified_release(target).table.frame
     assert frame.height == table.rows
     return frame
 

@@ -29,7 +29,7 @@ from workbench.release.verify import VerifiedRelease, verified_release, verify_i
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Event, ignore
+from workbench.signals.events import Event
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
 
 DIABETES = {"Pregnancies": 20, "Glucose": 250, "BloodPressure": 150, "BMI": 70, "Age": 100}
@@ -58,7 +58,7 @@ def train(folder: Path, chosen: Learner = NAIVE_BAYES, target: str = "city", **m
 def released_by(plan: Plan, table: Table, folder: Path) -> VerifiedRelease:
     with Ledger.open(folder / "l.sqlite") as ledger:
         release_table(plan, table, folder / "t.csv", ledger)
-    return verified_release(folder / "t.csv", None, ignore, CancelToken())
+    return verified_release(folder / "t.csv")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_card_names_the_release_and_costs_nothing_beyond_it(folder: Path) ->
         assert verify_in_ledger(ledger_facts(card), ledger) == []
         forged = {**card, "made_from": {**card["made_from"], "certificate": "0" * 64}}
         assert verify_in_ledger(ledger_facts(forged), ledger) == ["the certificate is not the one that was released"]
-    again = fit_on_release(NAIVE_BAYES, verified_release(folder / "people.csv", None, ignore, CancelToken()), "city")
+    again = fit_on_release(NAIVE_BAYES, verified_release(folder / "people.csv"), "city")
     assert again.files[MODEL] == made.files[MODEL], "whoever has the release can make the same model"
 
 

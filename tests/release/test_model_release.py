@@ -65,18 +65,6 @@ def release(
         return release_model(wanted, opened)
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "out"
-    made.mkdir()
-    return made
-
-
 def test_a_model_is_charged_carded_and_alone_in_its_folder(folder: Path, ledger: Path) -> None:
     done = release(ledger, folder / "model")
     assert names_in(folder) == {"model"}

@@ -16,12 +16,11 @@ from typing import Any
 import polars as pl
 import pytest
 from asks import released_ask
-from release_cases import assert_sound, certificate_of, names_in, plan_of, statuses, table_of
+from release_cases import assert_sound, certificate_of, forge, names_in, plan_of, statuses, table_of
 
 from workbench.data.table import Table
 from workbench.gui.pages.statistics.tasks import released
 from workbench.params import InputError
-from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
 from workbench.release.recover import finished_draw, recover
@@ -98,20 +97,15 @@ def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path) -> 
 )
 def test_verify_finds_what_does_not_follow(tmp_path: Path, change: Any, said: str) -> None:
     release(tmp_path / "l.sqlite", tmp_path / "figures.csv")
-    path = tmp_path / "figures.csv.certificate.json"
-    document = json.loads(path.read_text("utf-8"))
-    change(document)
-    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    forge(tmp_path / "figures.csv", change)
     assert re.search(said, " ".join(verify_any(tmp_path / "figures.csv")))
 
 
 def forged(path: Path, data: bytes) -> list[str]:
     """What is said of another file under the same certificate, made to fit it."""
     path.write_bytes(data)
-    certificate = path.with_name(path.name + ".certificate.json")
-    document = json.loads(certificate.read_text("utf-8"))
-    document["output"].update(sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
-    certificate.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    digest = hashlib.sha256(data).hexdigest()
+    forge(path, lambda document: document["output"].update(sha256=digest, bytes=len(data)))
     return verify_any(path)
 
 

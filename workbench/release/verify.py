@@ -53,7 +53,7 @@ from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals.events import Emit, ignore
 from workbench.work.work import Work, budget_of, cost_of
 
 _INEXACT = ("exact_epsilon", "table_digest")
@@ -62,15 +62,6 @@ _INEXACT = ("exact_epsilon", "table_digest")
 
 MOST_ENTRIES = 2**33
 """Probabilities that are recomputed for one certificate: 512 columns of 4,096 cells, some 20 minutes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """The very certificate that was checked, its plan, and the released rows as text."""
-
-    document: dict[str, Any]
-    plan: Plan
-    table: Table
 
 
 def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
@@ -94,7 +85,7 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     return examine(path, None, cancel or CancelToken())[0]
 
 
-def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], Certified | None]:
+def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], VerifiedRelease | None]:
     """Return what :func:`verify_release` does, and the released rows where they are noisy ones that were read."""
     release, where = path, path / CARD
     formats: tuple[str, ...] = (CARD_FORMAT,)
@@ -127,7 +118,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
             return problems, None
         # Values are only read where the file is the one that was certified.
         plan, rows = certified_rows(release, document, where, cancel)
-        return list(_values(document, plan, rows, cancel)), Certified(document, plan, rows)
+        return list(_values(document, plan, rows, cancel)), VerifiedRelease(release, document, plan, rows)
     except CancelledError:
         raise
     except WorkbenchError as error:
@@ -353,7 +344,9 @@ class VerifiedRelease:
         return released_cells(self.plan.column(name).grid(), self.table)
 
 
-def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: CancelToken) -> VerifiedRelease:
+def verified_release(
+    path: Path, certificate: Path | None = None, emit: Emit = ignore, cancel: CancelToken | None = None
+) -> VerifiedRelease:
     """Return the release in ``path`` after verifying it, the cheap checks first.
 
     Raises:
@@ -361,10 +354,10 @@ def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: C
             says; the first fault is named.
     """
     emit(Progress(0, 1, "verifying"))
-    file, named = located(path, certificate)
+    named = located(path, certificate)[1]
     if named.is_file():
         read_certificate(named)  # what is no certificate is told of as such
-    problems, found = examine(path, certificate, cancel)
+    problems, found = examine(path, certificate, cancel or CancelToken())
     if problems or found is None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InputError(
@@ -372,4 +365,4 @@ def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: C
             str(path),
             "ask for the file and the certificate as they were released",
         )
-    return VerifiedRelease(file, found.document, found.plan, found.table)
+    return found
