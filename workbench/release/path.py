@@ -372,8 +372,9 @@ def _request(prepared: Prepared) -> ReleaseRequest:
             if isinstance(event, Progress):  # nothing else of a Work is shown before its charge is final
                 emit(event)
 
-        noise = Charged(lambda cost_of_row: reservation(for_person(cost_of_row, plan.rows_per_person)))
-        made = work.run(prepared.rows, noise.ask(work.cost()), progress, cancel)
+        people = plan.rows_per_person
+        ask = Charged(lambda cost_of_row: reservation(for_person(cost_of_row, people))).ask(work.cost())
+        made = work.run(prepared.rows, ask, progress, cancel)
         cancel.check()
         return made
 
