@@ -21,6 +21,9 @@ DOOR = (
 )
 """The files of the release package whose calls and returns are steps, and so are the system's calls they make."""
 
+FOLDERS = ("release", "model", "ledger")
+"""Where they are."""
+
 LEDGER = ("reserve", "charge", "settle", "certify", "publishing", "void", "forget_finished")
 """The methods of the ledger whose calls and returns are steps, too."""
 
@@ -74,7 +77,7 @@ class Walk:
         """Count a step, look, and end the release where it is its turn: before a call, or as it returns."""
         code = frame.f_code
         file = os.path.basename(code.co_filename)
-        if os.path.basename(os.path.dirname(code.co_filename)) != "release":
+        if os.path.basename(os.path.dirname(code.co_filename)) not in FOLDERS:
             return
         door = file in DOOR or (file.startswith("ledger") and code.co_name in LEDGER)
         if not door or event == "c_return":

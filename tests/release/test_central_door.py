@@ -198,38 +198,6 @@ def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, afte
     release(ledger, target)
 
 
-DOOR = "workbench.release.path"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
-@pytest.mark.parametrize(
-    ("owner", "attribute", "after", "becomes"),
-    [
-        ("workbench.release.ledger.ledger:Ledger", "reserve", True, "void"),
-        ("workbench.release.ledger.ledger:Ledger", "charge", False, "void"),
-        ("workbench.release.parts:DrawFile", "finish", True, "charged"),
-        ("workbench.release.ledger.ledger:Ledger", "certify", False, "charged"),
-    ],
-)
-def test_a_run_killed_before_its_certificate_leaves_its_charge_and_no_file(
-    tmp_path: Path, owner: str, attribute: str, after: bool, becomes: str
-) -> None:
-    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
-    out.mkdir()
-    assert run_to_exit(die_and_release, ledger, out / "out.csv", owner, attribute, after) == -9
-    assert not names_in(out) & WHOLE
-    raise_cap_of(ledger, "10")
-    release(ledger, out / "out.csv")
-    assert names_in(out) == WHOLE
-    assert statuses(ledger) == [becomes, "charged"]
-    assert verify_any(out / "out.csv") == []
-
-
-def raise_cap_of(ledger: Path, epsilon: str) -> None:
-    with Ledger.open(ledger) as opened:
-        opened.set_cap(opened.identify(table_of(50)), Decimal(epsilon))
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
 @pytest.mark.parametrize(
     ("owner", "attribute", "after"),
