@@ -18,8 +18,8 @@ torch = pytest.importorskip("torch")
 from workbench.gui.widgets.formatting import at_most, exactly  # noqa: E402
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
+from workbench.release.certificate import read_card  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
-from workbench.release.model.card import read_card  # noqa: E402
 from workbench.release.verify import verify_release  # noqa: E402
 
 PATIENT = 600_000

@@ -12,7 +12,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from workbench.release.model.card import read_card
+from workbench.release.certificate import read_card
 from workbench.release.verify import verify_release
 
 pytestmark = [

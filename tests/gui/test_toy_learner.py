@@ -16,8 +16,8 @@ from workbench import learners
 from workbench.cli import main
 from workbench.deep.networks import NETWORKS
 from workbench.params import ParameterError
+from workbench.release.certificate import read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import read_card
 from workbench.release.verify import verify_release
 from workbench.studies.curve import CurvePlan
 

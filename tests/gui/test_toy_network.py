@@ -14,8 +14,8 @@ from workbench.deep import networks
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
+from workbench.release.certificate import read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import read_card
 from workbench.release.verify import verify_release
 
 TOY = Network("narrow", "One hidden layer of 4", "It learns 4 combinations of columns.", hidden=(4,))

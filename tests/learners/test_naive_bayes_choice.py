@@ -152,7 +152,7 @@ def test_without_noise_all_attributes_are_used() -> None:
 
 def test_card_and_command_say_what_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from workbench.cli import main
-    from workbench.release.model.card import read_card
+    from workbench.release.certificate import read_card
     from workbench.release.verify import verify_release
 
     plan, model = str(tmp_path / "plan.toml"), str(tmp_path / "model")

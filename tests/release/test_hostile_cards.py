@@ -21,9 +21,8 @@ from workbench.deep.features import Features
 from workbench.deep.noise import FORMER_ON_GPU
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners import LEARNERS, NAIVE_BAYES, learner
-from workbench.release.certificate import checksum
+from workbench.release.certificate import CARD, checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import CARD
 from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.release_learner import FitTask, release_fit

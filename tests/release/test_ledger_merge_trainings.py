@@ -9,9 +9,9 @@ import pytest
 from release_cases import charge, loss_of
 from test_ledger_merge import fork_of, merge, used
 
+from workbench.release import kept_run
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.merge import RESUMABLE
-from workbench.release.model import kept_run
 
 A, B = "a" * 32, "b" * 32
 

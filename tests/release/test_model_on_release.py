@@ -20,9 +20,8 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.learners import DBSCAN, LINEAR_REGRESSION, NAIVE_BAYES, Learner
 from workbench.params import CancelledError, InputError, ParameterError
-from workbench.release.certificate import checksum
+from workbench.release.certificate import checksum, ledger_facts, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import ledger_facts, read_card
 from workbench.release.model.on_release import ModelOnRelease, fit_on_release, train_on_release
 from workbench.release.model.open_model import open_model
 from workbench.release.verify import VerifiedRelease, verified_release, verify_in_ledger, verify_release

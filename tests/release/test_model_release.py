@@ -17,9 +17,9 @@ from workbench.learners import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.release import parts
-from workbench.release.certificate import checksum
+from workbench.release.card import model_bytes
+from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import model_bytes, read_card
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.path import ReleaseRequest
 from workbench.release.recover import recover, request_of

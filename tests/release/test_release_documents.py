@@ -13,7 +13,7 @@ from release_cases import certificate_of, plan_of, raise_cap, release, table_of
 from workbench.params import CheckFailedError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
-from workbench.release.documents.described_release import stated
+from workbench.release.described_release import stated
 from workbench.release.documents.release_document import expected_error, expected_gaussian_error
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared

@@ -19,8 +19,8 @@ from workbench.api.shown import Shown
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
+from workbench.release.certificate import MADE_FROM
 from workbench.release.model import on_release
-from workbench.release.model.card import MADE_FROM
 from workbench.release.model.open_model import AnswersSomeRows, OpenModel, open_model
 from workbench.release.verify import verified_release
 

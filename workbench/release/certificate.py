@@ -2,7 +2,7 @@
 
 Both say the same of guarantee, ledger and origin, and are sealed, written and read here. Noisy rows have a certificate
 that describes every column and its mechanism; every other kind of file has one that names its queries; a model has a
-card (:mod:`workbench.release.model.card`).
+card (:mod:`workbench.release.card`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -33,7 +34,10 @@ from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
 from workbench.sanitize.plan import Column, Plan
 from workbench.work.work import Work, amount_of, budget_of, cost_of
 
-SUFFIX = ".certificate.json"
+SUFFIX, CARD = ".certificate.json", "card.json"
+MADE_FROM = "made_from"
+"""Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
+
 VERSION = 2
 """Of the certificates of noisy rows and of cards; the first one told marks and sums that followed from the rows."""
 
@@ -407,6 +411,29 @@ def read_certificate(path: Path) -> dict[str, Any]:
         what = f"this is the certificate of a release of kind {name!r}: there is nothing to estimate from it"
         raise InputError(what, str(path), _READ_AS_IT_IS.get(name, "`workbench verify` checks the released file"))
     return document
+
+
+def is_model(path: Path) -> bool:
+    """Return whether ``path`` is the folder of a released model."""
+    return os.path.isfile(path / CARD)
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """Return the card of a released model.
+
+    Raises:
+        InputError: it cannot be read or is not a card of a known version.
+    """
+    return read_document(folder / CARD, CARD_FORMAT)
+
+
+def ledger_facts(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what a ledger can confirm of a certificate or card: itself, or the release that a model was trained on."""
+    made = document.get(MADE_FROM)
+    if made is None:
+        return document
+    stated = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
+    return {**stated, "guarantee": document["guarantee"]}
 
 
 def _what(form: str) -> str:

@@ -61,7 +61,7 @@ from workbench.work.noise import Charged
 from workbench.work.work import Made, Work, amount_of, budget_of
 
 if TYPE_CHECKING:
-    from workbench.release.model.kept_run import KeptRun
+    from workbench.release.kept_run import KeptRun
 
 _ROOM_OF_A_CERTIFICATE = 1 << 16
 _OTHER_FILE = Remedy(OTHER_OUTPUT, "name another file")

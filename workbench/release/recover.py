@@ -23,13 +23,12 @@ from typing import Any, TypeVar
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import sole_user, write_whole
-from workbench.release.certificate import certificate_path, checksum
+from workbench.release.certificate import CARD, certificate_path, checksum, read_card
+from workbench.release.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
-from workbench.release.model.card import CARD, read_card
-from workbench.release.model.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
 from workbench.release.verify import verify_release
 from workbench.signals import Notice

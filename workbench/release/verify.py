@@ -12,7 +12,9 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.release.card import contradictions
 from workbench.release.certificate import (
+    CARD,
     CARD_FORMAT,
     CENTRAL_FORMAT,
     FILES,
@@ -21,6 +23,7 @@ from workbench.release.certificate import (
     checksum,
     described_column,
     guarantee,
+    is_model,
     outside,
     queries_of,
     query_facts,
@@ -37,7 +40,6 @@ from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
-from workbench.release.model.card import CARD, contradictions, is_model
 from workbench.release.open_release import (
     another_table,
     as_it_ran,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CheckFailedError, WorkbenchError
-from workbench.release.bundle.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.bundle.verify_bundle import bundle_problems
-from workbench.release.documents.described_release import DescribedRelease, stated
-from workbench.release.model.card import CARD, is_model, ledger_facts
+from workbench.release.certificate import CARD, is_model, ledger_facts
+from workbench.release.described_release import DescribedRelease, stated
+from workbench.release.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.release.signature.signature_file import Signature, signature_of
 from workbench.release.verify import verify_release

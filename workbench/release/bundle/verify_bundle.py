@@ -9,12 +9,12 @@ from typing import Any
 import workbench
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import read_json
-from workbench.release.bundle.manifest import MANIFEST, read_manifest
 from workbench.release.bundle.write_bundle import ENTRY, made_texts
-from workbench.release.documents.described_release import DescribedRelease, stated
+from workbench.release.certificate import ledger_facts
+from workbench.release.described_release import DescribedRelease, stated
 from workbench.release.documents.release_document import release_id
 from workbench.release.ledger.fingerprint import sha256_of
-from workbench.release.model.card import ledger_facts
+from workbench.release.manifest import MANIFEST, read_manifest
 from workbench.release.signature.signature_file import SUFFIX, signature_of, signature_path
 
 BUNDLE_CANNOT_KNOW = "whether the PDF says what the JSON certificate says (the HTML was made again and compared)"

@@ -12,15 +12,15 @@ from typing import Any
 from workbench.params import CheckFailedError, InputError
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, write_error
-from workbench.release.bundle.manifest import MANIFEST, RELEASE, encoded, manifest
 from workbench.release.bundle.rerun import command, plan_text, request_text
-from workbench.release.documents.described_release import DescribedRelease
+from workbench.release.certificate import MADE_FROM, ledger_facts
+from workbench.release.described_release import DescribedRelease
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import MADE_FROM, ledger_facts
+from workbench.release.manifest import MANIFEST, RELEASE, encoded, manifest
 from workbench.release.parts import DrawFolder, remove_stale_folders, require_new
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes

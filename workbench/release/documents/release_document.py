@@ -14,8 +14,8 @@ from typing import Any
 from workbench import learners
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.privacy.local.mechanisms import mechanism
+from workbench.release.certificate import MADE_FROM
 from workbench.release.kinds import kind
-from workbench.release.model.card import MADE_FROM
 from workbench.release.open_release import as_it_ran, plan_of
 from workbench.release.statements import CANNOT_KNOW
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section

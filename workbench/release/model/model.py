@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.privacy.accounting.event import Cost
-from workbench.release.certificate import CARD_FORMAT, guarantee_facts
+from workbench.release.certificate import CARD, CARD_FORMAT, guarantee_facts
 from workbench.release.delta_limit import replaced
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import CARD
 from workbench.release.path import Destination, ReleaseRequest, release
 from workbench.release.reservation import Reservation
 from workbench.release.statements import columns_used_statement

@@ -23,8 +23,16 @@ from workbench.learners.public_tables import Chances, PublicTable
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.atomic import PART, write_error
-from workbench.release.certificate import CARD_FORMAT, encoded, guarantee_facts, read_certificate, sealed
-from workbench.release.model.card import CARD, MADE_FROM, MODEL, model_bytes
+from workbench.release.card import MODEL, model_bytes
+from workbench.release.certificate import (
+    CARD,
+    CARD_FORMAT,
+    MADE_FROM,
+    encoded,
+    guarantee_facts,
+    read_certificate,
+    sealed,
+)
 from workbench.release.model.open_model import OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
 from workbench.release.parts import DrawFolder, remove_stale_folders

@@ -28,7 +28,8 @@ from workbench.learners.corrected_model import CorrectedModel
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.card import MADE_FROM, learned, read_card
+from workbench.release.card import learned
+from workbench.release.certificate import MADE_FROM, read_card
 from workbench.release.verify import verify_release
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken

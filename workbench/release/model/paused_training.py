@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.schema import Attribute
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.privacy.accounting.event import Cost
-from workbench.release.ledger.counting import steps_of_release
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import Release
-from workbench.release.model.kept_run import (
+from workbench.release.kept_run import (
     RESUMABLE,
     PausedRun,
     checkpoint_of,
@@ -25,6 +22,9 @@ from workbench.release.model.kept_run import (
     remove,
     run_at,
 )
+from workbench.release.ledger.counting import steps_of_release
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import Release
 from workbench.release.recover import place_of
 from workbench.signals.events import Emit, Notice
 

@@ -18,10 +18,10 @@ from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
+from workbench.release.card import MODEL, model_bytes
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import MODEL, model_bytes
 from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.path import ReleaseRequest
 from workbench.release.recover import request_of

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CheckFailedError
-from workbench.release.bundle.manifest import is_bundle, released_in
-from workbench.release.certificate import ROWS_FORMAT, checksum, read_any_certificate
+from workbench.release.certificate import CARD, ROWS_FORMAT, checksum, is_model, read_any_certificate, read_card
 from workbench.release.documents.release_document import release_document
-from workbench.release.model.card import CARD, is_model, read_card
+from workbench.release.manifest import is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.render.document import Document
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -23,7 +22,7 @@ from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
-from workbench.release.certificate import CARD_FORMAT, read_document
+from workbench.release.certificate import MADE_FROM
 from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
@@ -32,31 +31,14 @@ from workbench.work.noise import uncharged
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
 
-CARD, MODEL = "card.json", "model.json"
+MODEL = "model.json"
 CANNOT_KNOW_ORIGIN = "whether the model was trained on the release that its card names (train it again to see)"
 """What a verification leaves open of such a model, besides all that it leaves open of any."""
-
-MADE_FROM = "made_from"
-"""Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
 
 _RELATIVE = 1e-6
 """How far a figure may be from the one that is computed here, on a processor that may round otherwise."""
 
 _EPOCHS, _CAP, _CLOCK = "epochs", "cap", "clock"
-
-
-def is_model(path: Path) -> bool:
-    """Return whether ``path`` is the folder of a released model."""
-    return os.path.isfile(path / CARD)
-
-
-def read_card(folder: Path) -> dict[str, Any]:
-    """Return the card of a released model.
-
-    Raises:
-        InputError: it cannot be read or is not a card of a known version.
-    """
-    return read_document(folder / CARD, CARD_FORMAT)
 
 
 class Learned(Protocol):
@@ -84,15 +66,6 @@ def learned(card: dict[str, Any], folder: Path) -> Any:
         raise InputError("this is not a model", str(folder / MODEL), "give the folder as it was released")
     chosen = learner(card["model"])
     return (corrected(chosen) if MADE_FROM in card else chosen.estimator).from_plain(values)
-
-
-def ledger_facts(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what a ledger can confirm of a certificate or card: itself, or the release that a model was trained on."""
-    made = document.get(MADE_FROM)
-    if made is None:
-        return document
-    stated = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
-    return {**stated, "guarantee": document["guarantee"]}
 
 
 # -- what a card says against itself -----------------------------------------------------------------------------------
