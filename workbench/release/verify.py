@@ -270,6 +270,8 @@ def _recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Canc
     form = document["output"]["format"]
     work = known.work_of(plan, asked, budget.epsilon, budget.delta, document["rows"], form)
     require_format(document, output, known.suffixes())
+    if work.answers is None:
+        yield f"the kind {known.name} neither reads its answers from the certificate nor checks its file by itself"
     yield from rerun(document, work, output, cancel)
 
 
@@ -299,7 +301,13 @@ def rerun(
     if wrong or work.answers is None:
         return
     cancel.check()
-    made = work.files(work.answers(document["method"]), cancel)
+    try:
+        made = work.files(work.answers(document["method"]), cancel)
+    except WorkbenchError:
+        raise
+    except (KeyError, TypeError, ValueError, ArithmeticError):  # they are somebody else's
+        yield "the noisy answers in the certificate are not such as its queries have"
+        return
     if document["method"] != made.method:
         yield "the certificate says otherwise how its file was made than its answers give"
     elif unlike is not None:
