@@ -186,24 +186,17 @@ def account_facts(name: str, account: Account, reserved: Decimal, charged: Decim
         release_id: this release.
     """
     assert account.cap is not None
-    if account.count is not None:
-        return {
-            "name": name,
-            "cap_epsilon": decimal_text(account.cap[0]),
-            "spent_before": decimal_text(account.count.without(release_id)[0]),
-            "remaining_after": decimal_text(max(minus(account.cap[0], account.used[0]), Decimal(0))),
-            "cap_raised": raised_caps(account),
-            "count": account.count.stated(),
-        }
-    before = minus(account.used[0], reserved)
-    left = minus(minus(account.cap[0], before), charged)
+    cap, count = account.cap[0], account.count
+    before = minus(account.used[0], reserved) if count is None else count.without(release_id)[0]
+    left = minus(minus(cap, before), charged) if count is None else minus(cap, account.used[0])
     return {
         "name": name,
-        "cap_epsilon": decimal_text(account.cap[0]),
+        "cap_epsilon": decimal_text(cap),
         "spent_before": decimal_text(before),
         # The steward may have lowered the cap since the reservation.
         "remaining_after": decimal_text(max(left, Decimal(0))),
         "cap_raised": raised_caps(account),
+        **({} if count is None else {"count": count.stated()}),
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.open_release import certified_rows
-from workbench.release.rows_work import FORMATS, csv_bytes
+from workbench.release.rows_work import FORMATS, csv_bytes, with_types
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -169,14 +169,8 @@ def _most_bytes(columns: tuple[CoarseColumn, ...], rows: int) -> int:
 def _file(frame: pl.DataFrame, columns: tuple[CoarseColumn, ...], kind: str) -> bytes:
     if kind != "parquet":
         return csv_bytes(frame, "\t" if kind == "tsv" else ",", header=True)
-    types: dict[str | None, Callable[[pl.Expr], pl.Expr]] = {
-        "integer": lambda cells: cells.cast(pl.Int64),
-        "real": lambda cells: cells.cast(pl.Float64),
-        "date": lambda cells: cells.str.to_date("%Y-%m-%d"),
-    }
-    kinds = {column.name: column.grid.attribute.kind for column in columns}
     buffer = io.BytesIO()
-    frame.with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types]).write_parquet(buffer)
+    with_types(frame, {column.name: column.grid.attribute.kind for column in columns}).write_parquet(buffer)
     return buffer.getvalue()
 
 
