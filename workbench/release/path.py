@@ -336,7 +336,7 @@ class ReleaseRequest:
     draw: Callable[[Reservation, Emit, CancelToken], Made]
     facts: Callable[[Made, Cost], dict[str, Any]]
     account: str | None = None
-    check: Callable[[CancelToken], None] | None = None
+    check: Callable[[CancelToken], None] = lambda cancel: None
     watched: Callable[[], bool] | None = None
     kept: KeptRun | None = None
 
@@ -428,8 +428,7 @@ def release(
     if published is not None:
         return _released(published, ledger, to, started, published_earlier=True)
     replaces = to.require_new()
-    if request.check is not None:
-        request.check(cancel)
+    request.check(cancel)
     with to.part(request.room + _ROOM_OF_A_CERTIFICATE) as part:
         reservation = Reservation(ledger, dataset, request.work, request.details(part), request.resumed)
         made, draft = _charged(request, ledger, reservation, part, emit, cancel)
