@@ -22,6 +22,7 @@ from released import release_table
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released
 from workbench.release.verify import verify_release
@@ -113,6 +114,15 @@ def contents(folder: Path) -> dict[str, bytes]:
 def certificate_of(target: Path) -> dict[str, Any]:
     """The certificate beside ``target``."""
     document: dict[str, Any] = json.loads(target.with_name(target.name + ".certificate.json").read_text("utf-8"))
+    return document
+
+
+def forge(target: Path, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """Change the certificate beside ``target``, its checksum with it; return what it says now."""
+    document = certificate_of(target)
+    change(document)
+    document["checksum"] = checksum(document)
+    target.with_name(target.name + ".certificate.json").write_text(json.dumps(document), "utf-8")
     return document
 
 

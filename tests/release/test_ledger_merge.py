@@ -17,11 +17,11 @@ from release_cases import FAST, charge, forks, loss_of
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError, ParameterError
+from workbench.release import kept_run
 from workbench.release.ledger.counting import FILTER
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.merge import RESUMABLE
-from workbench.release.model import kept_run
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
 

@@ -14,9 +14,9 @@ from release_cases import names_in, statuses
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import verify_model
 from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.release_learner import FitTask, release_fit
+from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 from workbench.work.ask import UndeclaredError
 
@@ -67,7 +67,7 @@ def test_a_learner_that_asks_what_it_declared_is_released(tmp_path: Path, monkey
     monkeypatch.setattr("workbench.learners.LEARNERS", (TOY,))
     fit(BinMeans, tmp_path)
     assert statuses(tmp_path / "ledger.sqlite") == ["charged"]
-    assert verify_model(tmp_path / "model") == []
+    assert verify_release(tmp_path / "model") == []
 
 
 @pytest.mark.parametrize(

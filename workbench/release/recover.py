@@ -22,14 +22,14 @@ from typing import Any
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import remove_path, sole_user, write_whole
-from workbench.release.certificate import certificate_path, checksum
+from workbench.release.certificate import CARD, certificate_path, checksum, read_card
+from workbench.release.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
-from workbench.release.model.card import CARD, read_card, verify_model
-from workbench.release.model.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
+from workbench.release.verify import verify_release
 from workbench.signals import Notice
 from workbench.signals.cancel import WHOLE
 from workbench.signals.events import Emit
@@ -265,7 +265,7 @@ def _certified(found: FinishedDraw, part: DrawFile | DrawFolder) -> dict[str, An
         return document if isinstance(output, dict) and output.get("sha256") == part.sha256 else None
     try:
         card = read_card(found.part)
-        return card if card["checksum"] == recorded and not verify_model(found.part) else None
+        return card if card["checksum"] == recorded and not verify_release(found.part) else None
     except WorkbenchError:
         return None
 

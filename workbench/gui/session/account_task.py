@@ -114,9 +114,8 @@ def _past_of(releases: Sequence[Release]) -> tuple[PastRelease, ...]:
 
 def _past(release: Release) -> PastRelease | None:
     """Return a release as the window shows it; ``None`` of a training that was charged and released nothing."""
-    from workbench.release.certificate import certificate_path
+    from workbench.release.certificate import CARD, certificate_path
     from workbench.release.kinds import KINDS, ROWS
-    from workbench.release.model.card import CARD
 
     work = str(release.body.get("work", ""))
     written, model = release.body.get("output"), work == "dpsgd" or work.startswith("fit ")
