@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -137,6 +137,24 @@ class _Body(QVBoxLayout):
             self._asked = False
 
 
+class _Beside(QWidget):
+    """The buttons of a head. They never widen the window: the page is told to place them anew as they change."""
+
+    def __init__(self, place: Callable[[], None]) -> None:
+        super().__init__()
+        self._place = place
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return no width: showing a button lays out the whole window before the page can place it elsewhere."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def event(self, event: QEvent) -> bool:
+        """Place the buttons anew where their layout has changed."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place()
+        return super().event(event)
+
+
 class PageFrame(QWidget):
     """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
@@ -160,7 +178,7 @@ class PageFrame(QWidget):
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(page.title)
         self.header: QHBoxLayout = row()
-        self._beside = QWidget()
+        self._beside = _Beside(self._place_header)
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()
         self._head = row(None)
