@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -52,9 +52,9 @@ RECIPIENTS = (
     ),
     Recipient(
         "named",
-        "Named recipients, under terms",
+        "Named recipients",
         Decimal(3),
-        "They are known and have agreed not to look for persons, so a release may say more: ε up to 3.",
+        "They are known and have agreed to terms, not to look for persons, so a release may say more: ε up to 3.",
     ),
     Recipient(
         "us",
@@ -177,9 +177,10 @@ class Questions:
         """The purpose of each released column: values for those who look at noisy rows, else statistics."""
         return VALUES if self.way == "rows" else STATISTICS
 
-    def wishes_of(self, needed: Sequence[str]) -> tuple[Wish, ...]:
-        """Return the wishes that are about ``needed`` columns alone."""
-        return tuple(wish for wish in self.wishes if all(name in needed for name in wish.columns))
+    @property
+    def unanswered(self) -> tuple[Wish, ...]:
+        """The wishes about a column that is not needed: no release answers them."""
+        return tuple(wish for wish in self.wishes if not all(name in self.needed for name in wish.columns))
 
 
 class PlannedColumn(Protocol):
@@ -243,6 +244,7 @@ _NEVER = {
     "identifier": "an identifier",
     "e-mail": "e-mail addresses",
     "phone": "telephone numbers",
+    "person": "names of persons",
     "name": "may be names of persons",
     "household": "says which rows belong together",
     "constant": "every row has the same value",
@@ -251,14 +253,17 @@ _NEVER = {
 }
 _TARGET = re.compile(r"^(label|labels|target|outcome|class|diagnosis|response|y)$", re.IGNORECASE)
 _TELLING = re.compile(
-    r"(^|[_\W])(age|sex|gender|income|salary|wage|education|occupation|employment|marital|region|state|country|score"
-    r"|rating|satisfaction|height|weight|bmi|smok\w*|group|status|type|category)([_\W]|$)",
+    r"(^|[_\W])(age|sex|gender|income|salary|wage|education|occupation|employment|marital|region|state|country"
+    r"|satisfaction|height|weight|bmi|smok\w*)([_\W]|$)",
     re.IGNORECASE,
 )
 _TEXT = re.compile(
     r"(^|[_\W])(comments?|remarks?|notes?|text|description|message|feedback|other)([_\W]|$)", re.IGNORECASE
 )
 _ENOUGH_ROWS = 10
+
+
+_IDENTIFIES = ("identifier", "e-mail", "phone", "person")
 
 
 @dataclass(frozen=True)
@@ -268,11 +273,13 @@ class Suggestion:
     Attributes:
         needed: their names, in the table's order.
         why_not: the reason of each column that is not.
+        identifiers: those of them that say by themselves who somebody is.
         target: the column to predict if somebody wants to, by its name; ``None`` if no name says so.
     """
 
-    needed: tuple[str, ...]
-    why_not: Mapping[str, str]
+    needed: tuple[str, ...] = ()
+    why_not: Mapping[str, str] = field(default_factory=dict)
+    identifiers: tuple[str, ...] = ()
     target: str | None = None
 
 
@@ -300,7 +307,10 @@ def suggestion(
         ranked = ranked[: min(max(telling, FEW), MOST)]
     chosen = {c.name for c in ranked}
     why_not |= {c.name: f"not among the first {len(chosen)}" for c in able if c.name not in chosen}
-    return Suggestion(tuple(c.name for c in columns if c.name in chosen), why_not, target)
+    identifiers = tuple(
+        c.name for c in columns if c.name in why_not and any(s.what in _IDENTIFIES for s in c.suspicions)
+    )
+    return Suggestion(tuple(c.name for c in columns if c.name in chosen), why_not, identifiers, target)
 
 
 def _excluded(column: ColumnProfile, rows: int, role: str | None) -> str:

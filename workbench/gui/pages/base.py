@@ -92,6 +92,7 @@ class Page:
         known_as: further words by which the list of commands finds it.
         state: its part of the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         under: the page whose tab this one shares: another way to do the same step, chosen at the head of the page.
+        home: whether it is the page that is shown while nothing is open.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Page:
     known_as: str = ""
     state: Callable[[Session], State] = lambda session: "empty"
     under: str = ""
+    home: bool = False
 
     @property
     def tab(self) -> str:

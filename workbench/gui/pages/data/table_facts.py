@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
-from workbench.gui.pages.data.invalid_values import FOUND
+from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
@@ -60,6 +61,11 @@ class WholeTable(QWidget):
         session.table_changed.connect(self.refresh)
         session.plan_changed.connect(self.refresh)
         self.refresh()
+
+    def ask_for_rows(self) -> None:
+        """Go to the maximum rows per person."""
+        self.rows.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.rows.selectAll()
 
     def refresh(self) -> None:
         """Show the present plan."""
