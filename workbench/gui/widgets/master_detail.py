@@ -23,6 +23,8 @@ UNBOUNDED = 16_777_215
 
 
 GAP = 12
+LEAST_WORDS = 40
+"""Pixels of the words in a card that a person has made low."""
 
 
 class Standing(Card):
@@ -78,7 +80,8 @@ class DetailCard(Standing):
         self._halves.setStretch(0, 0 if beside else 1)
         self._halves.setStretch(self._halves.count() - 1, 1 if beside else 0)
         self._picture.setMinimumWidth(0 if beside else self._picture_width)
-        self._picture.setMaximumWidth(UNBOUNDED if beside else self._picture_width)
+        least = max(self._picture_width, self._picture.minimumSizeHint().width())
+        self._picture.setMaximumWidth(UNBOUNDED if beside else least)
         self._picture.setMinimumHeight(self._picture_height if beside else 0)
         self._picture.setMaximumHeight(HIGHEST * self._picture_height if beside else UNBOUNDED)
         self._halves.setStretch(1, 2 if beside else 0)  # a high window is for the picture
@@ -86,7 +89,9 @@ class DetailCard(Standing):
 
 def scrolled_words(*parts: QWidget) -> QScrollArea:
     """Return texts below each other that are scrolled where the card is low: no field beside them is ever squeezed."""
-    return scrolled(stack(*parts, None, spacing=4), "")
+    area = scrolled(stack(*parts, None, spacing=4), "")
+    area.setMinimumHeight(LEAST_WORDS)
+    return area
 
 
 class MasterDetail(QWidget):

@@ -25,7 +25,7 @@ from workbench.params import InputError
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
-HEIGHT = 212
+HEIGHT = 240
 PICTURE = 260
 ALL_OF_THEM = "edits apply to all selected columns"
 
@@ -87,7 +87,7 @@ class AttributeDetail(DetailCard):
         right.setContentsMargins(0, 0, 0, 0)
         picture = QWidget()
         picture.setLayout(right)
-        self.fill(left, picture, picture_width=236)
+        self.fill(left, picture, picture_width=200)
         session.plan_changed.connect(self.refresh)
         attributes.dataChanged.connect(self.refresh)
 

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
 
+LEAST_TABLE = 6 * ROW
+"""Pixels of the table where text is large: the page is scrolled rather than squeezed."""
+
 
 class DataPage(PageFrame):
     """An inviting start while no table is open; then its attributes, or its rows, or how it was read."""
@@ -60,7 +63,7 @@ class DataPage(PageFrame):
         self._start.folder_asked.connect(self._ask_for_folder)
         self._start.sample_chosen.connect(lambda name: open_table(session, jobs, f"sample:{name}"))
         self.table = AttributeTable(session)
-        self.table.setMinimumHeight(96)  # room for a message, an offer and a job on a display of 800 lines
+        self.table.setMinimumHeight(LEAST_TABLE)
         CopyRows(self.table, session, private=True)  # it says how many values are missing
         self.detail = AttributeDetail(session, self.table.attributes)
         self.table.chosen_changed.connect(self.detail.refresh)
@@ -173,7 +176,7 @@ class DataPage(PageFrame):
         layout.addStretch(1)
         self._places = {
             "start": _scrolled(self._start),
-            "attributes": attributes,
+            "attributes": _scrolled(attributes),
             "rows": rows,
             "dialect": _scrolled(dialect),
         }
@@ -191,10 +194,12 @@ class DataPage(PageFrame):
         self._views.setCurrentWidget(self._places[name])
         if name in self._segments:
             self._segments[name].setChecked(True)
-        for part in (self._bar, self._summary):
-            part.setVisible(self.session.opened is not None)
-        self.dictionary.setVisible(name == "attributes")
-        self.filter.setVisible(name == "attributes")
+        with self.laid_out_once():  # beside the tabs, the buttons would make the window wider at a large text size
+            for part in (self._bar, self._summary):
+                part.setVisible(self.session.opened is not None)
+            self.dictionary.setVisible(name == "attributes")
+            self.filter.setVisible(name == "attributes")
+            self._place_header()
         self.refresh()
 
     def escape(self) -> bool:
