@@ -95,6 +95,26 @@ def recipient(name: str) -> Recipient:
     return next(each for each in RECIPIENTS if each.name == name)
 
 
+def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of :data:`ASKS` in ``words`` and the column to predict, written ``model:COLUMN``.
+
+    Raises:
+        ParameterError: a word is not known, or a model names no column.
+    """
+    target = None
+    asks = []
+    for word in words:
+        name, _, column = word.strip().partition(":")
+        if name == MODEL and not column:
+            raise ParameterError("a model is of one column", word, f"write {MODEL}:COLUMN")
+        if name not in NAMES or (column and name != MODEL):
+            hint = f"choose from {', '.join(NAMES)}, a model with its column: {MODEL}:COLUMN"
+            raise ParameterError(f"{word!r} is not known{did_you_mean(name, NAMES)}", hint=hint)
+        asks.append(name)
+        target = column or target
+    return Asked(asks=tuple(dict.fromkeys(asks))).asks, target
+
+
 def recipient_at(epsilon: Decimal) -> Recipient:
     """Return the widest circle that is offered ``epsilon``; only we where nobody is."""
     return next((each for each in RECIPIENTS if epsilon <= each.most), RECIPIENTS[-1])
@@ -154,6 +174,14 @@ class Questions:
     def most(self) -> Decimal:
         """The largest ε that is offered."""
         return recipient(self.recipient).most
+
+    def require_offered(self, epsilon: float) -> None:
+        """Raise :class:`ParameterError` if ``epsilon`` is above what is offered to this recipient."""
+        if epsilon > self.most:
+            wider = [each.name for each in RECIPIENTS if epsilon <= each.most]
+            hint = f"give at most {self.most}" + (f", or release to {' or '.join(wider)} only" if wider else "")
+            who = recipient(self.recipient).title.lower()
+            raise ParameterError(f"epsilon = {epsilon:g} is more than is offered to {who}", hint=hint, field="epsilon")
 
     def offered(self, epsilon: Decimal) -> Decimal:
         """Return ``epsilon``, or the largest that is offered where it is above that."""
@@ -263,6 +291,9 @@ _TEXT = re.compile(
 _ENOUGH_ROWS = 10
 
 
+_TOLD = 3
+"""Columns that a sentence names for each reason; of more it gives the number."""
+
 _IDENTIFIES = ("identifier", "e-mail", "phone", "person")
 
 
@@ -281,6 +312,21 @@ class Suggestion:
     why_not: Mapping[str, str] = field(default_factory=dict)
     identifiers: tuple[str, ...] = ()
     target: str | None = None
+
+    @property
+    def left_out_in_words(self) -> str:
+        """One sentence about the columns that are not suggested; empty where all are."""
+        if not self.why_not:
+            return ""
+        by_reason: dict[str, list[str]] = {}
+        for name, why in self.why_not.items():
+            by_reason.setdefault(why, []).append(name)
+        parts = [
+            f"{', '.join(names if len(names) <= _TOLD + 1 else [*names[:_TOLD], f'{len(names) - _TOLD} more'])} ({why})"
+            for why, names in by_reason.items()
+        ]
+        what = "1 column is" if len(self.why_not) == 1 else f"{len(self.why_not)} columns are"
+        return f"{what} left out, as suggested: {'; '.join(parts)}"
 
 
 def suggestion(

@@ -33,8 +33,8 @@ class Remedy:
 
     verb: str
     words: str = ""
-    leads: str = ""
     changes: dict[str, Any] = field(default_factory=dict)
+    leads: str = ""
 
 
 def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) -> Remedy | None:
