@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -179,6 +179,12 @@ class PageFrame(QWidget):
         elif beside and not fits:
             self._head.removeWidget(self._beside)
             self._layers.insertWidget(1, self._beside, alignment=Qt.AlignmentFlag.AlignRight)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Arrange the head for larger text also out of sight: it would make the window wider once it is shown."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._place_header()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Arrange the head for the width that there is now."""
