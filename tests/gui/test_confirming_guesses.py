@@ -96,7 +96,7 @@ def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
     hands.idle()
     told = hands.see("note_release").accessibleName()
     assert told.lower().startswith(sentence.lower())
-    assert told.endswith("confirm them on the Data page.")
+    assert told.endswith("confirm them in Data, Columns.")
     assert not hands.window.findChild(QWidget, "release_now").isEnabled()
     with Ledger.open() as ledger:
         with pytest.raises(InputError, match="guesses from the rows that nobody has confirmed"):

@@ -101,7 +101,7 @@ def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, 
     heard = Heard(gaps)
     press(gaps, "release_now")
     idle(gaps)
-    assert "tick “replace invalid values” on the Data page" in heard.one()
+    assert "tick “replace invalid values” in Data, Columns" in heard.one()
     press(gaps, "tab_data")
     tick(gaps, qtbot)
     press(gaps, "tab_preview")

@@ -205,10 +205,15 @@ class Questions:
         """The purpose of each released column: values for those who look at noisy rows, else statistics."""
         return VALUES if self.way == "rows" else STATISTICS
 
+    def wishes_of(self, needed: Sequence[str]) -> tuple[Wish, ...]:
+        """Return the wishes that are about ``needed`` columns alone."""
+        return tuple(wish for wish in self.wishes if all(name in needed for name in wish.columns))
+
     @property
     def unanswered(self) -> tuple[Wish, ...]:
         """The wishes about a column that is not needed: no release answers them."""
-        return tuple(wish for wish in self.wishes if not all(name in self.needed for name in wish.columns))
+        answered = self.wishes_of(self.needed)
+        return tuple(wish for wish in self.wishes if wish not in answered)
 
 
 class PlannedColumn(Protocol):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.project.open_images import KEY, load_images, take_images
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
+from workbench.gui.session.draft import FACTS, OPEN, WAYS, DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import as_suggested
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -19,7 +19,7 @@ from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.params.codec import parse_toml
-from workbench.sanitize.questions import Suggestion, suggestion
+from workbench.sanitize.questions import FIRST_EPSILON, Suggestion, suggestion
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 

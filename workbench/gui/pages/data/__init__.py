@@ -1,4 +1,4 @@
-"""The Data page: open a table and declare what is publicly known about its attributes."""
+"""Data, Columns: open a table and declare what is publicly known about its columns."""
 
 from __future__ import annotations
 

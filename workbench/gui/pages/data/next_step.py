@@ -1,4 +1,4 @@
-"""What is still open of the table or the images, and what the highlighted button of the Data page does about it."""
+"""What is still open of the table or the images, and what the highlighted button of Data, Columns does about it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QBoxLayout,
     QButtonGroup,
     QCheckBox,
@@ -85,16 +84,16 @@ class QuestionsPage(PageFrame):
         return row(label(f"{number}   {words}", "heading"), None, skip)
 
     def _who(self) -> QWidget:
-        self._recipients = QButtonGroup(self)
-        segments = []
+        group = QButtonGroup(self)
+        self._recipients = {}
         for each in RECIPIENTS:
             segment = button(each.title, f"who_{each.name}", "segment", tip=each.why)
             segment.setCheckable(True)
             segment.clicked.connect(lambda _checked, name=each.name: self._take_recipient(name))
-            self._recipients.addButton(segment)
-            segments.append(segment)
+            group.addButton(segment)
+            self._recipients[each.name] = segment
         self._why = label("", "muted", wrap=True, name="who_why")
-        return _part(self._question(1, "Who gets it?"), row(*segments, None, spacing=4), self._why)
+        return _part(self._question(1, "Who gets it?"), row(*self._recipients.values(), None, spacing=4), self._why)
 
     def _which(self) -> QWidget:
         self._count = Elided("", "muted", name="questions_count")
@@ -178,8 +177,7 @@ class QuestionsPage(PageFrame):
             self.set_note("")
             return
         asked = self.session.questions
-        for each in RECIPIENTS:
-            self.findChild(QAbstractButton, f"who_{each.name}").setChecked(each.name == asked.recipient)
+        self._recipients[asked.recipient].setChecked(True)
         self._why.setText(recipient(asked.recipient).why)
         whole = len(self.session.plan.columns)
         self._count.set_whole(f"{len(asked.needed):,} of {count(whole, 'column')}: the rest is not released")
