@@ -113,7 +113,7 @@ def test_the_context_menu_leaves_out_gives_roles_and_the_target(survey):
     menu_entry(survey, "Smoker", "Not Released")
     assert plan("Smoker").action == "drop"
     assert "Smoker" not in survey.window.session.questions.needed
-    menu_entry(survey, "Smoker", "Not Released")
+    menu_entry(survey, "Smoker", "Release It Protected")
     assert plan("Smoker").action == "protect"
 
 

@@ -22,6 +22,7 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EDITABLE
 from workbench.params import ParameterError
 
+NOT_RELEASED, RELEASED = "Not Released", "Release It Protected"
 ROLES = (
     ("identifier", "Identifier: Not Released"),
     ("quasi-identifier", "Quasi-identifier"),
@@ -49,7 +50,9 @@ class AttributeTable(SettingsTable):
 
     def _actions(self) -> None:
         """Make what the context menu offers; the keys of some work without it."""
-        self._action("drop", "Not Released", self.toggle_drop, "Leave the selected columns out, or release them again")
+        tip = "Leave the selected columns out, or release them again"
+        self._drop = self._action("drop", NOT_RELEASED, self.toggle_drop, tip)
+        self.customContextMenuRequested.connect(self._word_drop)
         for role, words in ROLES:
             name = f"role_{(role or 'none').replace('-', '_')}"
             self._action(name, words, partial(self._take_role, role), "The role of the selected columns")
@@ -60,7 +63,12 @@ class AttributeTable(SettingsTable):
             "paste", "Paste", self.paste, "Take a block of cells from a spreadsheet, from this cell on", "Ctrl+V"
         )
 
-    def _action(self, name: str, words: str, act: Callable[[], None], tip: str, key: str = "") -> None:
+    def _word_drop(self) -> None:
+        current = self.currentIndex()
+        gone = current.isValid() and self.attributes.column_at(current.row()).action == "drop"
+        self._drop.setText(RELEASED if gone else NOT_RELEASED)
+
+    def _action(self, name: str, words: str, act: Callable[[], None], tip: str, key: str = "") -> QAction:
         action = QAction(words, self)
         action.setObjectName(f"{self.objectName()}_{name}")
         action.setToolTip(tip)
@@ -69,6 +77,7 @@ class AttributeTable(SettingsTable):
             action.setShortcut(QKeySequence(key))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.addAction(action)
+        return action
 
     def _selected(self) -> tuple[DraftColumn, ...]:
         current = self.currentIndex()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.session.blocking import FOUND
@@ -65,6 +66,14 @@ class WholeTable(QWidget):
         session.plan_changed.connect(self.refresh)
         self.refresh()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the height that the sentences take at this width: the table above gives way, or the page is scrolled."""
+        super().resizeEvent(event)
+        self._keep_height()
+
+    def _keep_height(self) -> None:
+        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
+
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the field beside its title where text is written larger or smaller."""
         super().changeEvent(event)
@@ -98,6 +107,7 @@ class WholeTable(QWidget):
             )
         self._notify(" ".join(stated))
         self._what.setVisible(bool(refused) or plan.replaces_invalid)
+        self._keep_height()
 
     def _notify(self, text: str) -> None:
         self._stated.setText(text)

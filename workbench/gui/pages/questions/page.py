@@ -23,7 +23,7 @@ from workbench.gui.session.draft_edits import agreed
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.stylesheet import PAD, ROW
+from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
 from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
@@ -48,6 +48,8 @@ WAYS = {"rows": "noisy rows", "synthetic": "synthetic rows", "statistics": "stat
 WISHES = "Figures that must be near to the truth, and how near; several are separated by a semicolon"
 SKIP = "Take what the program suggests"
 NO_TARGET = "choose a column"
+BAR = 16
+"""Pixels that a scroll bar may take."""
 
 
 class QuestionsPage(PageFrame):
@@ -59,7 +61,7 @@ class QuestionsPage(PageFrame):
         self._nothing.say("Open a table first: the questions are about its columns.")
         self.columns = ColumnList(session)
         self.filter = TableFilter(self.columns, tip="Show only the columns whose name holds these letters")
-        self.columns.setMinimumHeight(7 * ROW)
+        self.columns.setMinimumHeight(6 * ROW)
         self.filter.needs.setText("ticked")
         self.filter.needs.setToolTip("Show only the columns that are ticked")
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
@@ -145,7 +147,7 @@ class QuestionsPage(PageFrame):
     def _place_boxes(self, *, beside: bool) -> None:
         """Put what they may ask into as many columns as have room."""
         widths = [box.sizeHint().width() for box in self._boxes]
-        room = self._card.width() - 2 * PAD
+        room = self.width() - 2 * (MARGIN + PAD) - BAR
         columns = 1 if beside else 3 if 3 * max(widths[:3]) + 2 * self._grid.horizontalSpacing() <= room else 2
         for at, box in enumerate(self._boxes):
             span = min(columns, 2) if box is self._boxes[-1] else 1
