@@ -25,6 +25,7 @@ def scores(window, tmp_path, idle, qtbot):
     qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     return window
 
 

@@ -182,6 +182,10 @@ def test_a_sample_has_its_answers_and_leads_to_the_decision(window, qtbot):
         "named", ("age", "sex", "income", "label"), ("averages", "pairs", "model"), "label"
     )
     before = window.session.plan
+    hands.click("ask_model")
+    for number in (1, 2, 3):
+        hands.click(f"questions_skip_{number}")
+    assert window.session.plan == before, "what is suggested is what it was opened with"
     hands.click("questions_onward")
     assert window.page.objectName() == "page_ways"
     assert window.session.plan == before

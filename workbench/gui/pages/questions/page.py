@@ -276,11 +276,11 @@ class QuestionsPage(PageFrame):
 
     def _skip(self, number: int) -> None:
         """Take what is suggested as the answer to one question, and go on to the next."""
-        opened, usual = self.session.opened, Questions()
+        opened = self.session.opened
         assert opened is not None
         suggested = opened.suggested
         if number == 1:
-            self.session.answer("release to anyone", recipient=usual.recipient)
+            self.session.answer("take the suggested recipient", recipient=suggested.asked.recipient)
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
         elif number == 2:
             target = self.session.questions.target
@@ -288,7 +288,7 @@ class QuestionsPage(PageFrame):
             self.session.answer("take the suggested columns", needed=suggested.needed, target=kept)
             self._asks[AVERAGES].setFocus(Qt.FocusReason.OtherFocusReason)
         else:
-            asks = (*usual.asks, MODEL) if opened.is_sample else usual.asks
+            asks = suggested.asked.asks
             target = self._suggested_target() if MODEL in asks else None
             self.session.answer("ask as suggested", asks=asks, target=target, wishes=())
             self._onward.setFocus(Qt.FocusReason.OtherFocusReason)
