@@ -37,6 +37,7 @@ from workbench.gui.pages import (
     data,
     estimate,
     explain,
+    help,
     ledger,
     memory,
     predict,
@@ -45,6 +46,7 @@ from workbench.gui.pages import (
     questions,
     rappor,
     release,
+    released,
     statistics,
     synthetic,
     train,
@@ -69,11 +71,13 @@ PAGES: tuple[Page, ...] = (
     predict.PAGE,
     why.PAGE,
     memory.PAGE,
+    released.PAGE,
     estimate.PAGE,
     ledger.PAGE,
     calculator.PAGE,
     rappor.PAGE,
     explain.PAGE,
+    help.PAGE,
 )
 
 __all__ = ["PAGES", "ROOMS", "Page"]
