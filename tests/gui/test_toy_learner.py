@@ -70,7 +70,7 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
     parts = iris.findChild(QLineEdit, "train_bin_means_bins")
     assert parts.toolTip() == "Parts of the third column's range"
     parts.setFocus()
-    told = iris.findChild(QLabel, "train_bin_means_help")
+    told = iris.findChild(QLabel, "train_help")
     qtbot.waitUntil(lambda: told.text() == "Parts of the third column's range. Usually 5.")
     assert "the part that a row falls into" in iris.findChild(QLabel, "train_no_steps").text()
     retype(iris, qtbot, "train_bin_means_bins", "0")
@@ -110,7 +110,7 @@ def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch)
     for _ in range(4):
         qtbot.keyClick(chooser, Qt.Key.Key_Down)
     assert chooser.currentText() == "Toy 2"
-    assert window.findChild(QWidget, "train_toy_2_epsilon").isVisible()
+    assert window.findChild(QWidget, "train_epsilon").isVisible()
     qtbot.waitUntil(lambda: window.findChild(QLabel, "fact_cost").text() == "ε = 1")
 
 

@@ -31,7 +31,7 @@ def train(window, press, idle, tmp_path, qtbot):
     press(window, "tab_train")
     choose_model(window, "median-forest")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
-    retype(window, qtbot, "train_median_forest_epsilon", "0.5")
+    retype(window, qtbot, "train_epsilon", "0.5")
     return window
 
 

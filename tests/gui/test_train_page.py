@@ -171,7 +171,7 @@ def test_a_refused_question_charges_nothing(train, qtbot, press, idle, tmp_path)
 
 def test_another_epsilon_in_the_form_is_another_cost(train, qtbot):
     forecast(train, qtbot)
-    retype(train, qtbot, "train_naive_bayes_epsilon", "0.25")
+    retype(train, qtbot, "train_epsilon", "0.25")
     assert not train.page.primary.isEnabled()
     assert text_of(train, "fact_cost") == "working out the cost…"
     forecast(train, qtbot)
@@ -268,7 +268,7 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     note = train.findChild(QWidget, "note_train")
     assert note.accessibleName() == "Released and paid for. Another run would need a higher cap."
     assert not train.findChild(QWidget, "train_raise_cap").isVisible(), "what is done is not refused"
-    retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap) / 2))
+    retype(train, qtbot, "train_epsilon", str(float(account.cap) / 2))
     qtbot.waitUntil(lambda: "raise the cap of ε on the Ledger page" in note.accessibleName())
     assert not train.findChild(QWidget, "train_start").isEnabled()
     press(train, "train_raise_cap")

@@ -156,7 +156,7 @@ def main(folder: Path) -> None:
     wait(lambda: float(session.account.cap) == 2)
     press("tab_train")
     choose_model(window, "naive-bayes")
-    retype("train_naive_bayes_epsilon", "0.1")
+    retype("train_epsilon", "0.1")
     retype("train_folder", str(folder / "second"))
     start()
     wait(lambda: not window.page.running)

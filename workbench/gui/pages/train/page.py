@@ -43,7 +43,7 @@ class TrainPage(RunPage):
         from workbench.gui.pages.train.run_card import RunCard
         from workbench.gui.pages.train.test_images import TestImages
 
-        self.forms = ModelForms()
+        self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
         self.expected = ExpectedLine(session, jobs)
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
@@ -57,10 +57,9 @@ class TrainPage(RunPage):
         self._images = label("", "muted", name="train_images")
         self.header.addWidget(self._images)
         tip = "Compare the memory of many batches and networks by phase; nothing is read or charged"
-        self._memory_study = button("Memory study", "train_memory_study", "link", tip=tip)
+        self._memory_study = button("Memory of networks →", "train_way_memory", "link", tip=tip)
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
-        self.header.addWidget(self.forms.chooser)
         column = stack(self.paused, self.before, spacing=12)
         column.addWidget(self.going, 1)
         whole = row(self.forms, spacing=12)
@@ -98,7 +97,7 @@ class TrainPage(RunPage):
         session.table_changed.connect(self._show_table)
         session.training_asked.connect(self.forms.offer)
         session.run_asked.connect(self.forms.offer_run)
-        session.plan_changed.connect(self.in_sight(self._edited))
+        session.plan_changed.connect(self.in_sight(self._plan_changed))
         session.account_changed.connect(self.in_sight(self.refresh))
 
     def _asked(self) -> Asked | None:
@@ -117,12 +116,12 @@ class TrainPage(RunPage):
         self._images.setText("" if images is None else images.stated)
         if images is not None:
             planned, self._begun = self.session.network.plan, None
-            self.forms.begin(images.table.rows, self.session.plan.epsilon, images=True)
+            self.forms.begin(images.table.rows, images=True)
             self._begun = self.forms.value()
             if planned is not None:
                 self.forms.show_plan(planned)
         elif opened is not None:
-            self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
+            self.forms.begin(opened.rows_under(self.session.plan))
             if self.session.training is not None:
                 self.forms.offer(*self.session.training)
             if self.session.run_figures is not None:
@@ -132,6 +131,11 @@ class TrainPage(RunPage):
         self.before.folder.ending = ""
         self.before.folder.setText("")
         self._suggest_folder()
+        self._edited()
+
+    def _plan_changed(self) -> None:
+        if not self.running:
+            self.forms.refresh()
         self._edited()
 
     def _choose(self) -> None:
