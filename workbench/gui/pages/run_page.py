@@ -94,6 +94,7 @@ class RunPage(PageFrame):
         handle.cancelling.connect(self.refresh)
         handle.ended.connect(lambda: self._ended(handle))
         self._handle = handle
+        handle.of_table = True
         self.refresh()
 
     def forget(self) -> None:

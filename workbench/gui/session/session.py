@@ -142,6 +142,8 @@ class Session(QObject):
         undo_stack: every edit of the plan; cleared when a table is opened or something is released.
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
+        may_replace: asks the same where another table is to be opened, and first about trainings on this one, which
+            end by it; told whether the plan is kept. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
         network: the training that is planned for the images that are open.
@@ -187,6 +189,7 @@ class Session(QObject):
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
+        self.may_replace: Callable[[Callable[[], object], bool], bool] = lambda then, keeps_plan: True
         self.recent: RecentFiles | None = None
         self.figures_agreed: OpenTable | OpenImages | None = None
         self.network = NetworkDraft(self)
