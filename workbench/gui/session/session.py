@@ -91,6 +91,7 @@ class RunRecord:
         epsilon: the ε it is about, ``None`` for a study over several.
         result: what the engine returned.
         source: what a person calls the table it was made from.
+        made_up: whether it is of made-up rows, and so shows nothing private.
         time: when it ended (UTC).
     """
 
@@ -99,6 +100,7 @@ class RunRecord:
     epsilon: Decimal | None
     result: Any = field(compare=False)
     source: str = ""
+    made_up: bool = False
     time: str = field(default_factory=_now, compare=False)
 
 
@@ -160,6 +162,7 @@ class Session(QObject):
         page_asked: (name) show that page.
         run_asked: (dict) the figures of a DP-SGD run to be offered on the Train page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
+        comparing_asked: show one way of training of a study on the Compare page.
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
@@ -180,6 +183,7 @@ class Session(QObject):
     training_asked = Signal(str, object)
     run_asked = Signal(object)
     learning_asked = Signal(object)
+    comparing_asked = Signal()
     estimating_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
@@ -203,6 +207,7 @@ class Session(QObject):
         self._training: tuple[str, Decimal] | None = None
         self.run_figures: dict[str, float | str] | None = None
         self._to_learn_from: Path | None = None
+        self._to_compare: tuple[object, str, float] | None = None
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
@@ -232,7 +237,7 @@ class Session(QObject):
         self.network.set(network)
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = None
+        self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.account_changed):
             signal.emit()
@@ -294,6 +299,16 @@ class Session(QObject):
         """Open the Train page with these values of a network's plan filled in; no training starts."""
         self.run_figures = dict(figures)
         self.run_asked.emit(self.run_figures)
+
+    @property
+    def to_compare(self) -> tuple[object, str, float] | None:
+        """The study, its way of training and the ε that were last asked for on the Compare page."""
+        return self._to_compare
+
+    def ask_to_compare(self, result: object, regime: str, epsilon: float) -> None:
+        """Show one way of training of a study on the Compare page, with its figures at ``epsilon``."""
+        self._to_compare = result, regime, epsilon
+        self.comparing_asked.emit()
 
     @property
     def to_learn_from(self) -> Path | None:

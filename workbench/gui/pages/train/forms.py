@@ -124,9 +124,9 @@ class ModelForms(Card):
         self.choose(offered.advised or self.model)
 
     def refresh(self) -> None:
-        """Follow the plan: list what fits it now, in place of a model that does not, and take its ε unless it is set."""
+        """Follow the plan: list what fits it now, leave a model that does not, and take its ε unless it is set."""
         offered = offer_of(self._session)
-        if self._follows and self._session.plan.epsilon != self._stated():
+        if self._follows:
             self._show_epsilon(self._session.plan.epsilon)
         if offered.names and self.model not in offered.names and offered.advised:
             self.choose(offered.advised)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
@@ -10,6 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from workbench.deep import networks
 from workbench.deep.networks import Network
+from workbench.gui.pages.run_page import fitting
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, label, named, row, stack
 from workbench.learners import Learner
@@ -53,24 +53,16 @@ def offer_of(session: Session) -> Offer:
         return Offer(why=NOTHING_OPEN)
     if target is None:
         return Offer(why=NO_TARGET)
-    from workbench.learners.tasks import CLASSIFICATION, REGRESSION
     from workbench.release.model.preflight import network_features
-    from workbench.sanitize.learnable import fitting_learners, is_learnable
 
-    numeric = draft.column(target).numeric
-    unlike = CLASSIFICATION if numeric else REGRESSION
+    found = fitting(session)
     reading: tuple[Network, ...] = ()
-    if draft.problems():  # some facts are still open: what the target is like is known
-        found = fitting_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
-        reading = () if numeric else networks.networks_reading(1, 2)
-    else:
-        plan = draft.plan()
-        found = fitting_learners(float(draft.epsilon), lambda entry: is_learnable(entry, plan, target))
+    if not draft.column(target).numeric:  # networks predict classes alone
         try:
-            features = network_features(plan, target)
+            features = network_features(draft.plan(), target)
             reading = networks.networks_reading(features.width, len(features.classes))
-        except ParameterError:
-            reading = ()  # networks predict classes alone
+        except ParameterError:  # some facts are still open
+            reading = networks.networks_reading(1, 2)
     groups = (
         Group("fit", f"PREDICT {target.upper()}", found.predicting, folded=False),
         Group("networks", "Networks: trained in steps, with a δ", reading),
@@ -146,7 +138,8 @@ class ModelList(QWidget):
             parts = [self._option(model, advised=model.name == offer.advised) for model in group.models]
             for part in parts:
                 exclusive.addButton(part)
-                part.setVisible(not group.folded)
+                if group.folded:  # before they have a parent, what is shown would be a window of its own
+                    part.hide()
             if group.folded:
                 fold = button("", f"train_fold_{group.name}", "link", tip="Open or close this part of the list")
                 fold.clicked.connect(lambda _on=False, key=group.name: self._turn(key))
@@ -162,7 +155,8 @@ class ModelList(QWidget):
 
     def _option(self, model: Learner | Network, *, advised: bool) -> QRadioButton:
         text = f"{model.title}   {STAR}" if advised else model.title
-        made = named(QRadioButton(text), f"train_model_{model.name}", text, f"{model.title}. {model.about} {model.needs}")
+        tip = f"{model.title}. {model.about} {model.needs}"
+        made = named(QRadioButton(text), f"train_model_{model.name}", text, tip)
         made.toggled.connect(lambda on, name=model.name: self.chosen.emit(name) if on else None)
         self._buttons[model.name], self._models[model.name] = made, model
         return made
@@ -179,5 +173,3 @@ class ModelList(QWidget):
         stated = f"{'▸' if first.isHidden() else '▾'} {fold.property('stated')}"
         fold.setText(stated)  # type: ignore[attr-defined]
         fold.setAccessibleName(stated)
-
-

@@ -26,6 +26,11 @@ from workbench.signals.events import Failed, Finished
 if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
+SIMULATED = (
+    "Made-up rows tell how accurate a network with these settings can be, and show nothing of yours; where the "
+    "accuracy goes on your rows only your rows tell."
+)
+
 WAIT_MS = 250
 """How long a form must rest before its cost is worked out again."""
 
@@ -213,7 +218,7 @@ class TrainPage(RunPage):
 
     def start(self) -> None:
         """Ask once more, then charge, train and release."""
-        from workbench.gui.pages.train.messages import question
+        from workbench.gui.pages.train.messages import WATCHED, question
 
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None:
@@ -225,10 +230,17 @@ class TrainPage(RunPage):
         text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
         text += f"\n\n⚠ {self.session.account.seen}" if self.session.account.seen else ""
+        verbs = {"yes": "Train and release"}
+        if self._watched_first():
+            text += f"\n\n⚠ {WATCHED}"
+            verbs = {"quiet": "Train quietly", "yes": "Train and show its figures"}
         first = FirstCap(self.session.account, found.epsilon, found.delta)
-        entry = first if first.asked else None
-        if choose(self, "Train and release?", text, {"yes": "Train and release"}, entry=entry) != "yes":
+        answer = choose(self, "Train and release?", text, verbs, entry=first if first.asked else None)
+        if not answer:
             return
+        quiet = quiet or answer == "quiet"
+        if self._watched_first() and not quiet:
+            figures_first.agree(self.session)
         if what != self._what():  # other work has ended while the question stood
             self.session.notify(
                 "warning", "The table or its plan changed while the question stood: nothing was trained."
@@ -251,6 +263,10 @@ class TrainPage(RunPage):
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
+
+    def _watched_first(self) -> bool:
+        """Return whether the run would show the first private figures of these rows."""
+        return self.forms.is_network and not self.before.quiet and figures_first.is_first(self.session)
 
     def _pause_run(self) -> None:
         if self.job is not None:
@@ -281,7 +297,10 @@ class TrainPage(RunPage):
         parameters, what = self.forms.value(), self._what()
         if parameters is None or self._study_handle is not None or self._preflight is None:
             return
-        if not figures_first.may_show(self, self.session):
+        answer = figures_first.may_show(self, self.session, made_up=SIMULATED)
+        if answer == figures_first.MADE_UP:
+            self.expected.simulate()
+        if answer != figures_first.SHOWN:
             return
 
         def show(stages: Any) -> None:
@@ -343,6 +362,7 @@ class TrainPage(RunPage):
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
         self._memory_study.setVisible(network)
+        self.before.say_first(first=figures_first.is_first(self.session))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)
         self.test.lock(locked=self.running)

@@ -15,6 +15,12 @@ from workbench.studies.regimes import ON_A_TABLE
 
 USUAL = measured(CLASSIFICATION).main
 MOST_CROSSINGS = 2
+MOST_OFFERED = 10
+"""The greatest ε that is offered of its own accord: beyond it little is protected."""
+
+MOST_NAMED = 3
+"""Lines of which each is named in a sentence; of more, the best."""
+
 OF_KIND = {"sanitized": ON_A_TABLE}
 
 
@@ -86,8 +92,31 @@ def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> s
         return f"{metric.hopeless} than {metric.beats}."
     if figure.against:
         return _best(figure, metric)
+    if len(figure.series) > MOST_NAMED + 1:
+        return _best_at(figure, epsilon, metric)
     stated = (_near(figure, metric), _constant(figure, metric), crossings(figure, metric), at_epsilon(figure, epsilon))
     return " ".join(filter(None, stated))
+
+
+def no_use(figure: CurveFigure, line: Series, index: int, metric: Metric = USUAL) -> str:
+    """Return that a point is no better than one constant answer, in a sentence; empty where it is."""
+    level = _level(figure, "majority")
+    if level is None or metric.better(line.mean[index], level):
+        return ""
+    return f"⚠ No better than {metric.beats} ({level:.3f}): at this ε it has learned nothing of use."
+
+
+def _best_at(figure: CurveFigure, epsilon: Decimal, metric: Metric) -> str:
+    """Return which of many lines are best at the plan's ε."""
+    values = [(value, s.name) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
+    if not values:
+        return at_epsilon(figure, epsilon)
+    values.sort(reverse=metric.higher)
+    stated = ", ".join(f"{value:.3f} ({name})" for value, name in values[:MOST_NAMED])
+    level = _level(figure, "majority")
+    beaten = [name for value, name in values if level is not None and not metric.better(value, level)]
+    useless = f" No better than {metric.beats}: {', '.join(beaten)}." if beaten else ""
+    return f"Best at your ε = {at_most(epsilon)}: {stated}.{useless}"
 
 
 def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
