@@ -206,7 +206,7 @@ def test_opening_another_table_asks_first_about_the_training_that_ends_by_it(
     people.page.follow(handle)
     seen = in_question(qtbot, lambda box: box.findChild(QPushButton, f"confirm_{button}").click())
     people.open("sample:iris")
-    (title, text, buttons), default, _ = seen
+    (_, text, buttons), default, _ = seen
     assert buttons == ["Pause and open another table", "Keep training", "Open another table and lose ε = 3"]
     assert default == "Pause and open another table"
     assert "that ε is lost" in text

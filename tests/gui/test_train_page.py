@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QRadioButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import verify_model
@@ -167,6 +168,41 @@ def test_a_refused_question_charges_nothing(train, qtbot, press, idle, tmp_path)
     assert not train.jobs.running
     assert not (tmp_path / "model").exists()
     assert train.session.account.releases == 0
+
+
+def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_models(train, qtbot, press):
+    assert train.page.forms.model == "logistic-regression", "the advised one"
+    assert "advised" in text_of(train, "train_about")
+    train.session.set_epsilon(Decimal(2))
+    forecast(train, qtbot)
+    assert text_of(train, "fact_cost") == "ε = 2"
+    retype(train, qtbot, "train_epsilon", "0.25")
+    press(train, "train_model_naive-bayes")
+    forecast(train, qtbot)
+    assert text_of(train, "fact_cost") == "ε = 0.25"
+    train.session.set_epsilon(Decimal(4))
+    assert train.page.forms.value().epsilon == 0.25
+    press(train, "train_model_mlp")
+    assert train.page.forms.value().epsilon == 0.25
+    press(train, "train_follow")
+    assert train.page.forms.value().epsilon == 4
+    retype(train, qtbot, "train_epsilon", "-1")
+    assert train.findChild(QLabel, "train_epsilon_problem").isVisible()
+    assert train.page.forms.value() is None
+
+
+def test_only_models_that_fit_are_listed_and_the_rest_is_folded(train, press, qtbot):
+    options = train.page.forms.list.findChildren(QRadioButton)
+    names = [one.objectName().removeprefix("train_model_") for one in options]
+    assert not {"linear-regression", "boosted-trees", "vgg16-head", "mnist-cnn"} & set(names)
+    shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
+    assert shown == ["logistic-regression", "naive-bayes", "random-forest"]
+    assert {"logistic", "mlp", "kmeans", "pca"} <= set(names)
+    press(train, "train_fold_networks")
+    assert train.findChild(QRadioButton, "train_model_mlp").isVisible()
+    train.session.set_target("petal_width")
+    assert train.page.forms.model == "boosted-trees"
+    assert train.findChild(QRadioButton, "train_model_naive-bayes") is None
 
 
 def test_another_epsilon_in_the_form_is_another_cost(train, qtbot):

@@ -148,6 +148,7 @@ class Session(QObject):
             end by it; told whether the plan is kept. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
+        to_draw: the model that a curve was asked for last; empty for none.
         network: the training that is planned for the images that are open.
 
     Signals:
@@ -162,6 +163,7 @@ class Session(QObject):
         page_asked: (name) show that page.
         run_asked: (dict) the figures of a DP-SGD run to be offered on the Train page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
+        curve_asked: (model) choose that model on the page of curves.
         comparing_asked: show one way of training of a study on the Compare page.
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
@@ -183,6 +185,7 @@ class Session(QObject):
     training_asked = Signal(str, object)
     run_asked = Signal(object)
     learning_asked = Signal(object)
+    curve_asked = Signal(str)
     comparing_asked = Signal()
     estimating_asked = Signal(object)
     open_asked = Signal(str)
@@ -208,6 +211,7 @@ class Session(QObject):
         self.run_figures: dict[str, float | str] | None = None
         self._to_learn_from: Path | None = None
         self._to_compare: tuple[object, str, float] | None = None
+        self.to_draw = ""
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
@@ -238,6 +242,7 @@ class Session(QObject):
         self._account = AccountView()
         self._runs, self._released = (), ()
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
+        self.to_draw = ""
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.account_changed):
             signal.emit()
@@ -299,6 +304,11 @@ class Session(QObject):
         """Open the Train page with these values of a network's plan filled in; no training starts."""
         self.run_figures = dict(figures)
         self.run_asked.emit(self.run_figures)
+
+    def ask_for_curve(self, model: str) -> None:
+        """Choose ``model`` on the page of curves; nothing is started."""
+        self.to_draw = model
+        self.curve_asked.emit(model)
 
     @property
     def to_compare(self) -> tuple[object, str, float] | None:

@@ -69,7 +69,9 @@ class MemoryPage(RunPage):
         self.refresh()
 
     def _arrange(self) -> None:
-        for part in (self._copy, self._save):
+        back = button("← Train", "memory_way_train", "link", tip="Back to training")
+        back.clicked.connect(lambda: self.session.go("train"))
+        for part in (back, self._copy, self._save):
             self.header.addWidget(part)
         empty, hint = Card(), label(EMPTY, "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 WIDTH, WIDE = 384, 480
 """Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
 
-ROOMY = 1400
-"""Pixels of the page from which the card is wider."""
-
 EPSILON = "epsilon"
-FOLLOWS = "follows the plan"
+FOLLOWS = "It follows the plan until you enter another."
 
 NOT_ASKED = {"accountant": "pld"}
 """What nobody needs to choose for a network: this accountant gives the least ε."""
@@ -74,14 +71,16 @@ class ModelForms(Card):
         self.epsilon.textEdited.connect(self._typed)
         self._words = label("ε")
         self._words.setBuddy(self.epsilon)
-        self._following = label(FOLLOWS, "muted", name="train_follows")
+        self._following = label(FOLLOWS, "muted", wrap=True, name="train_follows")
         self._follow = button("", "train_follow", "link", tip="Take the ε of the plan again, and follow it")
         self._follow.clicked.connect(self._follow_plan)
         self._problem = label("", "problem", wrap=True, name="train_epsilon_problem")
         self._help = label(ASK, "muted", wrap=True, name="train_help")
         self._help.setFixedHeight(HELP_HEIGHT)
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self._of_epsilon = row(self._words, self.epsilon, self._following, self._follow, None)
+        self._of_epsilon = stack(spacing=0)
+        self._of_epsilon.addLayout(row(self._words, self.epsilon, None))
+        self._of_epsilon.addLayout(row(self._following, self._follow))
         self._place = stack(spacing=0)
         inner = stack(self.list, rule(), spacing=10)
         inner.addLayout(self._of_epsilon)
@@ -89,7 +88,9 @@ class ModelForms(Card):
         inner.addLayout(self._place)
         inner.addStretch(1)
         inner.setContentsMargins(0, 0, 8, 0)
-        self.body.addWidget(scrolled(inner, "train_forms"), 1)
+        area = scrolled(inner, "train_forms")
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)  # at larger text
+        self.body.addWidget(area, 1)
         self.body.addWidget(rule())
         self.body.addWidget(self._help)
         self.set_roomy(roomy=False)

@@ -17,16 +17,17 @@ from workbench.params import ParameterError
 
 NO_TARGET = "Choose the column to predict in Data, Columns: the models that fit it are listed here."
 NOTHING_OPEN = "Open a table or images in Data first."
-STAR = "★ advised"
+STAR = "★"
 
 
 @dataclass(frozen=True)
 class Group:
-    """Models under one heading; ``folded`` where it is closed until somebody opens it."""
+    """Models under one heading; ``folded`` where it is closed until somebody opens it, ``about`` what they are."""
 
     name: str
     title: str
     models: tuple[Learner | Network, ...]
+    about: str = ""
     folded: bool = True
 
 
@@ -64,9 +65,9 @@ def offer_of(session: Session) -> Offer:
         except ParameterError:  # some facts are still open
             reading = networks.networks_reading(1, 2)
     groups = (
-        Group("fit", f"PREDICT {target.upper()}", found.predicting, folded=False),
-        Group("networks", "Networks: trained in steps, with a δ", reading),
-        Group("others", "Without the target: groups and columns", found.others),
+        Group("fit", f"PREDICT {target}", found.predicting, folded=False),
+        Group("networks", "Networks", reading, "Trained in steps, with a small chance δ that the guarantee fails"),
+        Group("others", "Without the target", found.others, "Groups of rows, and columns made for another model"),
     )
     return Offer(tuple(group for group in groups if group.models), found.advised, found.why)
 
@@ -141,7 +142,7 @@ class ModelList(QWidget):
                 if group.folded:  # before they have a parent, what is shown would be a window of its own
                     part.hide()
             if group.folded:
-                fold = button("", f"train_fold_{group.name}", "link", tip="Open or close this part of the list")
+                fold = button("", f"train_fold_{group.name}", "link", tip=group.about)
                 fold.clicked.connect(lambda _on=False, key=group.name: self._turn(key))
                 fold.setProperty("stated", f"{group.title} ({len(parts)})")
                 lines.addLayout(row(fold, None))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.first_cap import FirstCap
@@ -31,6 +33,9 @@ SIMULATED = (
     "accuracy goes on your rows only your rows tell."
 )
 
+ROOMY = 1400
+"""Pixels of the page from which the models have a wider card."""
+
 WAIT_MS = 250
 """How long a form must rest before its cost is worked out again."""
 
@@ -46,6 +51,7 @@ class TrainPage(RunPage):
         from workbench.gui.pages.train.forms import ModelForms
         from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
+        from workbench.gui.pages.train.study_card import StudyCard
         from workbench.gui.pages.train.test_images import TestImages
 
         self.forms = ModelForms(session)
@@ -54,6 +60,7 @@ class TrainPage(RunPage):
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
         self.paused = PausedCard()
         self.going = RunCard(session)
+        self.study = StudyCard(session)
         Explainable(self.going.epsilon, session, self._asked)
         self._preflight: Preflight | None = None
         self._failure: WorkbenchError | None = None
@@ -67,6 +74,8 @@ class TrainPage(RunPage):
         self.header.addWidget(self._memory_study)
         column = stack(self.paused, self.before, spacing=12)
         column.addWidget(self.going, 1)
+        column.addWidget(self.study, 1)
+        self._column = column
         whole = row(self.forms, spacing=12)
         whole.addWidget(scrolled(column, "train_area"), 1)
         self.body.addLayout(whole, 1)
@@ -109,6 +118,11 @@ class TrainPage(RunPage):
         """Return what the run costs, as a question about what it means."""
         found = self._preflight
         return Asked(found.epsilon, found.delta) if found is not None else None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the models more of a wide page."""
+        super().resizeEvent(event)
+        self.forms.set_roomy(roomy=self.width() >= ROOMY)
 
     # -- what is to be trained ------------------------------------------------------------------------------------
 
@@ -361,7 +375,11 @@ class TrainPage(RunPage):
         )
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
-        self._memory_study.setVisible(network)
+        self.study.setVisible(not network)
+        self._column.setStretchFactor(self.going, 1 if network else 0)
+        value = self.forms.value()
+        if not network and value is not None:
+            self.study.show_model(self.forms.model, Decimal(repr(float(value.to_plain()["epsilon"]))))
         self.before.say_first(first=figures_first.is_first(self.session))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)

@@ -41,6 +41,7 @@ OF_EACH = f"Privacy losses of a whole row, of the private model for each predict
 ONLY_PRIVATE = "a sanitised table has no blocks to draw the figures against"
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 NO_CORRECTED = "This model cannot learn from a sanitised table knowing the public tables it went through"
+REFUSALS = {"none": NO_ORDINARY, "sanitized": NO_ORDINARY, "corrected": NO_CORRECTED, "synthetic": NO_ORDINARY}
 
 BLOCKS = "blocks"
 AGAINST_BLOCKS = (
@@ -177,6 +178,11 @@ class CurveSetup(Card):
         self.model.setCurrentIndex(max(self.model.findData(chosen), 0))
         self.model.blockSignals(False)
 
+    def choose(self, model: str) -> None:
+        """Choose ``model`` in the list, where it is offered."""
+        if self.model.findData(model) >= 0:
+            self.model.setCurrentIndex(self.model.findData(model))
+
     @property
     def models(self) -> tuple[str, ...]:
         """The names of the models that are drawn together, that of the list first."""
@@ -204,7 +210,7 @@ class CurveSetup(Card):
 
     def _take_further(self, name: str, *, on: bool) -> None:
         self._further = [known for known in self._further if known != name] + ([name] if on else [])
-        self._list_further()
+        self._follow_model()
         self._edited()
 
     def say_with(self, epsilon: str) -> None:
@@ -224,12 +230,9 @@ class CurveSetup(Card):
         self.epsilons.setToolTip(OF_EACH if chosen.each_prediction else OF_A_ROW)
         for part in (self._of_blocks, self.blocks):
             part.setVisible(BLOCKS in chosen.parameters.declared())
-        for key, there, refusal in (
-            ("none", chosen.ordinary is not None, NO_ORDINARY),
-            ("sanitized", chosen.ordinary is not None, NO_ORDINARY),
-            ("corrected", chosen.corrected is not None, NO_CORRECTED),
-            ("synthetic", chosen.ordinary is not None, NO_ORDINARY),
-        ):
+        has = set[str]().union(*(_ways(learners.learner(name)) for name in self.models))
+        for key, refusal in REFUSALS.items():
+            there = key in has
             box = self._regimes[key]
             box.blockSignals(True)
             if not there:
@@ -257,9 +260,7 @@ class CurveSetup(Card):
                 problem = problem or sentence(error)
         against = self._against()
         if not problem:
-            by = self.mechanism.currentData()
-            named_by = {**dict.fromkeys(ON_A_TABLE, f":{by}"), "synthetic": f":{MARGINALS.name}"}
-            regimes = tuple(f"{key}{named_by.get(key, '')}" for key, box in self._regimes.items() if box.isChecked())
+            regimes = self._ways_of(learners.learner(self.model.currentData()))
             try:
                 if not regimes:
                     raise ParameterError("no way of training is chosen", hint="tick at least one")
@@ -277,6 +278,13 @@ class CurveSetup(Card):
         text = self.blocks.text().strip()
         return f"{BLOCKS}={text}" if text and not self.blocks.isHidden() else None
 
+    def _ways_of(self, model: Learner) -> tuple[str, ...]:
+        """Return the ticked ways of training that ``model`` has."""
+        by, has = self.mechanism.currentData(), _ways(model)
+        named_by = {**dict.fromkeys(ON_A_TABLE, f":{by}"), "synthetic": f":{MARGINALS.name}"}
+        ticked = [key for key, box in self._regimes.items() if box.isChecked() and key in has]
+        return tuple(f"{key}{named_by.get(key, '')}" for key in ticked)
+
     def plans(self, epsilon: Decimal) -> tuple[CurvePlan, ...]:
         """Return what to compute of each model, with ``epsilon`` among the points; nothing while a field is refused."""
         first = self.value()
@@ -284,22 +292,21 @@ class CurveSetup(Card):
             return ()
         if not first.against:
             first = dataclasses.replace(first, epsilons=tuple(sorted({*first.epsilons, float(epsilon)})))
-        out = [first]
-        for name in self._further:
-            entry = learners.learner(name)
-            lacks = {kind for kind, part in (("corrected", entry.corrected), ("none", entry.ordinary)) if part is None}
-            ways = [way.name for way in first.ways if way.kind not in lacks]
-            out.append(dataclasses.replace(first, model=name, regimes=tuple(ways), against=None))
-        return tuple(out)
+        further = [
+            dataclasses.replace(first, model=name, regimes=ways, against=None)
+            for name in self._further
+            if (ways := self._ways_of(learners.learner(name)))
+        ]
+        return (first, *further)
 
     def fill_in(self, models: Sequence[str]) -> None:
         """Choose these models in every way of training that they have; the lists of ε and repeats stay."""
         self.model.setCurrentIndex(self.model.findData(models[0]))
         self._further = list(models[1:])
+        self._follow_model()
         for box in self._regimes.values():
             box.setChecked(box.isEnabled())
         self.blocks.clear()
-        self._list_further()
         self._edited()
 
     def show_misfit(self, text: str) -> None:
@@ -314,6 +321,12 @@ class CurveSetup(Card):
     def _edited(self, *_: object) -> None:
         self.value()
         self.changed.emit()
+
+
+def _ways(model: Learner) -> set[str]:
+    """Return the ways of training that ``model`` has."""
+    there = {"none": model.ordinary, "sanitized": model.ordinary, "synthetic": model.ordinary}
+    return {"private", *(key for key, part in {**there, "corrected": model.corrected}.items() if part is not None)}
 
 
 def _check(text: str, name: str, tip: str) -> QCheckBox:

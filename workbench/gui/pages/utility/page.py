@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.curve_actions import (
     CURVE_FILES,
@@ -29,7 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, named, row, scrolled, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
@@ -49,6 +49,9 @@ MADE_UP_HELP = (
 ON_MADE_UP = "On made-up rows, which contain no real data."
 MISFIT = "This model cannot learn this target: see above."
 CURVE, TABLE = "curve", "table"
+LOWEST = 300
+"""Pixels in which a curve can be read."""
+
 STANDARD = 2
 """Models of the standard comparison: the advised one and the next."""
 
@@ -109,6 +112,8 @@ class UtilityPage(RunPage):
         self._connect()
         self._draw()
         self.refresh()
+        if session.to_draw:
+            self.setup.choose(session.to_draw)
 
     def _fill_header(self) -> None:
         self._switch = {
@@ -127,7 +132,10 @@ class UtilityPage(RunPage):
             segment.clicked.connect(self._draw)
             group.addButton(segment)
         self._switch[CURVE].setChecked(True)
-        for part in (*self._switch.values(), self._copy, self._save):
+        tip = "What each step of privacy takes from a model's accuracy, and what would give it back"
+        why = button("Where accuracy goes →", "utility_way_why", "link", tip=tip)
+        why.clicked.connect(lambda: self.session.go("why"))
+        for part in (why, *self._switch.values(), self._copy, self._save):
             self.header.addWidget(part)
 
     def _connect(self) -> None:
@@ -135,6 +143,7 @@ class UtilityPage(RunPage):
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._ask_about_point)
+        session.curve_asked.connect(self.setup.choose)
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self._draw_in_sight)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -154,8 +163,10 @@ class UtilityPage(RunPage):
         figures.setLayout(stack(8, head, self.table))
         for view in (empty, self.plot, figures):
             self._views.addWidget(view)
-        self.body.addWidget(self.setup)
-        self.body.addWidget(Card(self._views, pad=4), 1)
+        picture = Card(self._views, pad=4)
+        picture.setMinimumHeight(LOWEST)
+        # What is left of the page, and scrolled only where that is less than can be read.
+        picture.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         holder = QWidget()
         line = row(spacing=16)
         line.addWidget(self._words, 1)
@@ -166,7 +177,9 @@ class UtilityPage(RunPage):
         line.addWidget(self._train_at)
         holder.setLayout(line)
         self._says = Card(holder, pad=12)
-        self.body.addWidget(self._says)
+        lines = stack(self.setup, picture, self._says, spacing=12)
+        lines.setStretch(1, 1)
+        self.body.addWidget(scrolled(lines, "curve_area"), 1)
 
     # -- the study ------------------------------------------------------------------------------------------------
 
@@ -334,7 +347,7 @@ class UtilityPage(RunPage):
         metric = self._metric(self._snapshot)
         stated = in_words(whole, epsilon, metric)
         absent = self._snapshot.result.left_out.get(self.setup.measure.currentData(), "")
-        partly = self.running or self._snapshot.done < self._snapshot.total
+        partly = bool(self._to_follow) or self._snapshot.done < self._snapshot.total
         if partly and stated:
             stated = f"So far: {stated[:1].lower()}{stated[1:]}"
         if self._rows_made_up:
