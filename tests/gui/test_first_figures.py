@@ -81,11 +81,11 @@ def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(iris, p
     assert "Later certificates" not in text_of(iris, "train_quiet_words")
     told = answer("no")
     press(iris, "train_start")
-    assert "shown before" not in told[0]
+    assert "shown before" not in told[-1]
     box.click()
     told = answer("made_up")  # where the accuracy goes: simulated instead
     press(iris, "train_where")
-    assert "Made-up rows tell how accurate" in told[0]
+    assert "Made-up rows tell how accurate" in told[-1]
     idle(iris)
     assert text_of(iris, "train_expected_told")
     assert noted() == []
