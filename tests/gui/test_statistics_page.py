@@ -184,7 +184,7 @@ def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle
     assert "sex" in picture.accessibleName()
     first = next(row for row in rows if (row["statistic"], row["column"]) == ("histogram", "sex"))
     assert picture.words_at(picture.width() * 0.25).startswith(f"{first['value']}: {first['estimate']} rows (95 %: ")
-    assert ready.rail.pages["release"].state(ready.session) == "ready"
+    assert ready.rail.pages["statistics"].state(ready.session) == "ready"
 
 
 def test_sparse_figures_are_marked(ready, press, idle, qtbot, release):

@@ -159,7 +159,7 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     press(ready, "synthetic_released_distribution")
     assert card.badge.isVisible()  # the original is not
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_released_words")
-    assert ready.rail.pages["release"].state(ready.session) == "ready"
+    assert ready.rail.pages["synthetic"].state(ready.session) == "ready"
 
 
 def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):

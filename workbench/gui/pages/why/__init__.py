@@ -18,6 +18,7 @@ PAGE = Page(
     under="utility",
     help="Where the accuracy of a private model goes, and what would help most",
     make="workbench.gui.pages.why.page:WhyPage",
+    topic="curves",
     known_as="why it costs where accuracy goes",
     state=_state,
     about=(
