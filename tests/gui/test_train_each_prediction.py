@@ -91,7 +91,7 @@ def test_rows_that_were_added_after_the_cost_was_shown_are_not_charged(
 
 
 def test_the_form_says_what_epsilon_is_of(train):
-    titles = [label.text() for label in train.findChild(QWidget, "train_median_forest").findChildren(QLabel)]
+    titles = [label.text() for label in train.page.forms.findChildren(QLabel)]
     assert "cost of each prediction, ε" in titles
     assert train.findChild(QPushButton, "train_median_forest_ask_choose").isVisible()
 

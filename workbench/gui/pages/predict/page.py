@@ -190,7 +190,7 @@ class PredictPage(PageFrame):
 
     def _list_models(self, found: tuple[ReleasedModel, ...]) -> None:
         """List the models whose folder is still there, the newest first."""
-        titles = {entry.name: entry.title for entry in (*LEARNERS, *NETWORKS)}
+        titles = {entry.name: entry.title for entry in LEARNERS} | {one.name: one.title for one in NETWORKS}
         there = [model for model in found if model.released and model.card]
         self._released.clear()
         self._released.addItem(ELSEWHERE if there else "", "")

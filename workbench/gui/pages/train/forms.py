@@ -58,9 +58,8 @@ class ModelForms(Card):
     def __init__(self, session: Session) -> None:
         super().__init__(pad=12)
         self._session = session
-        self._models: dict[str, Learner | Network] = {
-            entry.name: entry for entry in (*learners.LEARNERS, *networks.NETWORKS)
-        }
+        self._models: dict[str, Learner | Network] = {entry.name: entry for entry in learners.LEARNERS}
+        self._models |= {entry.name: entry for entry in networks.NETWORKS}
         self._forms: dict[str, Form] = {}
         self._rows, self._images, self._follows = 0, False, True
         self.model = next(iter(self._models))
@@ -224,10 +223,12 @@ class ModelForms(Card):
     def value(self) -> Parameters | None:
         """Return what the form says, or ``None`` while it is refused."""
         try:
-            self._stated()
+            stated = self._stated()
         except ParameterError:
             return None
-        return self._form().value()
+        form = self._form()
+        form.give(EPSILON, None if stated is None else float(stated))
+        return form.value()
 
     def _take(self, value: Parameters) -> None:
         """Show ``value`` in the form of the chosen model, its ε as one that was asked for."""

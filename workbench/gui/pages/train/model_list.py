@@ -131,6 +131,7 @@ class ModelList(QWidget):
     def _fill(self, offer: Offer) -> None:
         former, self._holder = self._holder, QWidget()
         self._lines.replaceWidget(former, self._holder)
+        former.setParent(None)  # it is deleted only when the event loop comes to it
         former.deleteLater()
         self._buttons, self._models, self._folds = {}, {}, {}
         lines, exclusive = stack(spacing=0), QButtonGroup(self._holder)

@@ -146,8 +146,8 @@ class CurveSetup(Card):
             titles[text].setBuddy(field)
         self._with = label("", "muted", name="curve_with")
         line = row(titles["ε"], self.epsilons, self._with, 8, titles["repeats"], self.repeats)
-        for part in (titles["blocks"], self.blocks):
-            line.addWidget(part)
+        line.addWidget(titles["blocks"])
+        line.addWidget(self.blocks)
         self._of_blocks = titles["blocks"]
         line.setStretch(1, 1)
         lower.setLayout(line)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QStackedWidget, QWidget
 
 from workbench.gui.pages.curve_actions import (
     CURVE_FILES,
@@ -29,7 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
@@ -165,8 +165,8 @@ class UtilityPage(RunPage):
             self._views.addWidget(view)
         picture = Card(self._views, pad=4)
         picture.setMinimumHeight(LOWEST)
-        # What is left of the page, and scrolled only where that is less than can be read.
-        picture.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        self.body.addWidget(self.setup)
+        self.body.addWidget(picture, 1)
         holder = QWidget()
         line = row(spacing=16)
         line.addWidget(self._words, 1)
@@ -177,9 +177,7 @@ class UtilityPage(RunPage):
         line.addWidget(self._train_at)
         holder.setLayout(line)
         self._says = Card(holder, pad=12)
-        lines = stack(self.setup, picture, self._says, spacing=12)
-        lines.setStretch(1, 1)
-        self.body.addWidget(scrolled(lines, "curve_area"), 1)
+        self.body.addWidget(self._says)
 
     # -- the study ------------------------------------------------------------------------------------------------
 
