@@ -96,7 +96,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     told = window.findChild(QWidget, "note_train").accessibleName()
     press(window, "tab_release")
     assert told == window.findChild(QWidget, "note_release").accessibleName()
-    assert "guessed: confirm it on the Data page" in told
+    assert "guessed: confirm it in Data, Columns" in told
     press(window, "tab_train")
     press(window, "train_start")
     assert window.page.objectName() == "page_data"

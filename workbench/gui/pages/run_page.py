@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
     from workbench.sanitize.learnable import Fitting
 
 TO_DATA = "Data →"
-GUESSED = "⚠ How the file is written was guessed: confirm it on the Data page."
+GUESSED = "⚠ How the file is written was guessed: confirm it in Data, Columns."
 """Of a table that only a release must not be made of: one row could turn a guess, and with it all other rows."""
 
-IN_DOUBT = "⚠ It is not certain which account pays: decide it on the Release page."
+IN_DOUBT = "⚠ It is not certain which account pays: decide it in Release."
 
 
 class RunPage(PageFrame):
@@ -166,9 +166,9 @@ def what_is_missing(session: Session) -> str:
     if session.images is not None:
         return FOR_TABLES
     if session.opened is None:
-        return "Open a table on the Data page first."
+        return "Open a table in Data first."
     if session.target is None:
-        return "Choose the column to predict on the Data page first."
+        return "Choose the column to predict in Data, Columns first."
     return first_problem(session)
 
 

@@ -29,7 +29,7 @@ EMPTY = (
     "phase, and the most rows that fit into memory."
 )
 NO_NETWORK = "Choose at least one network."
-NOTHING_OPEN = "Open a table or images on the Data page first"
+NOTHING_OPEN = "Open a table or images in Data first"
 GPU_UNKNOWN = "To see the most rows that fit, type the GPU's memory on the left."
 TAKE_TIP = "Offer the network and the rows of the selected line on Train; nothing is started"
 FILES = "Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)"

@@ -70,7 +70,7 @@ class BeforeCard(Card):
         place.setLayout(line)
         title = caption("BEFORE IT STARTS", explain)
         self.raise_cap = button(
-            "Raise the cap…", "train_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
+            "Raise the cap…", "train_raise_cap", "link", tip="Released, Ledger sets the cap; the ledger records it"
         )
         self.raise_cap.hide()
         self._quiet = QCheckBox("Quiet run")

@@ -117,7 +117,7 @@ class ModelForms(Card):
         self._rows, self._images = rows, images
         former, self._forms = self._forms, {}
         for form in former.values():
-            form.hide()  # it is deleted only when the event loop comes to it
+            form.setParent(None)  # it is deleted only when the event loop comes to it
             form.deleteLater()
         self._show_epsilon(self._session.plan.epsilon)
         offered = offer_of(self._session)

@@ -86,7 +86,7 @@ class TrainPage(RunPage):
             "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
         )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
-        tip = "They, Verify and Open folder are on the Release page"
+        tip = "They, Verify and Open folder are in Release"
         self.set_onward("The model's files →", "train_show_release", "release", tip)
         self._trained: object = None
         self._shown_model = self.forms.model

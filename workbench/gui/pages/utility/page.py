@@ -73,7 +73,7 @@ class UtilityPage(RunPage):
         from workbench.gui.widgets.curve_plot import CurvePlot
 
         self.setup = CurveSetup()
-        self.plot = CurvePlot("curve", "Utility against ε")
+        self.plot = CurvePlot("curve", "Accuracy against ε")
         self.panel = PointPanel(session, self.plot, "curve")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable(session)
