@@ -60,7 +60,7 @@ def iris(window, press, idle):
 def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle, qtbot, answer, tmp_path):
     press(iris, "tab_train")
     assert iris.findChild(QWidget, "train_model_naive-bayes") is None, "it predicts classes"
-    assert iris.page.forms.model == "boosted-trees", "the advised one"
+    assert iris.page.forms.model == "bin-means", "the only one that predicts numbers"
     offered = iris.findChild(QWidget, "train_model_bin-means")
     assert offered.toolTip() == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
     press(iris, "train_model_bin-means")
@@ -165,7 +165,9 @@ def test_models_that_cannot_learn_the_target_are_not_offered(iris, press, idle, 
 
 
 def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, monkeypatch):
-    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, replace(TOY, ordinary=None)))
+    toy = replace(TOY, ordinary=None, task=learners.NAIVE_BAYES.task)
+    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, toy))
+    iris.session.set_target("species")
     press(iris, "tab_utility")
     model = iris.findChild(QComboBox, "curve_model")
     model.setFocus()

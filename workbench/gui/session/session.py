@@ -91,8 +91,8 @@ class RunRecord:
         epsilon: the ε it is about, ``None`` for a study over several.
         result: what the engine returned.
         source: what a person calls the table it was made from.
-        made_up: whether it is of made-up rows, and so shows nothing private.
         time: when it ended (UTC).
+        made_up: whether it is of made-up rows, and so shows nothing private.
     """
 
     kind: str
@@ -100,8 +100,8 @@ class RunRecord:
     epsilon: Decimal | None
     result: Any = field(compare=False)
     source: str = ""
-    made_up: bool = False
     time: str = field(default_factory=_now, compare=False)
+    made_up: bool = False
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,8 @@ class ModelForms(Card):
     def choose(self, model: str) -> None:
         """Show the form of ``model``."""
         self.model = model
+        if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise
+            self._show_epsilon(self._session.plan.epsilon)
         self._show()
         self.chosen.emit()
         self.changed.emit()
@@ -184,6 +186,8 @@ class ModelForms(Card):
         """
         text, spec = self.epsilon.text().strip(), self._spec()
         value = spec.parse(text, "ε") if text else spec.check(None, "ε")
+        if value is None and not self.is_network:
+            raise ParameterError("a model needs an ε", hint="enter one", field=EPSILON)
         return None if value is None else Decimal(repr(float(value)))
 
     def _show_epsilon(self, epsilon: Decimal | None, *, follows: bool = True) -> None:

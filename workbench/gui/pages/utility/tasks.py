@@ -106,7 +106,7 @@ def run_study(
 
     def apply(snapshot: Snapshot) -> None:
         if session.opened is opened:
-            session.add_run(RunRecord("curve", f"{title}: {source}", None, snapshot.result, source, made_up))
+            session.add_run(RunRecord("curve", f"{title}: {source}", None, snapshot.result, source, made_up=made_up))
 
     def work(emit: Emit, cancel: CancelToken) -> Snapshot:
         if made_up:
