@@ -12,7 +12,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
-from workbench.gui.pages.utility.messages import in_words, shown, value_at, worth_taking
+from workbench.gui.pages.utility.messages import in_words, shown, value_at
 from workbench.paths import user_data
 from workbench.render.values import Baseline, CurveFigure, Series
 
@@ -460,8 +460,6 @@ def test_the_words_say_from_where_a_line_is_near_no_privacy_and_beats_the_majori
     assert "Within 3 points of no privacy: from ε = 10 (private model)." in text
     assert "Better than always naming the majority: only from ε = 1 (private model), never (sanitised)." in text
     assert "At your ε = 1: about 0.700 (private model), 0.500 (sanitised)." in text
-    assert worth_taking(FIGURE, "private") == 10.0
-    assert worth_taking(FIGURE, "sanitized") is None
     assert "outside the tested range" in in_words(FIGURE, Decimal(50))
 
 
@@ -486,7 +484,6 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     assert [s.name for s in page.figure.series] == names
     assert [s.style for s in page.figure.series] == ["sanitized", "corrected", "private"]
     assert "(sanitised, corrected)" in utility.findChild(QLabel, "curve_words").text()
-    assert not utility.findChild(QWidget, "curve_take").isVisible(), "ε = 100 protects next to nothing"
     # A point of its line belongs to a sanitised table: its ε can go into the plan.
     click_point(page, qtbot, 1, 1)
     press(utility, "curve_point_take")
@@ -495,17 +492,3 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     for other in ("regime_none", "regime_sanitized", "regime_private"):
         press(utility, other)
     assert page.setup.value().regimes == ("corrected:plan",)
-
-
-def test_of_a_corrected_line_alone_the_plan_takes_the_epsilon():
-    x = (1.0, 10.0)
-    figure = CurveFigure(
-        title="Accuracy against ε",
-        subtitle="",
-        x_label="ε",
-        y_label="accuracy",
-        series=(Series("sanitised, corrected", "corrected", x, (0.5, 0.79), (0.5, 0.79), (0.5, 0.79)),),
-        baselines=(Baseline("no privacy", "no-privacy", 0.8), Baseline("majority", "majority", 0.6)),
-    )
-    assert worth_taking(figure, "sanitized") == 10.0
-    assert worth_taking(figure, "private") is None

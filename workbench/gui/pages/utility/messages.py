@@ -15,13 +15,8 @@ from workbench.studies.regimes import ON_A_TABLE
 
 USUAL = measured(CLASSIFICATION).main
 MOST_CROSSINGS = 2
-MOST_OFFERED = 10
-"""The greatest ε that is offered of its own accord: beyond it little is protected."""
-
 MOST_NAMED = 3
 """Lines of which each is named in a sentence; of more, the best."""
-
-OF_KIND = {"sanitized": ON_A_TABLE}
 
 
 def shown(figure: CurveFigure, *, bands: bool, baselines: bool) -> CurveFigure:
@@ -41,28 +36,6 @@ def near_no_privacy(figure: CurveFigure, series: Series, metric: Metric = USUAL)
     if level is None:
         return None
     return _from_where(series, [metric.close(value, level) for value in series.mean])
-
-
-def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> float | None:
-    """Return the least such ε of the lines of ``kind`` (sanitized or private); ``None`` where none is of use.
-
-    A corrected model is one of a sanitised table, so that its lines count as such.
-    """
-    if figure.against or not predictable(figure, metric):
-        return None
-    level, constant = _level(figure, "no-privacy"), _level(figure, "majority")
-    if level is None:
-        return None
-
-    def of_use(value: float) -> bool:
-        return metric.close(value, level) and (constant is None or metric.better(value, constant))
-
-    starts = (
-        _from_where(s, [of_use(value) for value in s.mean])
-        for s in figure.series
-        if s.style in OF_KIND.get(kind, (kind,))
-    )
-    return min((start for start in starts if start is not None), default=None)
 
 
 def better_as_model(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +18,6 @@ from workbench.gui.pages.curve_actions import (
     PointPanel,
     copy_curve,
     save_curve,
-    take_epsilon,
-    train_at,
 )
 from workbench.gui.pages.run_page import RunPage, fitting, what_is_missing
 from workbench.gui.pages.utility import PAGE
@@ -89,12 +86,6 @@ class UtilityPage(RunPage):
         self._looks.timeout.connect(self._look)
         self._fill_header()
         self._words = label("", wrap=True, name="curve_words")
-        tip = "The least tested ε from which a model of the sanitised table is near no privacy; Ctrl+Z undoes it"
-        self._take = button("", "curve_take", tip=tip)
-        self._take.clicked.connect(lambda: self._take_best("sanitized"))
-        tip = "The least tested ε from which the private model is near no privacy; the table's plan stays as it is"
-        self._train_at = button("", "curve_train_at", tip=tip)
-        self._train_at.clicked.connect(lambda: self._take_best("private"))
         self._arrange()
         cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
         self._standard = button("Standard comparison", "curve_standard", tip=STANDARD_TIP)
@@ -173,8 +164,6 @@ class UtilityPage(RunPage):
         line.addWidget(
             explain_button(self.session, "curve_explain", lambda: of_one_row(self.session, self.session.plan.epsilon))
         )
-        line.addWidget(self._take)
-        line.addWidget(self._train_at)
         holder.setLayout(line)
         self._says = Card(holder, pad=12)
         self.body.addWidget(self._says)
@@ -355,26 +344,6 @@ class UtilityPage(RunPage):
         stated = " ".join(filter(None, (absent, stated)))
         self._says.setVisible(bool(stated))  # of the first points there may be nothing to say
         self._words.setText(stated)
-        for kind, offer, words in (
-            ("sanitized", self._take, "Plan the table at ε = {}"),
-            ("private", self._train_at, "Train at ε = {}"),
-        ):
-            best = self._worth_taking(kind)
-            taken = kind == "sanitized" and best is not None and Decimal(repr(best)) == epsilon
-            offer.setVisible(best is not None and not taken)
-            if best is not None:
-                offer.setText(words.format(at_most(best)))
-                offer.setAccessibleName(offer.text())
-
-    def _worth_taking(self, kind: str) -> float | None:
-        """Return the least ε of use of one model's lines; none that protects next to nothing is offered."""
-        from workbench.gui.pages.utility.messages import MOST_OFFERED, worth_taking
-
-        if len(self._snapshots) != 1 or self._snapshot is None:
-            return None
-        whole = self._whole()
-        best = None if whole is None else worth_taking(whole, kind, self._metric(self._snapshot))
-        return best if best is not None and best <= MOST_OFFERED else None
 
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
@@ -500,16 +469,6 @@ class UtilityPage(RunPage):
         shot = self._snapshots[model]
         style = shot.figures[self._metric(shot).name].series[at].style
         return "none" if style == "no-privacy" else style
-
-    def _take_best(self, kind: str) -> None:
-        best = self._worth_taking(kind)
-        if best is None or self._snapshot is None:
-            return
-        if kind == "private":
-            train_at(self.session, self._snapshot.result.plan.model, best)
-            self.session.go("train")
-        else:
-            take_epsilon(self.session, best)
 
     def escape(self) -> bool:
         """Close the panel of a point, else stop a study that runs."""
