@@ -295,7 +295,7 @@ def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons
     figure = utility.page.figure
     names = [series.name for series in figure.series]
     assert {"Logistic, pure ε: private model", "Naive Bayes: private model"} <= set(names)
-    assert {"Logistic, pure ε: synthetic, then trained", "Naive Bayes: sanitised, corrected"} <= set(names)
+    assert {"Logistic, pure ε: synthetic", "Naive Bayes: sanitised, corrected"} <= set(names)
     assert len({series.style for series in figure.series}) == len(figure.series)
     levels = [level.name for level in figure.baselines]
     assert levels == ["Logistic, pure ε: no privacy", "Naive Bayes: no privacy", "always the majority"]

@@ -65,7 +65,8 @@ def joined_figure(models: Sequence[tuple[str, CurveFigure]]) -> tuple[CurveFigur
         title, line = models[number][0], models[number][1].series[at]
         style = free_style(line.style, taken)
         taken.add(style)
-        series.append(replace(line, name=f"{title}: {line.name}", style=style))
+        short = line.name.removesuffix(", then trained")  # with the name of a model it would be cut
+        series.append(replace(line, name=f"{title}: {short}", style=style))
     levels = [
         replace(level, name=f"{title}: {level.name}") if level.style == "no-privacy" else level
         for title, figure in models

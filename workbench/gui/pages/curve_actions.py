@@ -54,8 +54,8 @@ class PointFacts:
 class PointPanel(Card):
     """What a point is, and what can be done about it: nothing of it is done before a button is pressed."""
 
-    def __init__(self, session: Session, plot: CurvePlot, name: str) -> None:
-        """Make the panel over ``plot``; its parts are called ``NAME_point…``."""
+    def __init__(self, session: Session, plot: CurvePlot, name: str, to_run: str) -> None:
+        """Make the panel over ``plot``; its parts are called ``NAME_point…``, and ``to_run`` leads to the run."""
         super().__init__(pad=12, spacing=6)
         self._session, self._plot, self._facts = session, plot, PointFacts("", 1.0, "")
         self.setParent(plot)
@@ -71,7 +71,7 @@ class PointPanel(Card):
         tip = "Open Train with the private model at this ε; nothing is started, and the plan stays as it is"
         self._train = button("Train this model at this ε →", f"{name}_point_train", tip=tip)
         self._train.clicked.connect(self._train_it)
-        self._run = button("See its run in Compare →", f"{name}_point_run", tip="Its line in the table of all runs")
+        self._run = button(to_run, f"{name}_point_run", tip="Its line in the table of all runs")
         self._run.clicked.connect(self._show_run)
         self.body.addLayout(row(self._name, None, close))
         for part in (self._figure, self._warning, self._take, self._train, self._run):

@@ -78,7 +78,7 @@ class ComparePage(PageFrame):
         self.runs = RunsModel(session)
         self.table = RunsTable(session, self.runs)
         self.plot = CurvePlot("compare", "Pinned lines against ε")
-        self.panel = PointPanel(session, self.plot, "compare")
+        self.panel = PointPanel(session, self.plot, "compare", "Show its run in the table")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         Explainable(self.table, session, self._asked)
         self.filter = TableFilter(self.table, "lines", FILTER, needs=False)

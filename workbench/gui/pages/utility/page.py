@@ -71,7 +71,7 @@ class UtilityPage(RunPage):
 
         self.setup = CurveSetup()
         self.plot = CurvePlot("curve", "Accuracy against ε")
-        self.panel = PointPanel(session, self.plot, "curve")
+        self.panel = PointPanel(session, self.plot, "curve", "See its run in Compare →")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable(session)
         self._live = LiveCurve()
