@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import psutil
-from hands import choose_model
+from hands import choose_model, go_to
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
@@ -76,6 +76,9 @@ def main(folder: Path) -> None:
     window.jobs.noticed.connect(lambda level, text: notices.append(text))
 
     def press(name: str) -> None:
+        if name.startswith("tab_"):
+            go_to(window, name.removeprefix("tab_"))
+            return
         widget = window.findChild(QWidget, name)
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
@@ -118,7 +121,7 @@ def main(folder: Path) -> None:
         "physical_batch": AT_ONCE,
     }
     for key, text in fields.items():
-        retype(f"train_mlp_{key}", str(text))
+        retype("train_epsilon" if key == "epsilon" else f"train_mlp_{key}", str(text))
     retype("train_folder", str(folder / "net"))
     start()
     going = window.page.going
