@@ -85,7 +85,7 @@ def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(iris, p
     box.click()
     told = answer("made_up")  # where the accuracy goes: simulated instead
     press(iris, "train_where")
-    assert "Made-up rows tell how accurate" in told[-1]
+    assert "Made-up rows show how accurate" in told[-1]
     idle(iris)
     assert text_of(iris, "train_expected_told")
     assert noted() == []

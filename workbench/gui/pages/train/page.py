@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
 SIMULATED = (
-    "Made-up rows tell how accurate a network with these settings can be, and show nothing of yours; where the "
-    "accuracy goes on your rows only your rows tell."
+    "Made-up rows show how accurate a network with these settings can be, and nothing of yours. They do not show where "
+    "the accuracy goes on your rows."
 )
 
 ROOMY = 1400
