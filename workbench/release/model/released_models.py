@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError
-from workbench.release.certificate import checksum
+from workbench.release.certificate import checksum, is_model, read_card
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import COUNTED, has_output
-from workbench.release.model.card import is_model, read_card
 from workbench.signals.cancel import CancelToken
 
 NETWORK, FIT = "dpsgd", "fit "
