@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMessageBox,
+    QScrollArea,
     QTableView,
     QWidget,
 )
@@ -46,18 +47,26 @@ def write_people(
 
 
 def choose_model(within: QWidget, name: str) -> None:
-    """Choose a model in the list on Train, by keys."""
-    chooser = within.findChild(QComboBox, "train_model")
-    assert chooser is not None, "there is no list of models"
-    assert chooser.isVisible()
-    assert chooser.isEnabled()
-    at = chooser.findData(name)
-    assert at >= 0, f"{name} is not in the list"
-    chooser.setFocus()
-    QTest.keyClick(chooser, Qt.Key.Key_Home)
-    while chooser.currentIndex() < at:  # what is greyed is skipped
-        QTest.keyClick(chooser, Qt.Key.Key_Down)
-    assert chooser.currentData() == name
+    """Click a model in the list on Train, having opened its part of the list where that is folded."""
+    found = within.findChild(QAbstractButton, f"train_model_{name}")
+    assert found is not None, f"{name} is not in the list"
+    area = within.findChild(QScrollArea, "train_forms")
+    assert area is not None
+    for fold in area.findChildren(QAbstractButton):
+        if not found.isVisible() and fold.objectName().startswith("train_fold_"):
+            _click_in(area, fold)
+            if not found.isVisible():
+                _click_in(area, fold)
+    assert found.isVisible(), f"{name} is not to be seen"
+    assert found.isEnabled(), f"{name} is not enabled"
+    _click_in(area, found)
+    assert found.isChecked()
+
+
+def _click_in(area: QScrollArea, pressed: QAbstractButton) -> None:
+    """Scroll to a button, and click where its words begin."""
+    area.ensureWidgetVisible(pressed)
+    QTest.mouseClick(pressed, LEFT, pos=QPoint(8, pressed.height() // 2))
 
 
 def go_to(window: MainWindow, page: str) -> None:

@@ -122,7 +122,7 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
         people.show_page(page)
         idle(people)
         where = foot or f"{page}_problem"
-        assert "not certain which account pays: decide it on the Release page" in seen(people, QLabel, where).text()
+        assert "not certain which account pays: decide it in Release" in seen(people, QLabel, where).text()
         assert not people.findChild(QPushButton, start).isEnabled()
     people.show_page("statistics")
     press(people, qtbot, "statistics_mend")

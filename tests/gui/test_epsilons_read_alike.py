@@ -6,9 +6,10 @@ from decimal import Decimal
 
 import pytest
 from mishaps import retype
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
+from workbench.gui.pages.curve_actions import PointFacts
 from workbench.gui.pages.protect.share_model import SHARE
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.lines_table import LinesTable
@@ -150,7 +151,10 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer
 def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, press, idle, qtbot, taken, told):
     press(people, "tab_utility")
     idle(people)
+    panel = people.page.panel
+    panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"), QPointF(10, 10))
+    assert f"ε = {told}:" in panel.accessibleName()
     with qtbot.waitSignal(people.session.notified) as said:
-        people.page.plot.chosen.emit(taken, "sanitized")
+        people.findChild(QPushButton, "curve_point_take").click()
     assert people.session.plan.epsilon == Decimal(repr(taken))
     assert said.args == ["info", f"The plan's ε is {told}. Ctrl+Z takes it back."]

@@ -12,6 +12,10 @@ from workbench.processes import executor
 from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.ledger import Ledger
 
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
+)
+
 SAYS = "certificate or card of every later release of these rows says"
 
 
@@ -59,6 +63,32 @@ def test_run_says_it_beside_the_button_and_asks_once(utility, press, idle, answe
     press(utility, "curve_standard")  # asks nothing any more
     assert utility.page.job is not None
     assert not isinstance(QApplication.activeModalWidget(), QMessageBox)
+
+
+@needs_torch
+def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(iris, press, idle, answer, qtbot, tmp_path):
+    press(iris, "tab_train")
+    press(iris, "train_model_logistic")
+    retype(iris, qtbot, "train_folder", tmp_path / "net")
+    qtbot.waitUntil(iris.page.primary.isEnabled, timeout=PATIENCE)
+    assert "Later certificates will say so." in text_of(iris, "train_quiet_words")
+    told = answer("no")
+    press(iris, "train_start")
+    assert "will say that private figures were shown before" in told[0]
+    assert iris.page.job is None
+    box = iris.findChild(QCheckBox, "train_quiet")
+    box.click()
+    assert "Later certificates" not in text_of(iris, "train_quiet_words")
+    told = answer("no")
+    press(iris, "train_start")
+    assert "shown before" not in told[-1]
+    box.click()
+    told = answer("made_up")  # where the accuracy goes: simulated instead
+    press(iris, "train_where")
+    assert "Made-up rows show how accurate" in told[-1]
+    idle(iris)
+    assert text_of(iris, "train_expected_told")
+    assert noted() == []
 
 
 def test_made_up_rows_are_the_other_way_and_leave_no_note(utility, press, idle, answer):

@@ -65,7 +65,8 @@ def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle
 
 def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual(people, press, qtbot):
     press(people, "tab_train")
-    told = people.findChild(QLabel, "train_naive_bayes_help")
+    press(people, "train_model_naive-bayes")
+    told = people.findChild(QLabel, "train_help")
     assert told.text() == "Point at a field to read what it means."
     field = people.findChild(QLineEdit, "train_naive_bayes_mean_spread")
     field.setFocus()
