@@ -98,7 +98,8 @@ class ModelForms(Card):
 
     def set_roomy(self, *, roomy: bool) -> None:
         """Take more width where the page has it."""
-        self.setFixedWidth(WIDE if roomy else WIDTH)
+        self.setMinimumWidth(WIDTH)  # also of a wide page, which can be made narrow again
+        self.setMaximumWidth(WIDE if roomy else WIDTH)
 
     @property
     def chosen_model(self) -> Learner | Network:

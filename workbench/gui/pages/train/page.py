@@ -77,7 +77,8 @@ class TrainPage(RunPage):
         column.addWidget(self.study, 1)
         self._column = column
         whole = row(self.forms, spacing=12)
-        whole.addWidget(scrolled(column, "train_area"), 1)
+        whole.setStretch(0, 1)
+        whole.addWidget(scrolled(column, "train_area"), 3)
         self.body.addLayout(whole, 1)
         self._pause = button("Pause", "train_pause", tip="Stop after this step and keep a checkpoint to go on from")
         self._pause.clicked.connect(self._pause_run)
