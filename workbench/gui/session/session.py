@@ -24,6 +24,7 @@ from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
+from workbench.sanitize.questions import Questions
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -149,6 +150,7 @@ class Session(QObject):
     Signals:
         table_changed: another table or set of images is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
+        questions_changed: who gets the release, what they need or what they ask differs; ``plan_changed`` goes before.
         account_changed: the ledger's view of the dataset differs.
         paused_changed: other interrupted trainings of the table can go on.
         runs_changed: a study or training run was added.
@@ -168,6 +170,7 @@ class Session(QObject):
 
     table_changed = Signal()
     plan_changed = Signal()
+    questions_changed = Signal()
     account_changed = Signal()
     paused_changed = Signal()
     runs_changed = Signal()
@@ -231,7 +234,7 @@ class Session(QObject):
         self._runs, self._released = (), ()
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = None
         self.undo_stack.clear()
-        for signal in (self.table_changed, self.plan_changed, self.account_changed):
+        for signal in (self.table_changed, self.plan_changed, self.questions_changed, self.account_changed):
             signal.emit()
         self.runs_changed.emit()
         self.released_changed.emit()
@@ -242,6 +245,11 @@ class Session(QObject):
     def plan(self) -> DraftPlan:
         """The plan as it stands."""
         return self._plan
+
+    @property
+    def questions(self) -> Questions:
+        """Who gets the release, which columns they need and what they will ask of it, as the plan has it."""
+        return self._plan.questions
 
     def edit(self, text: str, plan: DraftPlan, merge: str = "") -> None:
         """Make ``plan`` the plan, as one step that can be undone.
@@ -274,8 +282,10 @@ class Session(QObject):
 
     def _show_plan(self, plan: DraftPlan) -> None:
         if plan != self._plan:
-            self._plan = plan
+            before, self._plan = self._plan.questions, plan
             self.plan_changed.emit()
+            if plan.questions != before:
+                self.questions_changed.emit()
 
     @property
     def training(self) -> tuple[str, Decimal] | None:
@@ -349,8 +359,9 @@ class Session(QObject):
         return self._released
 
     def has_released(self, plan: DraftPlan) -> bool:
-        """Whether a table of noisy rows was released by exactly this plan in this session."""
-        return any(step.plan == plan and not step.model and not step.central for step in self._released)
+        """Whether a table of noisy rows was released by exactly this plan in this session, whatever it is to answer."""
+        rows = [step.plan for step in self._released if not step.model and not step.central]
+        return any(released.with_(asked=plan.asked) == plan for released in rows)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""
