@@ -18,8 +18,8 @@ from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.questions import MODEL as A_MODEL
+from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.recipient import half_length, is_mostly_noise, mostly_noise
 from workbench.sanitize.usefulness import FADED, NORMAL_95
 from workbench.signals.cancel import CancelToken
@@ -163,6 +163,7 @@ def compare_ways(
     cancel: CancelToken | None = None,
     *,
     coarse: bool = False,
+    train: bool = True,
 ) -> Ways:
     """Return what each way is good for at the ε of ``plan``.
 
@@ -173,8 +174,8 @@ def compare_ways(
         rows: the public number of rows.
         forecast: of the plan, if the caller has it.
         cancel: checked between the trials of synthetic rows.
-        coarse: answer within a fraction of a second: errors may be off by half, and a model that was not tried before
-            is not known yet.
+        coarse: answer within a fraction of a second: errors may be off by half.
+        train: whether a model is trained on made-up rows; without it one that was not before is not known yet.
 
     Raises:
         CancelledError: ``cancel`` was set.
@@ -183,7 +184,7 @@ def compare_ways(
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
     target = next((c.name for c in plan.protected if c.role == "target"), None)
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
-    about = _About(plan, made, target, asked, rows, cancel or CancelToken(), coarse)
+    about = _About(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train)
     ways = tuple(_way(name, about) for name in NAMES)
     return Ways(asked, ways, *_advice(ways, about))
 
@@ -226,6 +227,7 @@ class _About:
     rows: int
     cancel: CancelToken
     coarse: bool
+    train: bool = True
 
 
 _TOLD = {
@@ -296,7 +298,7 @@ def _of_model(name: str, about: _About) -> Answer:
     """Return how much a model of the target learns from what a way releases."""
     if name == STATISTICS or about.target is None or len(about.plan.protected) < 2:
         return Answer(None, NOT_ANSWERED)
-    if about.coarse:
+    if not about.train:
         found = kept_learnt(about.plan, about.target, about.rows)
         if found is None:
             return Answer(None, NOT_KNOWN)

@@ -25,7 +25,7 @@ from workbench.synth.parameters import SynthesisParameters
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.gui.pages.synthetic.comparing import Compared
+    from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
     from workbench.synth.needs import Needs
@@ -129,7 +129,7 @@ def drawn_preview(
     """Return the comparison of one private draw; runs in a worker. Nothing is charged and nothing can be released."""
     import numpy as np
 
-    from workbench.gui.pages.synthetic.comparing import coded_rows, compared
+    from workbench.gui.pages.release.synthetic.comparing import coded_rows, compared
     from workbench.privacy.entropy import KeyedEntropy
     from workbench.release.ledger.study_note import note_study
     from workbench.sanitize.engine import check_columns
@@ -162,7 +162,7 @@ def drawn_preview(
 
 def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
     """Return a released table and its comparison with the original; runs in a worker."""
-    from workbench.gui.pages.synthetic.comparing import compared
+    from workbench.gui.pages.release.synthetic.comparing import compared
     from workbench.release.certificate import certificate_path, read_any_certificate
     from workbench.release.ledger.study_note import note_study
     from workbench.release.open_release import certified_rows, released_cells
