@@ -34,6 +34,7 @@ def opened(window, idle, folder: Path, **cells: str) -> None:
 
 
 def release(window, qtbot, press, idle, answer, target: Path) -> None:
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     retype(window, qtbot, "release_target", target)
@@ -72,6 +73,7 @@ def test_a_canary_in_a_cell_is_written_nowhere(
 @pytest.mark.slow
 def test_a_cell_that_is_refused_is_written_nowhere(window, qtbot, press, idle, answer, tmp_path, own_temporary_folder):
     opened(window, idle, tmp_path, city=NAME)
+    window.session.choose_way("rows")
     window.show_page("release")
     retype(window, qtbot, "release_target", tmp_path / "out.csv")
     idle(window)

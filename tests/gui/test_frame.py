@@ -116,7 +116,7 @@ def test_every_room_is_reached_by_ctrl_and_its_number_and_every_tab_by_ctrl_and_
 
 
 def test_a_way_to_release_is_chosen_at_the_head_and_kept_by_the_line_of_release(people, press):
-    press(people, "tab_release")
+    press(people, "tab_rows")
     for way in ("synthetic", "statistics", "release"):
         shown = people.page.objectName().removeprefix("page_")
         press(people, f"{shown}_way_{way}")
@@ -128,7 +128,7 @@ def test_a_way_to_release_is_chosen_at_the_head_and_kept_by_the_line_of_release(
         assert people.rail.buttons["release"].isChecked()
     press(people, "release_way_train")
     assert people.page.objectName() == "page_train"
-    press(people, "tab_release")
+    press(people, "tab_rows")
     assert people.findChild(QAbstractButton, "release_way_release").isChecked()
 
 
@@ -241,6 +241,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
         idle(window)
         window.session.edit_column("age", "bounds of age", lower=0.0, upper=99.0)
         window.session.edit("confirm what was guessed", window.session.plan.confirmed())
+        window.session.choose_way("rows")
         window.show_page("release")
         idle(window)
         monkeypatch.setattr(workbench.release.path, "release_prepared", fault)

@@ -234,6 +234,7 @@ def ready(window, tmp_path, idle, qtbot):
     session.edit_column("pay", "pay", lower=0.0, upper=1000.0)
     session.edit_column("town", "town", domain=("a", "b"))
     session.edit("confirm what was guessed", session.plan.confirmed())
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     assert session.plan.problems() == ()

@@ -12,8 +12,8 @@ from workbench.release.ledger.study_note import note_study
 
 PAGES = {
     "release": ("release_target", "release_now"),
-    "statistics": ("statistics_output", "statistics_release"),
-    "synthetic": ("synthetic_output", "synthetic_release"),
+    "statistics": ("release_target", "release_now"),
+    "synthetic": ("release_target", "release_now"),
     "rappor": ("rappor_output", "rappor_release"),
 }
 

@@ -122,7 +122,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     hands.idle()
     assert hands.sees("preview_distribution")
 
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert hands.text("release_epsilon") == "ε = 1"
     assert "zip" in hands.text("release_outside_text")

@@ -49,17 +49,17 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     assert statuses() == []
 
     target = tmp_path / "new.csv"
-    hands.type_into("synthetic_output", str(target))
+    hands.type_into("release_target", str(target))
     asked = hands.answer("yes")
-    hands.click("synthetic_release")
-    hands.until(lambda: hands.sees("synthetic_release_1_verify"))
+    hands.click("release_now")
+    hands.until(lambda: hands.sees("released_1_verify"))
     hands.idle()
     assert "ε = 1" in asked[0]
     assert statuses() == ["charged"]
     assert verify_any(target) == []
-    hands.click("synthetic_release_1_verify")
+    hands.click("released_1_verify")
     hands.idle()
-    assert hands.text("synthetic_release_1_result").startswith("✓")
+    assert hands.text("released_1_result").startswith("✓")
     table = hands.see("synthetic_released_table")
     assert isinstance(table, QTableView)
     assert table.model().rowCount() == 2000
@@ -79,10 +79,10 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.click("synthetic_way_statistics")
     hands.idle()
     assert hands.window.session.account.remaining == Decimal(1)
-    hands.type_into("statistics_output", str(tmp_path / "figures.csv"))
+    hands.type_into("release_target", str(tmp_path / "figures.csv"))
     hands.answer("yes")
-    hands.click("statistics_release")
-    hands.until(lambda: hands.sees("statistics_release_1_verify"))
+    hands.click("release_now")
+    hands.until(lambda: hands.sees("released_1_verify"))
     hands.idle()
     assert statuses() == ["charged", "charged"]
     assert verify_any(tmp_path / "figures.csv") == []

@@ -378,8 +378,10 @@ def _of_synthetic(about: _About) -> _Figures:
         elif question.asked == "correlation" and target not in question.columns:
             return None
         trial = Trial(tuple(columns[place] for place in places), share, rows)
-        found = trial.coarse(question.asked, about.cancel) if about.coarse else trial.half_length(
-            question.asked, about.cancel
+        found = (
+            trial.coarse(question.asked, about.cancel)
+            if about.coarse
+            else trial.half_length(question.asked, about.cancel)
         )
         if question.asked == "mean":
             lower, upper = plan.column(name).bounds()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Literal
 
 from workbench.sanitize.plan import Column, Plan
@@ -129,7 +130,7 @@ def _pairs(plan: Plan, numbers: list[Column], target: str | None) -> list[Questi
     """Return pairs with the target, else of neighbours in the table."""
     goal = next((c for c in plan.protected if c.name == target), None)
     others = [c for c in numbers if c is not goal]
-    couples = [(c, goal) for c in others] if goal is not None else list(zip(others, others[1:], strict=False))
+    couples = [(c, goal) for c in others] if goal is not None else list(pairwise(others))
     return [_pair(a, b) for a, b in couples[:MOST_PAIRS]]
 
 

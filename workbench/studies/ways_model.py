@@ -1,4 +1,4 @@
-"""How much of what the rows teach a model is left in each way to release: trained on made-up rows, so no row is read."""
+"""How much of what rows teach a model is left in each way to release, tried on made-up rows: no row is read."""
 
 from __future__ import annotations
 

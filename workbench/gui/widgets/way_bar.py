@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import Session
@@ -19,6 +19,10 @@ WAYS = (
     (MODEL, "A model", "Release a private model instead of a table"),
 )
 """The name of each way, its words, and what it releases."""
+
+
+PADDING = 26
+"""Room left and right of the words of a segment."""
 
 
 def ways() -> tuple[tuple[str, str, str], ...]:
@@ -65,12 +69,27 @@ class WayBar(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the keys on the segment that is pressed: Qt gives them to the first one when another page's goes."""
         super().showEvent(event)
+        self._fit()
         QTimer.singleShot(0, self, self._give_keys)
 
     def _give_keys(self) -> None:
         pressed = self._segments.get(self._own or self._session.way)
         if pressed is not None and any(segment.hasFocus() for segment in self._segments.values()):
             pressed.setFocus()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Fit the words again where they are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        """Give each segment room for its words as they are written while it is pressed."""
+        for segment in self._segments.values():
+            bold = segment.font()
+            bold.setBold(True)
+            words = QFontMetrics(bold).horizontalAdvance(segment.text())
+            segment.setMinimumWidth(words + PADDING)
 
     def _mark(self) -> None:
         for name, segment in self._segments.items():

@@ -29,5 +29,8 @@ PAGE = Page(
         "generator, and the files appear together or not at all. Releasing the same again costs again; copying the "
         "files is free."
     ),
-    keys="Ctrl+Return releases, after a question. Esc cancels what is running. Verify recomputes every checksum of a release and compares them with its certificate.",
+    keys=(
+        "Ctrl+Return releases, after a question. Esc cancels what is running. Verify recomputes every checksum of a "
+        "release and compares them with its certificate."
+    ),
 )

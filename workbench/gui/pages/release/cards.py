@@ -63,7 +63,9 @@ class CostCard(Card):
         self._short = label("", "danger", wrap=True, name="release_short")
         self._high = label("", "warn", wrap=True, name="release_high")
         self.use_rest = button(
-            "Use what remains", "release_use_rest", tip="Lower ε, and δ where there is one, to what remains under the cap"
+            "Use what remains",
+            "release_use_rest",
+            tip="Lower ε, and δ if there is one, to what remains under the cap",
         )
         self.raise_cap = button(
             "Raise the cap…", "release_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
@@ -173,6 +175,7 @@ class OutsideCard(Card):
         self._text = label("", wrap=True, name="release_outside_text")
         self.body.addWidget(label("OUTSIDE THE GUARANTEE", "caption"))
         self.body.addWidget(self._text)
+        self.body.addStretch(1)
 
     def show_outside(self, sentences: tuple[str, ...] | None) -> None:
         """Show the sentences; ``None`` while they are not known."""

@@ -175,7 +175,7 @@ class SettingsPage(ReleasePage):
         """Show the fields of the way that is chosen, as table, plan and questions have them now."""
         pane = self._pane_of(self.session.way)
         other = pane is not self._pane
-        self._pane = pane
+        self._pane, self._foreseen, self._problem_found = pane, None, None
         if pane is not None:
             if other:
                 self._what = dataclasses.replace(pane.what, name=RELEASED.name, names=RELEASED.names)
@@ -262,7 +262,7 @@ class SettingsPage(ReleasePage):
         keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
         short = self._short()
         self._release.setEnabled(not running and not busy and self._payable and not self._refused_for_certain())
-        raised = f"{short} Raise the cap in Released, Ledger, or use what remains."
+        raised = f"{short} First use what remains, or raise the cap in Released, Ledger."
         self._release.setToolTip(raised if short and not done else self._what.tip)
         self._name_release(done=done)
         self._lead_on(short=bool(short), done=done, running=running)
