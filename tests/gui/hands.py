@@ -76,6 +76,14 @@ def go_to(window: MainWindow, page: str) -> None:
     assert window.page.objectName() == f"page_{page}"
 
 
+def show(window: MainWindow, page: str) -> None:
+    """Show a page, or the settings of a way to release, without a click."""
+    if page in WAYS:
+        window.session.choose_way(page)
+        page = "release"
+    window.show_page(page)
+
+
 def _click_seen(window: MainWindow, name: str) -> None:
     seen = [w for w in window.findChildren(QWidget, name) if w.isVisible()]
     assert seen, f"{name} is not to be seen"

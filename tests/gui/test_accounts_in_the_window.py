@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hands import show
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
@@ -122,12 +123,12 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
     assert "press “It is another table…”" in ways.text()
     assert "workbench ledger" not in told + ways.text()
     for page, start, foot in (("statistics", "release_now", ""), ("train", "train_start", "note_train")):
-        people.show_page(page)
+        show(people, page)
         idle(people)
         where = foot or f"{page}_problem"
         assert "not certain which account pays: decide it on the Release page" in seen(people, QLabel, where).text()
         assert not people.findChild(QPushButton, start).isEnabled()
-    people.show_page("statistics")
+    show(people, "statistics")
     press(people, qtbot, "release_hint")
     assert people.page.objectName() == "page_release"
     # The account that is known is named: the gauge shows its budget.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from canary import NAME, NUMBER, found_in, hunted, table, watched_processes
+from hands import show
 from mishaps import banner, retype
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -57,7 +58,7 @@ def test_a_canary_in_a_cell_is_written_nowhere(
         qtbot.waitUntil(lambda: list(user_state().glob("unsaved/*.toml")) and not window.jobs.running)
         assert hunted(places, [data]) == []
         for page in ("data", "protect", "preview"):
-            window.show_page(page)
+            show(window, page)
             idle(window)
         release(window, qtbot, press, idle, answer, tmp_path / "out.csv")
         assert (tmp_path / "out.csv").exists()

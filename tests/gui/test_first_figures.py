@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from hands import show
 from mishaps import PATIENCE, retype, text_of
 from PySide6.QtWidgets import QApplication, QCheckBox, QMessageBox, QWidget
 
@@ -121,7 +122,7 @@ def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle
         idle(people)
         retype(people, qtbot, "release_target", tmp_path / "released.csv")
         yield ask_and_refuse(people, press, idle, answer, qtbot, "release_now")
-        people.show_page("synthetic")
+        show(people, "synthetic")
         idle(people)
         retype(people, qtbot, "release_target", tmp_path / "synthetic.csv")
         qtbot.waitUntil(lambda: people.page.primary.isEnabled(), timeout=PATIENCE)
