@@ -122,15 +122,13 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
     assert ways.text().startswith("Open that table and name its account, then enter")
     assert "press “It is another table…”" in ways.text()
     assert "workbench ledger" not in told + ways.text()
-    for page, start, foot in (("statistics", "release_now", ""), ("train", "train_start", "note_train")):
+    for page, start, foot in (("statistics", "release_now", "release_problem"), ("train", "train_start", "note_train")):
         show(people, page)
         idle(people)
-        where = foot or f"{page}_problem"
-        assert "not certain which account pays: decide it on the Release page" in seen(people, QLabel, where).text()
+        assert "not certain which account pays: decide it in Release, Settings" in seen(people, QLabel, foot).text()
         assert not people.findChild(QPushButton, start).isEnabled()
     show(people, "statistics")
-    press(people, qtbot, "release_hint")
-    assert people.page.objectName() == "page_release"
+    assert seen(people, QLabel, "release_who_pays").text() == ways.text()
     # The account that is known is named: the gauge shows its budget.
     with Ledger.open() as book:
         book.set_name(former, "clinic")

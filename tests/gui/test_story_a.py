@@ -117,8 +117,8 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert hands.cell("attribute_table", "age", "Kind") == "integer"
     hands.click("data_onward")
     hands.idle()
-    hands.click("way_rows_choose")
-    hands.click("to_preview")
+    hands.choose_way("Noisy")
+    hands.click("tab_preview")
     hands.idle()
     assert hands.sees("preview_distribution")
 
@@ -197,8 +197,8 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.key(Qt.Key.Key_Return, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_ways"
-    hands.tab_to("way_rows_choose")
-    hands.key(Qt.Key.Key_Space)
+    hands.choose_way_by_keys("Noisy")
+    hands.key(Qt.Key.Key_3, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_protect"
     hands.key(Qt.Key.Key_Return, CTRL)

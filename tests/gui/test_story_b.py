@@ -172,13 +172,12 @@ def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_pa
 
 def ask_for_statistics(hands: Hands, epsilon: str, delta: str, target: Path) -> None:
     """Choose ε and δ on the Statistics page, for the figures that are ticked from the beginning."""
-    if not hands.sees("release_target"):
-        hands.click("tab_rows")
-        hands.click("release_way_statistics")
+    hands.click("tab_ways")
+    hands.type_into("ways_epsilon_field", epsilon)
+    hands.click("tab_statistics")
     hands.idle()
     if hands.sees("statistics_delta_more"):
         hands.click("statistics_delta_more")
-    hands.type_into("ways_epsilon_field", epsilon)
     hands.type_into("statistics_delta", delta)
     hands.type_into("release_target", str(target))
     hands.idle()
@@ -223,11 +222,11 @@ def test_a_budget_of_epsilon_and_delta_survives_and_what_remains_of_both_is_used
     assert again.text("budget_figure") == "0.8"
     refused = tmp_path / "two.csv"
     ask_for_statistics(again, "1", "5e-6", refused)
-    told = again.text("release_problem")
-    assert "needs ε = 1, δ = 5e-06, but only ε = 0.8 and δ = 4e-06 remain" in told
+    told = again.text("release_short")
+    assert "Needs ε = 1, δ = 5e-06, but only ε = 0.8 and δ = 4e-06 remain" in told
     locked = again.window.findChild(QWidget, "release_now")
     assert not locked.isEnabled()
-    assert told in locked.toolTip()
+    assert "needs ε = 1, δ = 5e-06, but only ε = 0.8 and δ = 4e-06 remain" in locked.toolTip()
     assert not refused.exists()
     assert [line for line in spent() if line[0] != "refused"] == [("charged", Decimal("1.2"), Decimal("0.000006"))]
     # δ alone is short: ε stays as it is asked for.

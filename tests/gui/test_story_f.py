@@ -33,10 +33,9 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.idle()
     assert "noisy rows" in hands.text("ways_reason")
     assert "draw synthetic rows" in hands.text("ways_reason")
-    assert hands.sees("way_synthetic_advised")
-    assert not hands.sees("way_rows_advised")
-    foreseen = hands.window.page._found
-    hands.click("ways_go")
+    assert hands.window.session.way == "synthetic"
+    foreseen = hands.window.page._marks.ways
+    hands.click("ways_settings")
     hands.idle()
 
     hands.click("synthetic_preview_start")
@@ -68,7 +67,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
 
     original = hands.window.session.opened.table.frame
     released = pl.read_csv(target)
-    (question,) = [q for q in foreseen.questions if q.asked == "mean"]
+    question = next(q for q in foreseen.questions if q.asked == "mean")
     answer = foreseen.way("synthetic").answers[foreseen.questions.index(question)]
     (column,) = question.columns
     # The interval foreseen has 95 %; three times as much, and the draw of the rows, leave no doubt: this is 18 times
@@ -76,7 +75,10 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     drawn = 5 * released[column].std() / released.height**0.5
     assert abs(released[column].mean() - original[column].cast(float).mean()) < 3 * answer.half_length + drawn
 
-    hands.click("synthetic_way_statistics")
+    hands.click("tab_ways")
+    hands.idle()
+    hands.choose_way("Statistics")
+    hands.click("ways_settings")
     hands.idle()
     assert hands.window.session.account.remaining == Decimal(1)
     hands.type_into("release_target", str(tmp_path / "figures.csv"))

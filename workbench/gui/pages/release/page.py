@@ -80,6 +80,7 @@ class SettingsPage(ReleasePage):
         self.header.addWidget(self._bar)
         self._panes: dict[str, WayPane] = {}
         self._pane: WayPane | None = None
+        self._typed: dict[str, str] = {}
         self._foreseen: Foreseen | None = None
         self._problem_found: WorkbenchError | None = None
         self._asked_early = False
@@ -169,20 +170,19 @@ class SettingsPage(ReleasePage):
         for pane in self._panes.values():
             pane.start_over()
         self._pane = None
+        self._typed.clear()
         self._follow()
 
     def _follow(self) -> None:
         """Show the fields of the way that is chosen, as table, plan and questions have them now."""
         pane = self._pane_of(self.session.way)
         other = pane is not self._pane
+        if other and self._pane is not None and self._target.isModified():
+            self._typed[self._pane.what.name] = self._target.text()
         self._pane, self._foreseen, self._problem_found = pane, None, None
         if pane is not None:
             if other:
-                self._what = dataclasses.replace(pane.what, name=RELEASED.name, names=RELEASED.names)
-                self._release.setToolTip(self._what.tip)
-                self._target.setToolTip(f"{self._what.file}. Its certificate is written beside it")
-                if not self._target.isModified():
-                    self._start_over_target()
+                self._show_file_of(pane)
             pane.follow()
             if pane.results is not None:
                 pane.results.show_newest()
@@ -193,6 +193,17 @@ class SettingsPage(ReleasePage):
                 for part in known.others:
                     part.setVisible(known is pane)
         self._changed()
+
+    def _show_file_of(self, pane: WayPane) -> None:
+        """Show the file that was typed for a way, or suggest one; each way has a file of its own."""
+        self._what = dataclasses.replace(pane.what, name=RELEASED.name, names=RELEASED.names)
+        self._release.setToolTip(self._what.tip)
+        self._target.setToolTip(f"{self._what.file}. Its certificate is written beside it")
+        typed = self._typed.get(pane.what.name)
+        if typed is None:
+            self._start_over_target()
+        else:
+            self._target.choose(typed)
 
     def _hindered(self) -> tuple[str, str]:
         if self._pane is None:
