@@ -168,7 +168,8 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.pick_by_keys("attribute_table", "income", "Role", "sensitive")
     assert hands.window.session.plan.column("income").role == "sensitive"
 
-    hands.key(Qt.Key.Key_3, CTRL)
+    hands.key(Qt.Key.Key_2, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     hands.tab_to("share_table")
     hands.pick_by_keys("share_table", "zip", "Action", "keep")
@@ -198,10 +199,10 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.idle()
     assert hands.window.page.objectName() == "page_ways"
     hands.choose_way_by_keys("Noisy")
-    hands.key(Qt.Key.Key_3, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_protect"
-    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_preview"
     hands.tab_to("another_draw")
@@ -210,7 +211,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.tab_to("preview_column")
     hands.key(Qt.Key.Key_Down)
     hands.idle()
-    hands.key(Qt.Key.Key_8, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     target = tmp_path / "by-keys.csv"
     hands.tab_to("release_target")

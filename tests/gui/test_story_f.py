@@ -84,7 +84,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.type_into("release_target", str(tmp_path / "figures.csv"))
     hands.answer("yes")
     hands.click("release_now")
-    hands.until(lambda: hands.sees("released_1_verify"))
+    hands.until(lambda: hands.sees("released_2_verify"))
     hands.idle()
     assert statuses() == ["charged", "charged"]
     assert verify_any(tmp_path / "figures.csv") == []

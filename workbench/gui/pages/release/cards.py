@@ -101,10 +101,11 @@ class CostCard(Card):
         self._figure.setText(both_words(cost, delta) if cost is not None else "–")
         self._figure.setToolTip(in_full(cost))
         self._show_neighbours(found, cost, delta)
-        self._facts.show_line("delta", "δ", f"{float(delta):.3g}" if delta else "0")
-        lines = {"rows_each": ("rows of one person", str(session.plan.rows_per_person), "")}
-        if session.plan.rows_per_person == 1:
-            lines.clear()
+        lines: dict[str, tuple[str, str, str]] = {}
+        if session.plan.rows_per_person != 1:
+            lines["rows_each"] = ("rows of one person", str(session.plan.rows_per_person), "")
+        if delta:
+            lines["delta"] = ("δ", f"{float(delta):.3g}", "")
         if found is not None:
             lines |= {key: (words, stated(found.facts), tip) for key, words, tip, stated in facts}
         for key in self._lines.keys() - lines.keys():

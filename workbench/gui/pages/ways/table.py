@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QKeyEvent
 from workbench.gui.pages.ways.marks import Marks, with_wish
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.copy_rows import CopyRows
-from workbench.gui.widgets.settings_table import SettingsTable
+from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.gui.widgets.way_bar import ways
 
@@ -28,6 +28,12 @@ MARKED = {"yes": " ✓", "no": " ✗"}
 UNKNOWN, NOTHING = "…", "–"
 WITHIN_HELP = "How near to the truth an answer must be, in 95 of 100 releases. Type your own, or leave it empty"
 TRUTH_HELP = "The figure of the rows themselves: private, shown once you agree to it"
+SIGN = 16
+"""Pixels that the sign before a heading needs beyond what the font of the heading says."""
+
+LEAST_QUESTION = 150
+"""Pixels of a question before the table is scrolled sideways."""
+
 FIRST_WAY = 3
 """The column of the first way: questions, margins and the truth are before it."""
 
@@ -37,7 +43,12 @@ class DecideModel(EditedModel):
 
     Attributes:
         names: of the ways, in the order of their columns.
+
+    Signals:
+        told: the cells may be wider or narrower.
     """
+
+    told = Signal()
 
     def __init__(self, session: Session, marks: Marks) -> None:
         known = ways()
@@ -93,6 +104,7 @@ class DecideModel(EditedModel):
             star = " ★" if found is not None and name == found.advised else ""
             way = None if found is None or name not in _names(found.ways) else found.way(name)
             self.retitle(FIRST_WAY + place, f"{chosen} {self._words[name]}{star}", self._help(name, way, star))
+        self.told.emit()
 
     def _help(self, name: str, way: Way | None, star: str) -> str:
         parts = [self._tips[name] if way is None else way.gives]
@@ -149,7 +161,7 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
         stated = seen or (answer.note if question.asked != "rows" else "yes" if answer.mark == "yes" else "noise")
     else:
         half = _half(question, answer.half_length)
-        stated = f"{seen} {half}" if seen else half
+        stated = f"{seen.removesuffix(' %')} {half}" if seen else half
     near = answer.mark == "yes"
     words = {True: "near enough", False: "not near enough"}[near]
     if question.asked == "model":
@@ -165,15 +177,15 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
 def figure(question: Question, value: float) -> str:
     """Return a figure as a person reads it."""
     if question.asked == "share":
-        return f"{100 * value:.3g} %"
+        return f"{100 * value:.2g} %"
     if question.asked in ("correlation", "model"):
         return f"{value:.2f}".replace("0.", ".", 1)
-    return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) < 1_000 else f"{value:,.0f}"
 
 
 def _half(question: Question, half: float) -> str:
     if question.asked == "share":
-        return f"± {100 * half:.2g} %"
+        return f"± {min(100 * half, 100):.3g} %" if half >= 0.1 else f"± {100 * half:.2g} %"
     return f"± {half:,.2g}" if half < 100 else f"± {half:,.0f}"
 
 
@@ -206,6 +218,8 @@ class DecideTable(SettingsTable):
         self._add("decide_drop", "Drop Its Columns: Nobody Needs Them", "Del", self.drop_asked.emit)
         self._add("decide_within", "Type How Near It Must Be", "", self._edit_within)
         self._add("decide_least", "Find the Least ε for It", "", self.least_asked.emit)
+        self.horizontalHeader().setStretchLastSection(False)
+        model.told.connect(self._share_out)
         CopyRows(self, session, private=lambda _rows: model._drawn is not None)
 
     def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
@@ -216,6 +230,17 @@ class DecideTable(SettingsTable):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.triggered.connect(lambda: self.currentIndex().isValid() and do(self.currentIndex().row()))
         self.addAction(action)
+
+    def _share_out(self) -> None:
+        """Give every figure the room that it needs, and the questions what is left."""
+        heads = self.horizontalHeader()
+        rest = self.viewport().width()
+        for column in range(1, self._model.columnCount()):
+            width = max(self.sizeHintForColumn(column), heads.sectionSizeHint(column) + SIGN, NARROWEST)
+            heads.resizeSection(column, width)
+            rest -= width
+        longest = max(self.sizeHintForColumn(0), heads.sectionSizeHint(0))
+        heads.resizeSection(0, max(rest, min(longest, LEAST_QUESTION)))
 
     def _edit_within(self, at: int) -> None:
         self.edit(self._model.index(at, 1))
