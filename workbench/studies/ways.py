@@ -162,6 +162,7 @@ def compare_ways(
     forecast: Forecast | None = None,
     cancel: CancelToken | None = None,
     *,
+    drawn: Plan | None = None,
     coarse: bool = False,
     train: bool = True,
 ) -> Ways:
@@ -174,6 +175,7 @@ def compare_ways(
         rows: the public number of rows.
         forecast: of the plan, if the caller has it.
         cancel: checked between the trials of synthetic rows.
+        drawn: the plan by which synthetic rows are drawn, where that is another one.
         coarse: answer within a fraction of a second: errors may be off by half.
         train: whether a model is trained on made-up rows; without it one that was not before is not known yet.
 
@@ -184,7 +186,7 @@ def compare_ways(
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
     target = next((c.name for c in plan.protected if c.role == "target"), None)
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
-    about = _About(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train)
+    about = _About(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train, drawn)
     ways = tuple(_way(name, about) for name in NAMES)
     return Ways(asked, ways, *_advice(ways, about))
 
@@ -228,6 +230,7 @@ class _About:
     cancel: CancelToken
     coarse: bool
     train: bool = True
+    drawn: Plan | None = None
 
 
 _TOLD = {
@@ -359,7 +362,7 @@ def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
 
 def _of_synthetic(about: _About) -> _Figures:
     """Return the errors of trials of the method on made-up values, and what rounding to steps adds to a mean."""
-    plan, target, rows = about.plan, about.target, about.rows
+    plan, target, rows = about.drawn or about.plan, about.target, about.rows
     method = MST if target is None else MARGINALS
     setting = synthetic_setting(plan, target, rows)
     columns = setting.columns

@@ -64,6 +64,8 @@ def draw_ways(
 ) -> DrawnWays:
     """Return the truth and what recipients would see of draw ``number``; the caller has noted the study.
 
+    Synthetic rows have numbers in their own steps, whatever steps noisy rows are rounded to.
+
     Raises:
         CancelledError: ``cancel`` was set.
         InputError: the table does not fit the plan.
@@ -86,9 +88,10 @@ def draw_ways(
             truth[question.key] = float(np.nanmean(values) if question.asked == "mean" else np.nanmedian(values))
     seen = {(ROWS, q.key): _of_rows(plan, q, noisy, cancel) for q in questions if q.asked != "rows"}
     emit(Progress(0, 1, "drawing synthetic rows"))
-    made = _synthetic(plan, before, number, cancel)
+    own = plan.unrounded()
+    made = _synthetic(own, drawn.table, number, cancel)
     if made:
-        seen |= {(SYNTHETIC, q.key): _figure(plan, q, made) for q in questions if q.asked != "rows"}
+        seen |= {(SYNTHETIC, q.key): _figure(own, q, made) for q in questions if q.asked != "rows"}
     told = _statistics(plan, drawn.table, number)
     seen |= {(STATISTICS, q.key): told[q.key] for q in questions if q.key in told}
     for question in questions:
@@ -134,11 +137,10 @@ def _of_rows(plan: Plan, question: Question, noisy: Mapping[str, CellArray], can
     return shares[question.value].consistent if question.value in shares else math.nan
 
 
-def _synthetic(plan: Plan, before: Mapping[str, CellArray], number: int, cancel: CancelToken) -> dict[str, CellArray]:
+def _synthetic(plan: Plan, table: Table, number: int, cancel: CancelToken) -> dict[str, CellArray]:
     """Return one draw of as many synthetic rows, by column; empty where they cannot be made."""
-    names = [c.name for c in plan.protected]
     target = next((c.name for c in plan.protected if c.role == "target"), None)
-    cells = np.column_stack([before[name] for name in names]).astype(np.uint32)
+    cells = np.column_stack([c.grid().encode(table) for c in plan.protected]).astype(np.uint32)
     method = MST if target is None else MARGINALS
     entropy = _entropy("synthetic rows", number)
     try:

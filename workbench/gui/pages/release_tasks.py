@@ -45,6 +45,7 @@ class Asked:
         formats: the format of each suffix that the file may have; those of tables where it is empty.
         worth: what a recipient can learn from it, which its card repeats.
         way: the way to release that it is, where what will be asked was compared; else empty.
+        unrounded: whether numbers keep their own steps, whatever steps noisy rows are rounded to.
     """
 
     title: str = ""
@@ -52,6 +53,7 @@ class Asked:
     formats: Mapping[str, str] | None = None
     worth: str = ""
     way: str = ""
+    unrounded: bool = False
 
 
 NOISY_ROWS = Asked()
@@ -183,7 +185,8 @@ def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, can
     from workbench.release.path import check_values, destination, prepare, prepare_rows, verdict_on
     from workbench.release.rows_work import FORMATS
 
-    plan, source = draft.plan(), None if opened.is_sample else opened.source
+    planned = draft.plan()
+    plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
     to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
     if asked.work is None:
         prepared = prepare_rows(plan, opened.table, to)
@@ -223,7 +226,8 @@ def lacks_of(draft: DraftPlan, plan: Plan, rows: int, way: str, cancel: CancelTo
     if way not in NAMES or not plan.protected:
         return ()
     asked = asked_plan(draft, plan)
-    return compare_ways(asked, rows, forecast(asked, coarse=True), cancel, train=False).shortfalls(way)
+    found = compare_ways(asked, rows, forecast(asked, coarse=True), cancel, drawn=asked.unrounded(), train=False)
+    return found.shortfalls(way)
 
 
 def release_plan(

@@ -128,7 +128,8 @@ def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -
     if draft.problems():
         return None
     plan = draft.plan()
-    return compare_ways(plan, rows, forecast(plan, coarse=True), cancel, coarse=not fine, train=fine)
+    found = forecast(plan, coarse=True)
+    return compare_ways(plan, rows, found, cancel, drawn=plan.unrounded(), coarse=not fine, train=fine)
 
 
 def questions_of(session: Session) -> tuple[Question, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
@@ -42,6 +43,8 @@ RELEASED = ReleaseWords(
     ending="synthetic",
     tip="Charge the budget, count, draw, certify and write the file",
 )
+OWN_STEPS = "While cuts are automatic values keep their own steps; only noisy rows are rounded ({steps})."
+PLANNED_STEPS = "Values are rounded as the plan says: {steps}."
 NO_TARGET = "none"
 WIDEST = 320
 
@@ -130,9 +133,7 @@ class SyntheticPane(WayPane):
             self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
         self._impossible.follow()
         self._follow_target()
-        steps = steps_of(session)
-        self._steps.setText(f"Values are rounded as the plan says: {steps}." if steps else "")
-        self._steps.setVisible(bool(steps))
+        self._say_steps()
         if self._planned != session.plan:
             self._planned = session.plan
             self._forget_preview()
@@ -187,6 +188,7 @@ class SyntheticPane(WayPane):
         """Keep what a person has chosen, and let the method follow it."""
         self._own.add(key)
         self._follow_target()
+        self._say_steps()
         super().chose(key)
 
     def hindrance(self) -> tuple[str, str]:
@@ -207,7 +209,9 @@ class SyntheticPane(WayPane):
         chosen = found.chosen
         assert isinstance(chosen.request, SynthesisParameters)
         title = count(chosen.request.rows or 0, "synthetic row")
-        return Asked(title, lambda plan, rows, kind: work_of(chosen, plan, rows, kind), way="synthetic")
+        own = chosen.request.cuts is None
+        work = partial(work_of, chosen)
+        return Asked(title, work, way="synthetic", unrounded=own)
 
     def field_problem(self) -> str:
         """Mark the fields that are refused, and return why the last of them is."""
@@ -235,6 +239,12 @@ class SyntheticPane(WayPane):
     def job(self) -> JobHandle | None:
         """The preview that is drawn."""
         return self._drawing
+
+    def _say_steps(self) -> None:
+        steps = steps_of(self.session)
+        stated = OWN_STEPS if self._fields["cuts"].text().strip() == "" else PLANNED_STEPS
+        self._steps.setText(stated.format(steps=steps) if steps else "")
+        self._steps.setVisible(bool(steps))
 
     def _forget_preview(self) -> None:
         """Show no draw of another table or plan, and wait for none."""

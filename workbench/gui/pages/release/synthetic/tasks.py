@@ -85,6 +85,12 @@ def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
     return synthesis_work(plan, chosen.epsilon, rows, kind, chosen.request, chosen.delta)
 
 
+def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
+    """Return the plan by which rows are drawn: while cuts are automatic, noisy rows alone are rounded."""
+    assert isinstance(chosen.request, SynthesisParameters)
+    return plan.unrounded() if chosen.request.cuts is None else plan
+
+
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
     """Return what the release would count and cost.
 
@@ -94,6 +100,7 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Fores
     from workbench.synth.base import COUNTS
     from workbench.synth.needs import needs_of
 
+    plan = drawn_by(plan, chosen)
     work = work_of(chosen, plan, rows, "csv")
     method, setting = _setting(plan, rows, chosen)
     cancel.check()
@@ -138,6 +145,7 @@ def drawn_preview(
     from workbench.work.noise import Study
 
     assert isinstance(chosen.request, SynthesisParameters)
+    plan = drawn_by(plan, chosen)
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
@@ -171,6 +179,8 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
 
     document = read_any_certificate(certificate_path(path))
     certified, released = certified_rows(path, document, certificate_path(path), cancel)
+    if plan is not None and any(certified.column(c.name).cells != c.cells for c in plan.protected if c.numeric):
+        plan = plan.unrounded()  # its rounding was for noisy rows
     plan = plan or certified
     check_columns(plan, opened.table)
     note_study(opened.table, "synthetic", emit=emit)
