@@ -93,7 +93,7 @@ def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
     sentence = refusal(plan(hands).guesses()).what.replace("missing", "missing values").replace("action", "dropping")
     hands.click("tab_rows")
     hands.idle()
-    told = hands.see("note_release").accessibleName()
+    told = hands.text("release_problem")
     assert told.lower().startswith(sentence.lower())
     assert told.endswith("confirm them on the Data page.")
     assert not hands.window.findChild(QWidget, "release_now").isEnabled()
