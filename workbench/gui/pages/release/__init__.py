@@ -22,6 +22,7 @@ PAGE = Page(
     help="What exactly is released in the way that is chosen, at what cost, and what ε does not cover",
     make="workbench.gui.pages.release.page:SettingsPage",
     known_as="noisy rows synthetic rows statistics",
+    topic="certificate",
     state=_state,
     about=(
         "The settings of the way that is chosen: noisy rows, synthetic rows, statistics or another kind. Release asks "

@@ -16,6 +16,7 @@ PAGE = Page(
     room="release",
     help="What recipients will see of what they ask, by each way to release and at each ε; release from here",
     make="workbench.gui.pages.ways.page:WaysPage",
+    topic="ways",
     known_as="what to release ways",
     state=_state,
     about=(
