@@ -36,6 +36,7 @@ def wide(window, tmp_path, idle):
     window.activateWindow()
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     return window
 
 

@@ -38,6 +38,7 @@ def hands(window, qtbot, tmp_path) -> Hands:
     path.write_bytes(("\r\n".join(lines) + "\r\n").encode("cp1252"))
     person = Hands(window, qtbot)
     person.drop(path)
+    person.click("tab_data")
     assert window.session.opened.table.dialect.decimal == ","
     return person
 

@@ -202,7 +202,7 @@ def test_of_a_plan_that_says_nothing_the_questions_are_what_it_can_be_for() -> N
 
 def test_wishes_about_columns_that_are_not_needed_any_more_are_told_apart() -> None:
     wishes = (Wish.parse("mean(a) ± 2"), Wish.parse("correlation(a, b) ± .1"))
-    assert Questions(wishes=wishes).wishes_of(("a",)) == wishes[:1]
+    assert Questions(needed=("a",), wishes=wishes).unanswered == wishes[1:]
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -52,9 +52,9 @@ RECIPIENTS = (
     ),
     Recipient(
         "named",
-        "Named recipients, under terms",
+        "Named recipients",
         Decimal(3),
-        "They are known and have agreed not to look for persons, so a release may say more: ε up to 3.",
+        "They are known and have agreed to terms, not to look for persons, so a release may say more: ε up to 3.",
     ),
     Recipient(
         "us",
@@ -93,6 +93,26 @@ ASKS = (
 def recipient(name: str) -> Recipient:
     """Return the recipient of that name."""
     return next(each for each in RECIPIENTS if each.name == name)
+
+
+def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of :data:`ASKS` in ``words`` and the column to predict, written ``model:COLUMN``.
+
+    Raises:
+        ParameterError: a word is not known, or a model names no column.
+    """
+    target = None
+    asks = []
+    for word in words:
+        name, _, column = word.strip().partition(":")
+        if name == MODEL and not column:
+            raise ParameterError("a model is of one column", word, f"write {MODEL}:COLUMN")
+        if name not in NAMES or (column and name != MODEL):
+            hint = f"choose from {', '.join(NAMES)}, a model with its column: {MODEL}:COLUMN"
+            raise ParameterError(f"{word!r} is not known{did_you_mean(name, NAMES)}", hint=hint)
+        asks.append(name)
+        target = column or target
+    return Asked(asks=tuple(dict.fromkeys(asks))).asks, target
 
 
 def recipient_at(epsilon: Decimal) -> Recipient:
@@ -155,6 +175,14 @@ class Questions:
         """The largest ε that is offered."""
         return recipient(self.recipient).most
 
+    def require_offered(self, epsilon: float) -> None:
+        """Raise :class:`ParameterError` if ``epsilon`` is above what is offered to this recipient."""
+        if epsilon > self.most:
+            wider = [each.name for each in RECIPIENTS if epsilon <= each.most]
+            hint = f"give at most {self.most}" + (f", or release to {' or '.join(wider)} only" if wider else "")
+            who = recipient(self.recipient).title.lower()
+            raise ParameterError(f"epsilon = {epsilon:g} is more than is offered to {who}", hint=hint, field="epsilon")
+
     def offered(self, epsilon: Decimal) -> Decimal:
         """Return ``epsilon``, or the largest that is offered where it is above that."""
         return min(epsilon, self.most)
@@ -180,6 +208,12 @@ class Questions:
     def wishes_of(self, needed: Sequence[str]) -> tuple[Wish, ...]:
         """Return the wishes that are about ``needed`` columns alone."""
         return tuple(wish for wish in self.wishes if all(name in needed for name in wish.columns))
+
+    @property
+    def unanswered(self) -> tuple[Wish, ...]:
+        """The wishes about a column that is not needed: no release answers them."""
+        answered = self.wishes_of(self.needed)
+        return tuple(wish for wish in self.wishes if wish not in answered)
 
 
 class PlannedColumn(Protocol):
@@ -243,6 +277,7 @@ _NEVER = {
     "identifier": "an identifier",
     "e-mail": "e-mail addresses",
     "phone": "telephone numbers",
+    "person": "names of persons",
     "name": "may be names of persons",
     "household": "says which rows belong together",
     "constant": "every row has the same value",
@@ -251,14 +286,20 @@ _NEVER = {
 }
 _TARGET = re.compile(r"^(label|labels|target|outcome|class|diagnosis|response|y)$", re.IGNORECASE)
 _TELLING = re.compile(
-    r"(^|[_\W])(age|sex|gender|income|salary|wage|education|occupation|employment|marital|region|state|country|score"
-    r"|rating|satisfaction|height|weight|bmi|smok\w*|group|status|type|category)([_\W]|$)",
+    r"(^|[_\W])(age|sex|gender|income|salary|wage|education|occupation|employment|marital|region|state|country"
+    r"|satisfaction|height|weight|bmi|smok\w*)([_\W]|$)",
     re.IGNORECASE,
 )
 _TEXT = re.compile(
     r"(^|[_\W])(comments?|remarks?|notes?|text|description|message|feedback|other)([_\W]|$)", re.IGNORECASE
 )
 _ENOUGH_ROWS = 10
+
+
+_TOLD = 3
+"""Columns that a sentence names for each reason; of more it gives the number."""
+
+_IDENTIFIES = ("identifier", "e-mail", "phone", "person")
 
 
 @dataclass(frozen=True)
@@ -268,12 +309,29 @@ class Suggestion:
     Attributes:
         needed: their names, in the table's order.
         why_not: the reason of each column that is not.
+        identifiers: those of them that say by themselves who somebody is.
         target: the column to predict if somebody wants to, by its name; ``None`` if no name says so.
     """
 
-    needed: tuple[str, ...]
-    why_not: Mapping[str, str]
+    needed: tuple[str, ...] = ()
+    why_not: Mapping[str, str] = field(default_factory=dict)
+    identifiers: tuple[str, ...] = ()
     target: str | None = None
+
+    @property
+    def left_out_in_words(self) -> str:
+        """One sentence about the columns that are not suggested; empty where all are."""
+        if not self.why_not:
+            return ""
+        by_reason: dict[str, list[str]] = {}
+        for name, why in self.why_not.items():
+            by_reason.setdefault(why, []).append(name)
+        parts = [
+            f"{', '.join(names if len(names) <= _TOLD + 1 else [*names[:_TOLD], f'{len(names) - _TOLD} more'])} ({why})"
+            for why, names in by_reason.items()
+        ]
+        what = "1 column is" if len(self.why_not) == 1 else f"{len(self.why_not)} columns are"
+        return f"{what} left out, as suggested: {'; '.join(parts)}"
 
 
 def suggestion(
@@ -300,7 +358,10 @@ def suggestion(
         ranked = ranked[: min(max(telling, FEW), MOST)]
     chosen = {c.name for c in ranked}
     why_not |= {c.name: f"not among the first {len(chosen)}" for c in able if c.name not in chosen}
-    return Suggestion(tuple(c.name for c in columns if c.name in chosen), why_not, target)
+    identifiers = tuple(
+        c.name for c in columns if c.name in why_not and any(s.what in _IDENTIFIES for s in c.suspicions)
+    )
+    return Suggestion(tuple(c.name for c in columns if c.name in chosen), why_not, identifiers, target)
 
 
 def _excluded(column: ColumnProfile, rows: int, role: str | None) -> str:

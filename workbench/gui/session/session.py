@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from PySide6.QtGui import QUndoStack
 
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.draft_edits import in_step
+from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.file_stamp import Stamp
 from workbench.gui.session.network_draft import NetworkDraft
@@ -24,7 +24,7 @@ from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
-from workbench.sanitize.questions import Questions
+from workbench.sanitize.questions import Questions, Suggestion
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -48,6 +48,7 @@ class OpenTable:
         notes: sentences about choices that were made for the person.
         stamp: the version of the file that was read; ``None`` for a sample.
         lesson: of a sample that was opened anew, what its first plan is good for; else empty.
+        suggested: which columns are suggested, and why the others are not.
     """
 
     table: Table
@@ -57,6 +58,7 @@ class OpenTable:
     notes: tuple[str, ...] = ()
     stamp: Stamp | None = None
     lesson: str = ""
+    suggested: Suggestion = field(default_factory=Suggestion)
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
@@ -285,6 +287,20 @@ class Session(QObject):
         self.release_wanted = True
         self.go("release")
         self.release_asked.emit()
+
+    def answer(self, text: str, **changes: Any) -> None:
+        """Change answers to the three questions; the plan follows them, as one step that can be undone.
+
+        Args:
+            text: what the person did, for the Edit menu.
+            changes: attributes of :class:`Questions`.
+        """
+        profiles = self._opened.profiles if self._opened else {}
+
+        def kind_of(name: str) -> str:
+            return profiles[name].kind if name in profiles else "category"
+
+        self.edit(text, answered(self._plan, replace(self.questions, **changes), kind_of))
 
     def edit(self, text: str, plan: DraftPlan, merge: str = "") -> None:
         """Make ``plan`` the plan, as one step that can be undone.
