@@ -72,9 +72,11 @@ def asked_of(plan: Plan) -> tuple[Question, ...]:
     """Return what recipients will ask of a release by ``plan``, each once, those with a typed wish first."""
     asks = answered_by(plan)
     wished = [_wished(plan, wish) for wish in asks.wishes_of([c.name for c in plan.protected])]
-    found = {question.key: question for question in (*filter(None, wished), *_asked(plan, asks))}
-    for question in filter(None, wished):
-        found[question.key] = question
+    found = {question.key: question for question in wished if question is not None}
+    shares = {question.columns for question in found.values() if question.asked == "share"}
+    for question in _asked(plan, asks):
+        if question.asked != "share" or question.columns not in shares:  # one share of a column says enough of it
+            found.setdefault(question.key, question)
     return tuple(found.values())
 
 
