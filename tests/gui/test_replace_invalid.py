@@ -140,7 +140,7 @@ def test_a_file_with_uneven_rows_opens_with_them_as_empty_ones(window, idle, pre
     path.write_text("age,town\n" + "30,A\n40,B\n" * 6 + "31,A,too much\n32\n", "utf-8")
     window.open(str(path))
     idle(window)
-    assert "press “Replace invalid values” below" in window.findChild(QLabel, "banner_text").text()
+    assert "press “Replace invalid values” below" in window.findChild(QWidget, "banner").toolTip()
     press(window, "bad_lines_replace")
     idle(window)
     assert window.session.plan.replaces_invalid

@@ -159,6 +159,8 @@ def test_who_gets_it_limits_what_is_offered() -> None:
     ]
     assert Questions(recipient="anyone").offered(Decimal(3)) == 1
     assert Questions(recipient="named").offered(Decimal("0.5")) == Decimal("0.5")
+    assert recipient_at(Decimal("nan")).name == "us"
+    assert Questions(recipient="named").offered(Decimal("nan")) == 3
 
 
 def test_what_is_not_needed_is_dropped_and_what_is_needed_is_not() -> None:

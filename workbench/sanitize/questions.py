@@ -116,8 +116,9 @@ def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
 
 
 def recipient_at(epsilon: Decimal) -> Recipient:
-    """Return the widest circle that is offered ``epsilon``; only we where nobody is."""
-    return next((each for each in RECIPIENTS if epsilon <= each.most), RECIPIENTS[-1])
+    """Return the widest circle that is offered ``epsilon``; only we where nobody is, or where it is no number."""
+    offered = () if epsilon.is_nan() else RECIPIENTS
+    return next((each for each in offered if epsilon <= each.most), RECIPIENTS[-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,8 +185,8 @@ class Questions:
             raise ParameterError(f"epsilon = {epsilon:g} is more than is offered to {who}", hint=hint, field="epsilon")
 
     def offered(self, epsilon: Decimal) -> Decimal:
-        """Return ``epsilon``, or the largest that is offered where it is above that."""
-        return min(epsilon, self.most)
+        """Return ``epsilon``, or the largest that is offered where it is above that or no number."""
+        return self.most if epsilon.is_nan() else min(epsilon, self.most)
 
     @cached_property
     def way(self) -> str:
@@ -311,12 +312,14 @@ class Suggestion:
         why_not: the reason of each column that is not.
         identifiers: those of them that say by themselves who somebody is.
         target: the column to predict if somebody wants to, by its name; ``None`` if no name says so.
+        asked: the other answers that are suggested.
     """
 
     needed: tuple[str, ...] = ()
     why_not: Mapping[str, str] = field(default_factory=dict)
     identifiers: tuple[str, ...] = ()
     target: str | None = None
+    asked: Asked = field(default_factory=Asked)
 
     @property
     def left_out_in_words(self) -> str:

@@ -172,7 +172,9 @@ def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:
     """Return the suggestion that a sample's first plan makes."""
     why_not = {c: _LEFT_OUT for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
     left = {name: why for name, why in why_not.items() if name not in questions.needed}
-    return dataclasses.replace(suggested, needed=questions.needed, why_not=left, target=questions.target)
+    return dataclasses.replace(
+        suggested, needed=questions.needed, why_not=left, target=questions.target, asked=questions.asked
+    )
 
 
 def with_first_plan(plan: DraftPlan, described: Sample) -> DraftPlan:

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
-from workbench.sanitize.questions import Asked, Questions, Suggestion, changes
+from workbench.sanitize.questions import Questions, Suggestion, changes
 
 FROM_DATA = (
     "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
@@ -110,7 +110,7 @@ def as_suggested(draft: DraftPlan, suggested: Suggestion) -> DraftPlan:
         if column.action != "drop" and column.name not in suggested.needed:
             role = "identifier" if column.name in suggested.identifiers else column.role
             made[column.name] = {"action": "drop", "role": role, "guessed": ("action", *column.guessed)}
-    return draft.with_columns(made).with_(asked=Asked())
+    return draft.with_columns(made).with_(asked=suggested.asked)
 
 
 def agreed(draft: DraftPlan) -> DraftPlan:

@@ -113,8 +113,8 @@ class MainWindow(QMainWindow):
         self.session.open_asked.connect(self.open)
         self._veil = DropVeil(self.session, self)
         self._restore()
-        self._place_gauges()
         self._home = next(page for page in pages if page.home)
+        self._place_gauges()
         self.show_page(self._home.name)
         self.rail.buttons[self._home.room].setFocus()
         if FIRST_TOUR and self.settings.load(TOUR) is None:

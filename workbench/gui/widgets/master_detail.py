@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSplitter, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSizePolicy, QSplitter, QWidget
 
 from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.basic import Card, scrolled, stack
@@ -57,7 +57,6 @@ class DetailCard(Standing):
         self.body.addLayout(self._halves)
         self._picture: QWidget | None = None
         self._picture_width = 0
-        self._beside = False
 
     def fill(self, words: QLayout, picture: QWidget, *, picture_width: int) -> None:
         """Put in both halves.
@@ -76,23 +75,18 @@ class DetailCard(Standing):
     def arrange(self, *, beside: bool) -> None:
         """Arrange the halves for a place beside the table or below it."""
         assert self._picture is not None
-        self._beside = beside
         directions = QBoxLayout.Direction
         self._halves.setDirection(directions.TopToBottom if beside else directions.LeftToRight)
         self._halves.setStretch(0, 0 if beside else 1)
         self._halves.setStretch(self._halves.count() - 1, 1 if beside else 0)
         self._picture.setMinimumWidth(0 if beside else self._picture_width)
-        least = max(self._picture_width, self._picture.minimumSizeHint().width())
-        self._picture.setMaximumWidth(UNBOUNDED if beside else least)
+        policies = QSizePolicy.Policy  # below, it is as wide as its own words, at every text size
+        policy = self._picture.sizePolicy()
+        policy.setHorizontalPolicy(policies.Preferred if beside else policies.Fixed)
+        self._picture.setSizePolicy(policy)
         self._picture.setMinimumHeight(self._picture_height if beside else 0)
         self._picture.setMaximumHeight(HIGHEST * self._picture_height if beside else UNBOUNDED)
         self._halves.setStretch(1, 2 if beside else 0)  # a high window is for the picture
-
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Give the picture the width that its own words take where they are written larger."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and self._picture is not None:
-            self.arrange(beside=self._beside)
 
 
 def scrolled_words(*parts: QWidget) -> QScrollArea:

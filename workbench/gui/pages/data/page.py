@@ -176,7 +176,7 @@ class DataPage(PageFrame):
         layout.addStretch(1)
         self._places = {
             "start": _scrolled(self._start),
-            "attributes": _scrolled(attributes),
+            "attributes": attributes,
             "rows": rows,
             "dialect": _scrolled(dialect),
         }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.session.blocking import FOUND
@@ -71,8 +71,16 @@ class WholeTable(QWidget):
         super().resizeEvent(event)
         self._keep_height()
 
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Take the height of the sentences in their final typeface."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._keep_height)
+
     def _keep_height(self) -> None:
-        self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
+        # Qt's layout gives a line of buttons what it asks for, and leaves the sentences too little.
+        parts = [p for p in (self._stated, self._what) if p.isVisible()]
+        least = self.rows.sizeHint().height() + sum(4 + p.heightForWidth(p.width()) for p in parts)
+        self.setMinimumHeight(max(least, self.minimumSizeHint().height()))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the field beside its title where text is written larger or smaller."""

@@ -16,6 +16,7 @@ PAGE = Page(
     room="data",
     help="Say who gets the release, which columns they need and what they will ask of it: the plan follows",
     make="workbench.gui.pages.questions.page:QuestionsPage",
+    topic="plan",
     state=_state,
     about=(
         "Three answers make the plan: who gets the release sets the range of ε, columns that are not needed are not "

@@ -24,7 +24,7 @@ from workbench.gui.session.error_text import without_place
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
-from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, entered
@@ -71,8 +71,7 @@ class QuestionsPage(PageFrame):
             self._parts.addWidget(part)
         self._arrange(beside=False)
         self.body.addWidget(self._nothing, 1)
-        self._whole = scrolled(stack(self._card), "questions_card")
-        self.body.addWidget(self._whole, 1)
+        self.body.addWidget(self._card, 1)
         self._onward = self.set_primary("Decide →", "questions_onward", self._go_on)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -167,7 +166,7 @@ class QuestionsPage(PageFrame):
     def _show_table(self) -> None:
         opened = self.session.opened
         self._nothing.setVisible(opened is None)
-        self._whole.setVisible(opened is not None)
+        self._card.setVisible(opened is not None)
         self.refresh()
         if opened is not None:
             self.columns.setCurrentIndex(self.columns.listed.index(0, 0))
@@ -276,11 +275,11 @@ class QuestionsPage(PageFrame):
 
     def _skip(self, number: int) -> None:
         """Take what is suggested as the answer to one question, and go on to the next."""
-        opened, usual = self.session.opened, Questions()
+        opened = self.session.opened
         assert opened is not None
         suggested = opened.suggested
         if number == 1:
-            self.session.answer("release to anyone", recipient=usual.recipient)
+            self.session.answer("take the suggested recipient", recipient=suggested.asked.recipient)
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
         elif number == 2:
             target = self.session.questions.target
@@ -288,7 +287,7 @@ class QuestionsPage(PageFrame):
             self.session.answer("take the suggested columns", needed=suggested.needed, target=kept)
             self._asks[AVERAGES].setFocus(Qt.FocusReason.OtherFocusReason)
         else:
-            asks = (*usual.asks, MODEL) if opened.is_sample else usual.asks
+            asks = suggested.asked.asks
             target = self._suggested_target() if MODEL in asks else None
             self.session.answer("ask as suggested", asks=asks, target=target, wishes=())
             self._onward.setFocus(Qt.FocusReason.OtherFocusReason)
