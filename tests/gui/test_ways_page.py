@@ -39,7 +39,7 @@ def cell(hands: Hands, question: str, way: str) -> str:
 
 def do(hands: Hands, question: str, action: str) -> None:
     """Trigger an entry of the menu of a row."""
-    hands.click_cell(TABLE, question, "What they will ask")
+    hands.click_cell(TABLE, question, "Question")
     hands.table(TABLE).findChild(QAction, action).trigger()
     hands.idle()
 

@@ -158,7 +158,7 @@ def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
         queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), table.rows)
     except ParameterError:
         return {}
-    cost = cost_of([query.event for query in queries], 1, None)
+    cost = cost_of(tuple(query.event for query in queries), 1)
     ask = Study(_generator("statistics", number)).ask(cost)
     answers = {query.label: query.noisy(ask, query.answer(table)) for query in queries}
     found: dict[Key, float] = {}

@@ -28,7 +28,7 @@ MARKED = {"yes": " ✓", "no": " ✗"}
 UNKNOWN, NOTHING = "…", "–"
 WITHIN_HELP = "How near to the truth an answer must be, in 95 of 100 releases. Type your own, or leave it empty"
 TRUTH_HELP = "The figure of the rows themselves: private, shown once you agree to it"
-SIGN = 16
+SIGN = 8
 """Pixels that the sign before a heading needs beyond what the font of the heading says."""
 
 LEAST_QUESTION = 150
@@ -54,7 +54,7 @@ class DecideModel(EditedModel):
         known = ways()
         self.names = tuple(name for name, _, _ in known)
         columns = (
-            Column("What they will ask", self._asked, "What recipients will ask of the release", 164, 1.0, sorts=False),
+            Column("Question", self._asked, "What recipients will ask of the release", 164, 1.0, sorts=False),
             Column(
                 "within",
                 self._within,
@@ -158,7 +158,8 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
         tip = f"Answered {answer.note} only" if answer.note else "This way does not answer it"
         return Cell(NOTHING, "muted", tip, spoken="not answered")
     if answer.half_length is None:
-        stated = seen or (answer.note if question.asked != "rows" else "yes" if answer.mark == "yes" else "noise")
+        kept = answer.note.replace("0.", ".")  # .71 of .85
+        stated = seen or (kept if question.asked != "rows" else "yes" if answer.mark == "yes" else "noise")
     else:
         half = _half(question, answer.half_length)
         stated = f"{seen.removesuffix(' %')} {half}" if seen else half

@@ -88,8 +88,8 @@ class StatisticsPane(WayPane):
         groups.addStretch(1)
         self.body.addLayout(groups)
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
-        for part in (self._sizes, self._steps, DeltaLine(self.delta)):
-            self.body.addWidget(part)
+        for below in (self._sizes, self._steps, DeltaLine(self.delta)):
+            self.body.addWidget(below)
         view = ResultsCard(session)
         self.results = ReleasedPart(
             page,
