@@ -46,7 +46,7 @@ def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(th
     assert any(t.startswith(f"ε = {THIRD}") for t in titles), titles
     press(thirds, "tab_rows")
     idle(thirds)
-    published = thirds.findChild(QWidget, "release_published")
+    published = thirds.findChild(QWidget, "pane_rows")
     assert [t.text() for t in published.findChildren(QLabel) if t.text().startswith("ε ")] == [f"ε {THIRD}"] * 3
 
 

@@ -220,6 +220,7 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     release(window, press, answer, idle, qtbot)
     renamed = source.rename(tmp_path / "second.csv")
     open_with_facts(window, renamed, idle, answer)
+    window.session.choose_way("rows")
     assert window.session.account.remaining == Decimal("0.8")
     window.session.set_epsilon(Decimal(1))
     idle(window)

@@ -61,7 +61,7 @@ def test_to_predict_another_column_touches_two(wide, made):
 
 def lines_of(window: QWidget) -> list[QLabel]:
     """Return the labels of what will be published, as long as none is put away."""
-    card = window.findChild(QWidget, "release_published")
+    card = window.findChild(QWidget, "pane_rows")
     return [part for part in card.findChildren(QLabel) if part.isVisible()]
 
 
