@@ -10,16 +10,25 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 pytest.importorskip("PySide6.QtWidgets")
 
-from bench_window_edits import wide_table
 from window_tools import open_table, shown_window, spread, until, verdict, write_section
 
 from workbench.gui.shell.main_window import MainWindow
 
-NEEDED, TIMES, TARGET_MS = 8, 8, 300.0
+NEEDED, TIMES, TARGET_MS, ROWS = 8, 8, 300.0, 2000
+
+
+def survey(path: Path) -> Path:
+    """Write a table of sixty columns of numbers and names."""
+    draw = np.random.default_rng(0)
+    columns = {f"v{i}": draw.integers(0, 100, ROWS) if i % 3 else draw.choice(["a", "b", "c"], ROWS) for i in range(60)}
+    pl.DataFrame(columns).write_csv(path)
+    return path
 
 
 def ask_for_eight(window: MainWindow) -> None:
@@ -42,7 +51,7 @@ def ask_for_eight(window: MainWindow) -> None:
 @pytest.mark.benchmark
 def test_marks_answer_within_300_ms(tmp_path: Path) -> None:
     with shown_window() as window:
-        open_table(window, str(wide_table(tmp_path / "wide.csv")))
+        open_table(window, str(survey(tmp_path / "survey.csv")))
         ask_for_eight(window)
         window.show_page("ways")
         page, session = window.page, window.session
@@ -64,6 +73,5 @@ def test_marks_answer_within_300_ms(tmp_path: Path) -> None:
                 took.append(1000 * (time.perf_counter() - began))
             lines.append(f"{what}: {spread(took)}")
             worst = max(worst, sorted(took)[len(took) // 2])
-        print("\n".join(lines))
         write_section("decide", lines)
         assert worst <= TARGET_MS, verdict(worst, TARGET_MS)
