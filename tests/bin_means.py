@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.learners.base import Model, PrivateEstimator
 from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.sums import on_grid, scaled
+from workbench.learners.sums import on_grid, parts_of, unscaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import Parameters, integer
 
@@ -22,34 +22,29 @@ class BinParameters(Parameters):
 
 
 class BinSetting(FitSetting[BinParameters]):
-    weights = {"sizes": 1.0, "sums": 1.0}  # noqa: RUF012
-
     def lengths(self):
-        return dict.fromkeys(self.weights, self.parameters.bins)
+        return dict.fromkeys(("sizes", "sums"), self.parameters.bins)
 
     def bins(self, X):
-        place = (scaled(np.asarray(X)[:, 2], *self.attributes[2].bounds()) + 1) / 2
-        return np.minimum((place * self.parameters.bins).astype(np.int64), self.parameters.bins - 1)
+        return parts_of(np.asarray(X)[:, 2], *self.attributes[2].bounds(), self.parameters.bins)
 
 
 class BinModel(Model[BinSetting]):
     name, task, parameters_type, setting_type = "bin-means", REGRESSION, BinParameters, BinSetting
 
     def predict(self, X):
-        lower, upper = self.setting.target.bounds()
         heights = np.array(self.answers["sums"]) / STEPS / np.maximum(self.answers["sizes"], 1)
-        return (lower + upper + np.clip(heights, -1, 1) * (upper - lower))[self.setting.bins(X)] / 2
+        return unscaled(np.clip(heights, -1, 1), *self.setting.target.bounds())[self.setting.bins(X)]
 
 
 class BinMeans(PrivateEstimator[BinModel]):
     model_type = BinModel
 
-    def _learn(self, ask, setting, X, y):
+    def _answers(self, ask, setting, X, y):
         bins, count = setting.bins(X), setting.parameters.bins
-        sizes, sums = np.bincount(bins, minlength=count), np.zeros(count, dtype=np.int64)
-        np.add.at(sums, bins, on_grid(y, *setting.target.bounds(), STEPS))
-        answers = {"sizes": ask("sizes", sizes.tolist(), 1), "sums": ask("sums", sums.tolist(), STEPS)}
-        return BinModel(setting, self.noise.name, answers)
+        cells = on_grid(y, *setting.target.bounds(), STEPS)
+        exact = {"sizes": np.bincount(bins, minlength=count), "sums": np.bincount(bins, cells, count)}
+        return {"sizes": ask("sizes", exact["sizes"], 1), "sums": ask("sums", exact["sums"], STEPS)}
 
 
 TOY = BinMeans.described("Means of parts", "It says the mean of the part that a row falls into.")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import os
 import re
 import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -97,6 +99,22 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"the test data are not beside the checkout ({SHARED})")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def golden_entries(shared_data: Path) -> list[dict[str, Any]]:
+    """The golden values: name, inputs, value and tolerance of each."""
+    entries: list[dict[str, Any]] = json.loads((shared_data / "golden.json").read_text(encoding="utf-8"))
+    return entries
+
+
+@pytest.fixture(scope="session")
+def golden(golden_entries: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The same by name."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in golden_entries:
+        found.setdefault(entry["name"], []).append(entry)
+    return found
 
 
 def new_folder(factory: pytest.TempPathFactory, name: str) -> Path:

@@ -55,7 +55,7 @@ RECORDED = {
     "release/choosing.py",
     "release/kinds.py",
     "release/bundle/write_bundle.py",
-    "release/documents/common_sections.py",
+    "release/documents/release_document.py",
     "release/model/release_network.py",
 }
 """Sentences of certificates, cards and bundles, which `verify` compares word by word: files that exist have them."""

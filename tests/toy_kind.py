@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import Parameters, integer, text
@@ -37,21 +34,23 @@ def counting(plan: Plan, asked: Counting, epsilon: Decimal, delta: Decimal, rows
     def files(answers: list[int], cancel: CancelToken) -> Made:
         return Made(f"rows\n{max(asked.least, answers[0])}\n".encode(), {"answer": answers[0]})
 
-    event = budget.share().event("rows")
-    gaussian = budget if delta else None
-    return Work("counting", (asked.column,), (event,), asked.to_plain(), 100, counted, files, gaussian)
-
-
-def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
-    asked = Counting.from_plain(document["request"], "the request in the certificate")
-    if output.read_text("utf-8") != f"rows\n{max(asked.least, document['method']['answer'])}\n":
-        yield "the count does not follow from the noisy answer"
+    return Work(
+        kind="counting",
+        columns=(asked.column,),
+        events=(budget.share().event("rows"),),
+        request=asked.to_plain(),
+        room=100,
+        ask=counted,
+        files=files,
+        budget=budget if delta else None,
+        answers=lambda method: [method["answer"]],
+    )
 
 
 TOY = Kind(
     "counting",
     "counts",
-    __name__,
+    "",
     "one noisy count",
     request=f"{__name__}:Counting",
     work=f"{__name__}:counting",

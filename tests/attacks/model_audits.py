@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from workbench.privacy.central.central_noise import CentralNoise
 from workbench.privacy.entropy import OsEntropy
 from workbench.release.model import release_learner
 from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
 from workbench.work.ask import Ask, declared
 
 Rows = Sequence[tuple[str | None, ...]]
@@ -88,14 +89,14 @@ def model(
     return Audit(f"fit {name}{told}", row, epsilon, samples, outputs, faults, 0.0, least)
 
 
-def trained(wanted: Any, ledger: Any, train: Callable[..., Any], emit: Any) -> Any:
-    """What a release is about to write: the door without its ledger and its disk."""
-    return train(lambda cost: None)
+def trained(wanted: Any, ledger: Any, emit: Any) -> Any:
+    """What a release is about to write: the path without its ledger and its disk."""
+    return wanted.draw(lambda cost: None, emit, CancelToken())
 
 
 def answers_of(made: Any) -> Mapping[str, float]:
     """Every number of the model file but the public ones."""
-    told = of_json(made.files["model.json"])
+    told = of_json(made.data["model.json"])
     return {k: v for k, v in told.items() if not k.startswith(("/parameters", "/attributes", "/target", "/asked"))}
 
 

@@ -22,7 +22,6 @@ from workbench.data.schema import Attribute
 
 FILE = Path("taxi") / "green_tripdata_2024-01.csv.gz"
 RATES = ("1", "2", "3", "4", "5", "6", "99")
-PAYMENTS = ("1", "2", "3", "4", "5")  # card, cash, no charge, dispute, unknown
 
 DISTANCE = Attribute(name="trip_distance", kind="real", lower=0, upper=30)
 HOUR = Attribute(name="hour", kind="integer", lower=0, upper=23)
@@ -31,9 +30,7 @@ PASSENGERS = Attribute(name="passenger_count", kind="integer", lower=0, upper=6,
 RATE = Attribute(name="RatecodeID", kind="category", domain=RATES, missing="own-value")
 ZONE = Attribute(name="PULocationID", kind="integer", lower=1, upper=265)
 FARE = Attribute(name="fare_amount", kind="real", lower=0, upper=100)
-TIP = Attribute(name="tip_amount", kind="real", lower=0, upper=20)
 DURATION = Attribute(name="trip_duration", kind="real", lower=0, upper=5400)
-PAYMENT = Attribute(name="payment_type", kind="category", domain=PAYMENTS)
 BEFORE_THE_RIDE = (DISTANCE, HOUR, WEEKDAY, PASSENGERS, RATE, ZONE)
 
 

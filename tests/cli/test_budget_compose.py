@@ -119,8 +119,9 @@ def test_the_open_figure_of_a_run_is_found(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.startswith("epsilon at most ")
 
 
-def test_the_calculators_give_the_golden_figures(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    entries = json.loads((shared_data / "golden.json").read_text(encoding="utf-8"))
+def test_the_calculators_give_the_golden_figures(
+    golden_entries: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
     keys = {
         "staircase_gamma_L1": "gamma_absolute",
         "staircase_gamma_L2": "gamma_variance",
@@ -128,7 +129,7 @@ def test_the_calculators_give_the_golden_figures(shared_data: Path, capsys: pyte
         "staircase_min_variance": "variance",
     }
     seen = set()
-    for entry in entries:
+    for entry in golden_entries:
         inputs = entry["inputs"]
         if entry["name"] in keys:
             value = asked(capsys, "staircase", "--epsilon", str(inputs["eps"]))[keys[entry["name"]]]

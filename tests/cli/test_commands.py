@@ -15,7 +15,7 @@ from workbench.paths import user_data
 from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release import rows_work
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify import CANNOT_KNOW
+from workbench.release.statements import CANNOT_KNOW
 
 SANITIZE = [*sanitize(), "--replace"]
 

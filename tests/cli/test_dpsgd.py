@@ -19,8 +19,7 @@ from workbench.data.read import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
 from workbench.privacy.accounting.neighbours import replace_one
-from workbench.release.certificate import checksum
-from workbench.release.model.card import read_card
+from workbench.release.certificate import checksum, read_card
 
 PLAN = """
 version = 1

@@ -15,7 +15,7 @@ from cli.conftest import Run
 
 pytest.importorskip("torch")
 
-from workbench.release.model.card import read_card
+from workbench.release.certificate import read_card
 
 ROWS = 60
 LEDGER = ("--ledger", "l.sqlite")

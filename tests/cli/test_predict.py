@@ -16,8 +16,7 @@ from command_cases import Run
 from workbench.data.columns.matrix import matrix
 from workbench.data.samples.sample_tables import sample_table
 from workbench.learners import LEARNERS
-from workbench.release.certificate import checksum
-from workbench.release.model.card import CARD
+from workbench.release.certificate import CARD, checksum
 from workbench.release.model.open_model import open_model
 
 TARGETS = {"regression": "petal_width"}

@@ -1,4 +1,4 @@
-"""A synthesiser, a frequency oracle, a central mechanism or a command that is only a line in its list works here."""
+"""What is only a line in its list works: a synthesiser, an oracle, a central mechanism, an accountant, a command."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from command_cases import Run
 from workbench import synth
 from workbench.cli import catalogue
 from workbench.cli.command import Command
+from workbench.privacy.accounting import accountant, totals
 from workbench.privacy.central import mechanisms as central
 from workbench.privacy.central.mechanisms.laplace import DISCRETE_LAPLACE
 from workbench.privacy.local import frequency
@@ -76,6 +77,22 @@ def test_a_central_mechanism_of_the_list_has_its_card(run: Run, monkeypatch: pyt
     known, toy = (run("mechanism", name, "--epsilon", "1", "--json").json for name in ("discrete-laplace", "toy-noise"))
     assert toy["variance"] == known["variance"] > 0
     assert "toy-noise" in " ".join(run("mechanism", "--help").out.split())
+
+
+def test_accountants_of_the_lists_are_chosen_and_compared(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rdp = accountant.accountant_named("rdp")
+    monkeypatch.setattr(accountant, "ACCOUNTANTS", (*accountant.ACCOUNTANTS, dataclasses.replace(rdp, name="toy")))
+    run_of = ("--rows", "1000", "--batch", "50", "--epochs", "2", "--noise", "1.5", "--delta", "1e-5", "--json")
+    words = ("budget", "dpsgd", *run_of, "--accountant")
+    assert run(*words, "toy").json["epsilon"] == run(*words, "rdp").json["epsilon"]
+    assert "choose one of pld, rdp, rdp-classic, toy" in run(*words, "no").error()
+    toy = dataclasses.replace(totals.MIXED_ACCOUNTANTS[0], name="sum")
+    monkeypatch.setattr(totals, "MIXED_ACCOUNTANTS", (*totals.MIXED_ACCOUNTANTS, toy))
+    (folder / "events.toml").write_text('[[event]]\nkind = "pure"\nepsilon = 0.5\n', encoding="utf-8")
+    shown = run("budget", "compose", "events.toml").out
+    assert [line.split()[:2] for line in shown.splitlines() if line.split()[:1] == ["sum"]] == [["sum", "0.5000"]]
 
 
 def test_a_command_of_the_list_is_run_helped_and_offered(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

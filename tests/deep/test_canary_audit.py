@@ -16,8 +16,8 @@ from workbench.deep.canaries import CanaryAudit, audit_step, step_of  # noqa: E4
 from workbench.deep.plan import DpSgdPlan, Schedule  # noqa: E402
 from workbench.deep.private_step import PrivateStep  # noqa: E402
 from workbench.params import CancelledError, ParameterError  # noqa: E402
+from workbench.privacy.audit import chance_of_guesses, epsilon_of_guesses, right_guesses, scale_bounds  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
-from workbench.privacy.one_run import chance_of_guesses, epsilon_of_guesses, right_guesses, scale_bounds  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
 from workbench.work.ask import Steps  # noqa: E402
 from workbench.work.noise import Study  # noqa: E402

@@ -20,7 +20,7 @@ from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.deep.user_network import UserNetwork, trust  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
-from workbench.release.documents.model_document import _training  # noqa: E402
+from workbench.release.documents.release_document import _training  # noqa: E402
 from workbench.work.noise import Charged  # noqa: E402
 
 CODE = """

@@ -191,7 +191,7 @@ def test_where_the_accuracy_went_is_noted(iris, qtbot, press, idle):
 @needs_torch
 @pytest.mark.slow
 def test_a_watched_training_is_noted_and_only_the_next_card_says_so(iris, qtbot, press, idle, tmp_path):
-    from workbench.release.model.card import verify_model
+    from workbench.release.verify import verify_release
 
     with Ledger.open() as book:
         from decimal import Decimal
@@ -206,5 +206,5 @@ def test_a_watched_training_is_noted_and_only_the_next_card_says_so(iris, qtbot,
         idle(iris)
         card = json.loads((tmp_path / name / "card.json").read_text("utf-8"))
         assert (CHOSEN in card["outside_guarantee"]) == told, name
-        assert verify_model(tmp_path / name) == []
+        assert verify_release(tmp_path / name) == []
     assert noted() == ["training"]

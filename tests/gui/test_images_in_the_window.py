@@ -16,7 +16,7 @@ from workbench.data.images.read import ENDINGS
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.shell.drop_overlay import PACKED_IMAGES
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import verify_model
+from workbench.release.verify import verify_release
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -237,7 +237,7 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
     idle(images)
     assert "trained to predict the class" in asked[0]
     assert "accuracy on 40 test images, which you declare public" in asked[0]
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     card = json.loads((tmp_path / "net" / "card.json").read_text("utf-8"))
     assert card["training"]["images"] == {"channels": 1, "height": SIDE, "width": SIDE}
     assert card["training"]["accuracy"]["rows"] == TEST_ROWS
@@ -290,7 +290,7 @@ def test_a_run_on_images_is_paused_found_again_and_resumed(
     press(images, "train_resume")
     idle(images)
     idle(images)
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     assert "3,600 steps: all epochs" in text_of(images, "train_outcome")
     with Ledger.open() as book:
         assert [release.status for release in book.releases(images.session.account.dataset)] == ["charged"]

@@ -8,7 +8,6 @@ from mishaps import PATIENCE, big_table, retype, statuses, text_of
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.project.open_table import open_table
-from workbench.release.model.card import verify_model
 from workbench.release.verify import verify_release
 from workbench.signals.events import Cancelled, Progress
 
@@ -153,7 +152,7 @@ def test_a_training_is_cancelled_before_its_charge(network, qtbot, press, answer
     retype(network, qtbot, "train_folder", tmp_path / "net")
     start_training(network, qtbot, press, answer)
     idle(network)
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     assert statuses()[-1] in ("charged", "settled")
 
 
@@ -210,7 +209,7 @@ def test_a_training_that_is_cancelled_in_its_last_steps_tells_what_came_of_it(
     idle(network)
     (status,) = statuses()
     if (tmp_path / "net").exists():
-        assert verify_model(tmp_path / "net") == []
+        assert verify_release(tmp_path / "net") == []
         assert status in ("charged", "settled")
         assert "Released to" in text_of(network, "train_outcome")
         assert not handles[0].too_late or "too late to cancel" in text_of(network, "banner_text")

@@ -64,7 +64,7 @@ def network(tmp_path, monkeypatch) -> Path:
     }
     attributes, target = (pixel_attribute(),), class_attribute(DIGITS)
     made = OpenModel(folder, card, "A network", CLASSIFICATION, attributes, target, Brightness())  # type: ignore[arg-type]
-    monkeypatch.setattr("workbench.release.model.card.read_card", lambda path: card)
+    monkeypatch.setattr("workbench.release.certificate.read_card", lambda path: card)
     monkeypatch.setattr("workbench.release.model.open_model.open_model", lambda path, weights=None: made)
     return folder
 

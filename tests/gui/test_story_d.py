@@ -18,8 +18,9 @@ torch = pytest.importorskip("torch")
 from workbench.gui.widgets.formatting import at_most, exactly  # noqa: E402
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
+from workbench.release.certificate import read_card  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
-from workbench.release.model.card import read_card, verify_model  # noqa: E402
+from workbench.release.verify import verify_release  # noqa: E402
 
 PATIENT = 600_000
 DELTA = 1e-5
@@ -109,7 +110,7 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
     assert facts["noise_multiplier"] == pytest.approx(stated_sigma, rel=1e-3)
     event = PoissonGaussian(facts["sample_rate"], facts["noise_multiplier"], facts["steps"])
     assert loss(event, DELTA).epsilon <= float(account.spent) <= loss(event, DELTA).epsilon + 2e-6
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
 
     # The charts, and where it ran.
     epsilons = [value for _, value in going.epsilon.points]

@@ -16,9 +16,10 @@ from short_memory_task import train_short_of_memory  # noqa: E402
 from workbench.gui.app import main_window  # noqa: E402
 from workbench.gui.widgets.formatting import at_most  # noqa: E402
 from workbench.jobs import network  # noqa: E402
+from workbench.release.certificate import read_card  # noqa: E402
+from workbench.release.kept_run import runs_folder  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
-from workbench.release.model.card import read_card, verify_model  # noqa: E402
-from workbench.release.model.kept_run import runs_folder  # noqa: E402
+from workbench.release.verify import verify_release  # noqa: E402
 
 PATIENT = 600_000
 
@@ -153,7 +154,7 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     assert final.epsilon <= 3
     assert f"Charged ε = {at_most(final.epsilon)}" in said(again, "train_outcome")
     assert read_card(tmp_path / "net")["training"]["steps"] == 1800
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     with (tmp_path / "net" / "private" / "metrics.csv").open(newline="", encoding="utf-8") as stream:
         steps = [int(line["step"]) for line in csv.DictReader(stream)]
     assert steps == sorted(set(steps))

@@ -12,7 +12,8 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from workbench.release.model.card import read_card, verify_model
+from workbench.release.certificate import read_card
+from workbench.release.verify import verify_release
 
 pytestmark = [
     pytest.mark.slow,  # it trains in a process of its own
@@ -55,7 +56,7 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     hands.idle()
     hands.idle()
     assert "trained to predict the class" in asked[0]
-    assert verify_model(net) == []
+    assert verify_release(net) == []
     assert read_card(net)["outside_guarantee"] == []  # what was found had been declared
     hands.click("train_show_release")
     assert hands.text("release_past_title") == "RELEASED OF THESE IMAGES"

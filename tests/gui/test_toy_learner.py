@@ -16,8 +16,9 @@ from workbench import learners
 from workbench.cli import main
 from workbench.deep.networks import NETWORKS
 from workbench.params import ParameterError
+from workbench.release.certificate import read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import read_card, verify_model
+from workbench.release.verify import verify_release
 from workbench.studies.curve import CurvePlan
 
 
@@ -88,7 +89,7 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
     card = read_card(folder)
     assert (card["model"], card["parameters"]) == ("bin-means", {"epsilon": 1.0, "bins": 4})
     assert [query["label"] for query in card["training"]["queries"]] == ["sizes", "sums"]
-    assert verify_model(folder) == []
+    assert verify_release(folder) == []
     assert len(json.loads((folder / "model.json").read_text())["answers"]["sums"]) == 4
     assert "Charged ε = 1" in iris.findChild(QLabel, "train_outcome").text()
     assert [run.title for run in iris.session.runs] == [TOY.title]
@@ -219,7 +220,7 @@ def test_fit_releases_it(tmp_path: Path, bounds: Path, capsys: pytest.CaptureFix
     assert fit(tmp_path, bounds, "--model", "bin-means", "--target", "petal_width", "--bins", "7") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["model"], told["epsilon_charged"]) == ("bin-means", 2.0)
-    assert verify_model(tmp_path / "model") == []
+    assert verify_release(tmp_path / "model") == []
     assert read_card(tmp_path / "model")["parameters"] == {"epsilon": 2.0, "bins": 7}
 
 

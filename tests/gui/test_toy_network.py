@@ -14,8 +14,9 @@ from workbench.deep import networks
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
+from workbench.release.certificate import read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import read_card, verify_model
+from workbench.release.verify import verify_release
 
 TOY = Network("narrow", "One hidden layer of 4", "It learns 4 combinations of columns.", hidden=(4,))
 
@@ -78,7 +79,7 @@ def test_it_is_trained_in_sight_and_released_with_a_card_of_its_own(train, press
     card = read_card(folder)
     assert (card["model"], card["parameters"]["network"]) == ("narrow", "narrow")
     assert card["training"]["widths"][1:] == [4, 3]
-    assert verify_model(folder) == []
+    assert verify_release(folder) == []
     assert train.page.going.loss.points
     assert "all epochs" in train.findChild(QLabel, "train_outcome").text()
     assert [run.title for run in train.session.runs] == [TOY.title]

@@ -9,7 +9,7 @@ from hands import choose_model
 from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import verify_model
+from workbench.release.verify import verify_release
 
 HEADER = "sepal_length,sepal_width,petal_length,species"
 ROWS = ["5.0,3.4,1.5,setosa", "6.5,3.0,5.5,virginica", "6.0,2.9,4.5,versicolor"]
@@ -67,7 +67,7 @@ def test_the_cost_of_all_predictions_stands_there_before_it_is_charged(
     idle(train)
     idle(train)
     assert "(3 predictions × ε 0.5 = 1.5)" in questions[0]
-    assert verify_model(tmp_path / "model") == []
+    assert verify_release(tmp_path / "model") == []
     assert train.session.account.spent == Decimal("1.5")
     choose_model(train, "forest-regression")
     qtbot.waitUntil(lambda: not fact(train, "made_of").isVisible())

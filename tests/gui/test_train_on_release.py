@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QWidget
 
 from workbench.cli import main
 from workbench.learners import LEARNERS
-from workbench.release.model.card import verify_model
+from workbench.release.verify import verify_release
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_model_is_trained_on_a_release_and_predicts_at_once(page, press, idle,
     assert page.findChild(QWidget, "learn_folder").text() == str(folder)
     press(page, "learn_start")
     idle(page)
-    assert verify_model(folder) == []
+    assert verify_release(folder) == []
     assert text_of(page, "fact_model") == "Naive Bayes"
     certificate = json.loads(release.with_name(f"{release.name}.certificate.json").read_text("utf-8"))
     costs = text_of(page, "fact_paid")
@@ -104,7 +104,7 @@ def test_another_model_predicts_other_columns_and_gets_another_folder(page, pres
     press(page, "learn_start")
     idle(page)
     assert text_of(page, "fact_predicts") == "petal_width"
-    assert verify_model(release.parent / "iris-released-model-2") == []
+    assert verify_release(release.parent / "iris-released-model-2") == []
 
 
 def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_path):
@@ -124,7 +124,7 @@ def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_pa
     assert people.findChild(QWidget, "learn_release").text() == str(tmp_path / "people-released.csv")
     press(people, "learn_start")
     idle(people)
-    assert verify_model(tmp_path / "people-released-model") == []
+    assert verify_release(tmp_path / "people-released-model") == []
     assert statuses() == charged, "nothing more is charged"
 
 
@@ -163,4 +163,4 @@ def test_the_dialogs_do_the_same(page, press, idle, release, monkeypatch):
     press(page, "learn_folder_browse")
     press(page, "learn_start")
     idle(page)
-    assert verify_model(chosen) == []
+    assert verify_release(chosen) == []

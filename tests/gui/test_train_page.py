@@ -12,7 +12,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import verify_model
+from workbench.release.verify import verify_release
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -122,7 +122,7 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     start(train, qtbot, press)
     idle(train)
     idle(train)
-    assert verify_model(tmp_path / "model") == []
+    assert verify_release(tmp_path / "model") == []
     assert train.session.account.spent == 1
     assert [run.kind for run in train.session.runs] == ["fit"]
     assert "Charged ε = 1" in text_of(train, "train_outcome")
@@ -204,7 +204,7 @@ def test_a_network_is_trained_in_sight_and_stays_within_its_epsilon(train, qtbot
     start(train, qtbot, press)
     idle(train)
     idle(train)
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     page = train.page.going
     assert len(page.loss.points) == len(page.accuracy.points) > 0
     values = [value for _, value in page.epsilon.points]

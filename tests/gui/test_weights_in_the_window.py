@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from workbench.deep.feature_cache import cache_state
 from workbench.deep.networks import vgg16_head
-from workbench.release.model.card import verify_model
+from workbench.release.verify import verify_release
 
 pytestmark = [
     pytest.mark.slow,  # the cost of a network is worked out several times
@@ -85,7 +85,7 @@ def test_a_head_is_trained_and_predicts_with_its_weights_alone(
     press(photos, "train_start")
     idle(photos)
     idle(photos)
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     card = json.loads((tmp_path / "net" / "card.json").read_text("utf-8"))
     checksum = hashlib.sha256(weights.read_bytes()).hexdigest()
     assert card["training"]["architecture"]["weights_sha256"] == checksum

@@ -307,8 +307,8 @@ class Quiet(Fake):
 
 
 def toy(learn: Callable[..., Any], noise: Any) -> Any:
-    """Return the fitted toy whose ``_learn`` is replaced."""
-    faulty = type("Faulty", (BinMeans,), {"_learn": learn})
+    """Return the fitted toy whose ``_answers`` is replaced."""
+    faulty = type("Faulty", (BinMeans,), {"_answers": learn})
     chosen = replace(TOY, estimator=faulty)
     table = np.random.default_rng(0).uniform(0, 1, (9, 3))
     return chosen.private((*SIDES, STEPS), NUMBER, TOY.parameters(epsilon=1.0), noise).fit(table, table[:, 0])
@@ -348,10 +348,10 @@ def test_a_toy_that_asks_twice_or_too_little_has_no_model() -> None:
 
 def test_a_toy_whose_sums_move_too_far_fails_the_suite() -> None:
     def wide(self: Any, ask: Any, setting: Any, X: Any, y: Any) -> Any:
-        return BinMeans._learn(self, lambda label, exact, far: ask(label, [2 * v for v in exact], far), setting, X, y)
+        return BinMeans._answers(self, lambda label, exact, far: ask(label, [2 * v for v in exact], far), setting, X, y)
 
     class Faulty(TestToy):
-        chosen = replace(TOY, estimator=type("Faulty", (BinMeans,), {"_learn": wide}))
+        chosen = replace(TOY, estimator=type("Faulty", (BinMeans,), {"_answers": wide}))
 
     try:
         with pytest.raises(AssertionError):

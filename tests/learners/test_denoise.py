@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,8 +96,8 @@ def test_cells_without_noise_are_frequencies_and_of_pure_noise_alike() -> None:
     assert np.abs(noise[0] - noise[1]).max() < 0.05
 
 
-def test_golden_variance_of_discrete_laplace(shared_data: Path) -> None:
-    entries = [e for e in json.loads((shared_data / "golden.json").read_text()) if e["name"] == "discrete_laplace_var"]
+def test_golden_variance_of_discrete_laplace(golden_entries: list[dict[str, Any]]) -> None:
+    entries = [e for e in golden_entries if e["name"] == "discrete_laplace_var"]
     assert entries
     for entry in entries:
         found = discrete_laplace_variance(1, entry["inputs"]["eps"])

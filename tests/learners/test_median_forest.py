@@ -20,9 +20,8 @@ from workbench.data.schema import Attribute
 from workbench.learners import MEDIAN_FOREST, MEDIAN_XGBOOST, Learner
 from workbench.learners.checks import checked_numbers
 from workbench.learners.median_forest.asked_rows import MOST_ASKED, AskedRows
-from workbench.learners.median_forest.blocks import INSTALL, deal
+from workbench.learners.median_forest.blocks import INSTALL, deal, expected_medians
 from workbench.learners.median_forest.estimator import AnsweredRows, Blocks, SampleAndAggregate
-from workbench.learners.median_forest.expected_median import expected_medians
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.central.private_median import AGGREGATES

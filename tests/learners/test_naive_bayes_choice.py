@@ -152,13 +152,14 @@ def test_without_noise_all_attributes_are_used() -> None:
 
 def test_card_and_command_say_what_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from workbench.cli import main
-    from workbench.release.model.card import read_card, verify_model
+    from workbench.release.certificate import read_card
+    from workbench.release.verify import verify_release
 
     plan, model = str(tmp_path / "plan.toml"), str(tmp_path / "model")
     assert main(["plan", "sample:iris", "--epsilon", "1", "--target", "species", "-o", plan]) == 0
     words = ["--target", "species", "--model", "naive-bayes", "--bounds", plan, "-o", model]
     capsys.readouterr()
     assert main(["fit", "sample:iris", *words, "--epsilon", "0.1", "--ledger", str(tmp_path / "l.sqlite")]) == 0
-    assert verify_model(Path(model)) == []  # the queries of choice and columns cost what is claimed
+    assert verify_release(Path(model)) == []  # the queries of choice and columns cost what is claimed
     (used,) = read_card(Path(model))["training"]["attributes_used"]
     assert f"At this epsilon it looks at 1 of 4 columns: {used}." in capsys.readouterr().out

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +22,10 @@ from workbench.work.noise import Exact
 PLAIN = NaiveBayesParameters()
 
 
-def golden(shared_data: Path) -> dict[str, tuple[float, float]]:
-    entries = json.loads((shared_data / "golden.json").read_text())
-    return {e["name"]: (e["value"], e["tolerance"]) for e in entries if e["name"].startswith("bayes_")}
+@pytest.fixture
+def bayes(golden_entries: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    """The golden values of naive Bayes with their tolerances."""
+    return {e["name"]: (e["value"], e["tolerance"]) for e in golden_entries if e["name"].startswith("bayes_")}
 
 
 def category(name: str, *domain: str) -> Attribute:
@@ -92,8 +93,7 @@ def test_mixed_attributes_multiply_their_densities() -> None:
     )
 
 
-def test_golden_missed_payment(shared_data: Path) -> None:
-    values = golden(shared_data)
+def test_golden_missed_payment(shared_data: Path, bayes: dict[str, tuple[float, float]]) -> None:
     domains = {"Age": ("Young", "Medium", "Old"), "Income": ("Low", "Medium", "High"), "Gender": ("Male", "Female")}
     lines = (shared_data / "missed_payment.csv").read_text().splitlines()[1:]
     cells = [line.split(",") for line in lines]
@@ -106,14 +106,15 @@ def test_golden_missed_payment(shared_data: Path) -> None:
     person = np.array([[0, 1, 1]], dtype=float)  # Young, Medium, Female
     joint = np.exp(model.joint_log_likelihood(person)[0])
     for found, key in ((joint[0], "bayes_missed_no"), (joint[1], "bayes_missed_yes")):
-        value, tolerance = values[key]
+        value, tolerance = bayes[key]
         assert found == pytest.approx(value, abs=tolerance)
-    value, tolerance = values["bayes_posterior_yes"]
+    value, tolerance = bayes["bayes_posterior_yes"]
     assert model.predict_proba(person)[0, 1] == pytest.approx(value, abs=tolerance)
 
 
-def test_golden_sex_classification_with_sample_variances(shared_data: Path) -> None:
-    values = golden(shared_data)
+def test_golden_sex_classification_with_sample_variances(
+    shared_data: Path, bayes: dict[str, tuple[float, float]]
+) -> None:
     rows = [line.split(",") for line in (shared_data / "sex_classification.csv").read_text().splitlines()[1:]]
     X = np.array([[float(v) for v in row[1:]] for row in rows])
     y = np.array([("masc", "fem").index(row[0]) for row in rows])
@@ -131,10 +132,10 @@ def test_golden_sex_classification_with_sample_variances(shared_data: Path) -> N
         found = np.exp(sample.log_density(person[j : j + 1])[0])
         joint *= found
         for c, sex in enumerate("mf"):
-            variance, _ = values[f"bayes_var_{name}_{sex}"]
+            variance, _ = bayes[f"bayes_var_{name}_{sex}"]
             assert sample.variances[c] * ((upper - lower) / 2) ** 2 == pytest.approx(variance, rel=1e-6)
-            assert found[c] == pytest.approx(values[f"bayes_pdf_{name[0]}_{sex}"][0], rel=1e-5)
-    assert joint == pytest.approx([values["bayes_male_joint"][0], values["bayes_female_joint"][0]], rel=1e-5)
+            assert found[c] == pytest.approx(bayes[f"bayes_pdf_{name[0]}_{sex}"][0], rel=1e-5)
+    assert joint == pytest.approx([bayes["bayes_male_joint"][0], bayes["bayes_female_joint"][0]], rel=1e-5)
     assert model.predict(person[None]) == [1]
 
 

@@ -30,7 +30,7 @@ from workbench.learners.pca import (
 from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
-from workbench.studies.column_metrics import reduction_metrics
+from workbench.studies.metrics import reduction_metrics
 from workbench.work.noise import Charged, Exact, Study
 
 MIXED = (

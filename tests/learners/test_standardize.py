@@ -11,7 +11,7 @@ from classification_tables import breast_cancer, diabetes, iris
 from workbench.data.schema import Attribute
 from workbench.learners.standardize import Standardize, StandardizeModel, StandardizeParameters, UniformScales
 from workbench.params import ParameterError
-from workbench.studies.column_metrics import scaling_metrics
+from workbench.studies.metrics import scaling_metrics
 from workbench.work.noise import Charged, Exact, Study
 
 MIXED = (

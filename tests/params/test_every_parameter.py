@@ -88,7 +88,7 @@ def test_text_of_the_command_line_is_checked_alike(cls: type[Parameters], name: 
             with pytest.raises(ParameterError):
                 field.parse(text, "--" + name)
     elif isinstance(field, (BooleanField, ChoiceField)):
-        for text in {"", "1", "nan", "maybe so"} - set(getattr(field, "choices", ())):
+        for text in {"", "1", "nan", "maybe so"} - set(getattr(field, "words", ())):
             with pytest.raises(ParameterError):
                 field.parse(text, "--" + name)
 

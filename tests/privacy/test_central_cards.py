@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,10 +53,9 @@ def test_densities_are_those_of_a_distribution() -> None:
     assert math.fsum(card.densities) * step == pytest.approx(1, abs=1e-3)
 
 
-def test_golden_figures(shared_data: Path) -> None:
-    entries = json.loads((shared_data / "golden.json").read_text(encoding="utf-8"))
+def test_golden_figures(golden_entries: list[dict[str, Any]]) -> None:
     seen = set()
-    for entry in entries:
+    for entry in golden_entries:
         name, given = entry["name"], entry["inputs"]
         found = None
         if name.startswith(("exponential_mech_p", "permute_and_flip_p")):

@@ -6,8 +6,7 @@ Each statistical assertion fails by chance at most once in 10⁷ runs; all of th
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,8 +37,8 @@ def probability(k: np.ndarray, sensitivity: int, epsilon: float) -> np.ndarray:
 
 
 @NOISES
-def test_golden_probability_of_zero(shared_data: Path, noise: CentralNoise) -> None:
-    entries = [e for e in json.loads((shared_data / "golden.json").read_text()) if e["name"] == "discrete_laplace_P0"]
+def test_golden_probability_of_zero(golden: dict[str, list[dict[str, Any]]], noise: CentralNoise) -> None:
+    entries = golden["discrete_laplace_P0"]
     assert len(entries) == 2
     for entry in entries:
         sensitivity, epsilon = entry["inputs"]["sensitivity"], entry["inputs"]["eps"]
@@ -49,10 +48,8 @@ def test_golden_probability_of_zero(shared_data: Path, noise: CentralNoise) -> N
 
 
 @NOISES
-def test_golden_variance(shared_data: Path, noise: CentralNoise) -> None:
-    entries = [e for e in json.loads((shared_data / "golden.json").read_text()) if e["name"] == "discrete_laplace_var"]
-    assert entries
-    for entry in entries:
+def test_golden_variance(golden: dict[str, list[dict[str, Any]]], noise: CentralNoise) -> None:
+    for entry in golden["discrete_laplace_var"]:
         squares = draws(noise, 1, entry["inputs"]["eps"]).astype(float) ** 2
         support = np.arange(-200, 201)
         fourth = (support.astype(float) ** 4 * probability(support, 1, entry["inputs"]["eps"])).sum()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,18 +25,12 @@ from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, 
 from workbench.privacy.accounting.neighbours import group
 
 
-@pytest.fixture(scope="module")
-def golden(shared_data: Path) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = json.loads((shared_data / "golden.json").read_text(encoding="utf-8"))
-    return entries
-
-
 def cost(epsilon: str, delta: str = "0") -> Cost:
     return Cost(Decimal(epsilon), Decimal(delta), PureDp(Decimal(epsilon)))
 
 
-def test_advanced_composition_is_the_golden_one(golden: list[dict[str, Any]]) -> None:
-    entries = [e for e in golden if e["name"] == "advanced_composition_eps"]
+def test_advanced_composition_is_the_golden_one(golden: dict[str, list[dict[str, Any]]]) -> None:
+    entries = golden["advanced_composition_eps"]
     assert entries
     for entry in entries:
         given_ = entry["inputs"]
@@ -46,8 +38,8 @@ def test_advanced_composition_is_the_golden_one(golden: list[dict[str, Any]]) ->
         assert value == pytest.approx(entry["value"], abs=entry["tolerance"])
 
 
-def test_a_person_with_several_rows_costs_the_golden_multiple(golden: list[dict[str, Any]]) -> None:
-    (entry,) = [e for e in golden if e["name"] == "group_privacy_eps"]
+def test_a_person_with_several_rows_costs_the_golden_multiple(golden: dict[str, list[dict[str, Any]]]) -> None:
+    (entry,) = golden["group_privacy_eps"]
     given_ = entry["inputs"]
     person = for_person(cost(str(given_["eps"])), given_["m"])
     assert float(person.epsilon) == entry["value"]

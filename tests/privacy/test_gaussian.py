@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +12,6 @@ from hypothesis import strategies as st
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
-
-
-@pytest.fixture(scope="module")
-def golden(shared_data: Path) -> dict[str, list[dict[str, Any]]]:
-    entries: dict[str, list[dict[str, Any]]] = {}
-    for entry in json.loads((shared_data / "golden.json").read_text(encoding="utf-8")):
-        entries.setdefault(entry["name"], []).append(entry)
-    return entries
 
 
 def test_analytic_sigma_is_the_golden_one_and_never_below_it(golden: dict[str, list[dict[str, Any]]]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -226,14 +225,13 @@ def nine_columns(inputs: Inputs) -> Plan:
     return Plan(epsilon=each * count, columns=tuple(columns))
 
 
-def test_every_other_golden_value_is_met(shared_data: Path) -> None:
-    entries = json.loads((shared_data / "golden.json").read_text("utf-8"))
-    for entry in entries:
+def test_every_other_golden_value_is_met(golden_entries: list[dict[str, Any]]) -> None:
+    for entry in golden_entries:
         if entry["name"] in FUNCTIONS:
             compute, slack = FUNCTIONS[entry["name"]]
             tolerance = max(entry["tolerance"], slack * max(1.0, abs(entry["value"])))
             assert compute(entry["inputs"]) == pytest.approx(entry["value"], abs=tolerance), entry
-    assert set(FUNCTIONS) <= {e["name"] for e in entries}
+    assert set(FUNCTIONS) <= {e["name"] for e in golden_entries}
 
 
 def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism() -> None:
@@ -266,9 +264,8 @@ def unasserted(names: set[str], folder: Path) -> set[str]:
     return left
 
 
-def test_no_golden_value_is_left_out(shared_data: Path) -> None:
-    names = {entry["name"] for entry in json.loads((shared_data / "golden.json").read_text("utf-8"))}
-    assert unasserted(names, TESTS) == set()
+def test_no_golden_value_is_left_out(golden_entries: list[dict[str, Any]]) -> None:
+    assert unasserted({entry["name"] for entry in golden_entries}, TESTS) == set()
 
 
 def test_a_golden_value_without_a_test_is_found(tmp_path: Path) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,10 +24,11 @@ from workbench.privacy.central.private_median import (
     EXPONENTIAL,
     SMOOTH,
     median,
+    median_place,
+    median_sensitivity,
     median_weights,
     private_median,
 )
-from workbench.privacy.central.smooth_sensitivity import median_place, median_sensitivity
 from workbench.privacy.entropy import OsEntropy, SeededEntropy, uniform_below
 
 EPSILONS = (0.01, 0.1, 0.7, 1.0, 3.0, 10.0)
@@ -51,9 +51,8 @@ def naive(x: Sequence[float], beta: float, lower: float, upper: float) -> float:
     return found
 
 
-def test_golden_values(shared_data: Path) -> None:
-    known = json.loads((shared_data / "golden.json").read_text())
-    entries = [e for e in known if e["name"] == "smooth_sensitivity_median"]
+def test_golden_values(golden: dict[str, list[dict[str, Any]]]) -> None:
+    entries = golden["smooth_sensitivity_median"]
     assert len(entries) == 6
     for entry in entries:
         given_ = entry["inputs"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from decimal import Decimal
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,10 +19,9 @@ chances = st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 0.75, 0.9, 1.0])
 noisy = st.sampled_from([0.05, 0.25, 0.5, 0.75, 0.9])
 
 
-def test_the_golden_values(shared_data: Path) -> None:
-    entries = json.loads((shared_data / "golden.json").read_text("utf-8"))
+def test_the_golden_values(golden_entries: list[dict[str, Any]]) -> None:
     seen = 0
-    for entry in entries:
+    for entry in golden_entries:
         of, inputs = entry["name"], dict(entry["inputs"])
         if not of.startswith("rappor_") or of == "rappor_decode_t":
             continue

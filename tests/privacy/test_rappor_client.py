@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from published_client import PublishedClient, bloom, hmac_drbg, masks
 from scipy.stats import binom
 
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
 from workbench.privacy.rappor.account import cost
-from workbench.privacy.rappor.bits import biased, packed, unpacked
+from workbench.privacy.rappor.bits import biased, cohorts, instant_answers, packed, permanent_answers, unpacked
 from workbench.privacy.rappor.bloom import BasicBits, BloomBits, filters
-from workbench.privacy.rappor.encode import cohorts, instant_answers, permanent_answers
 from workbench.privacy.rappor.parameters import ONE, RapporParameters
-from workbench.privacy.rappor.published import PublishedClient, bloom, hmac_drbg, masks
 
 ALPHA = 1e-7
 PAIR = ("b", "e")

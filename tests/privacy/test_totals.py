@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from accountant_conformance import MixedAccountantConformance, exact_delta
 from dp_accounting.pld import privacy_loss_distribution as library
 
 from workbench.params import ParameterError
@@ -29,24 +30,21 @@ from workbench.privacy.accounting.event import (
     exact,
 )
 from workbench.privacy.accounting.gaussian import gaussian_delta
-from workbench.privacy.accounting.totals import METHODS, compose_totals
+from workbench.privacy.accounting.totals import MIXED_ACCOUNTANTS, compose_totals
+
+TOY = replace(
+    MIXED_ACCOUNTANTS[0],
+    name="toy",
+    title="the sum, and a tenth more",
+    bound=lambda mixture: (1.1 * mixture.basic[0], None) if mixture.basic else None,
+)
+for _accountant in (*MIXED_ACCOUNTANTS, TOY):
+    _name = f"Test{_accountant.name.title().replace('-', '')}"
+    globals()[_name] = type(_name, (MixedAccountantConformance,), {"chosen": _accountant})
 
 
 def pure(epsilon: str) -> PureDp:
     return PureDp(Decimal(epsilon))
-
-
-def exact_delta(epsilons: list[float], epsilon: float) -> Fraction:
-    """Return δ of so many coins at ε by looking at every outcome, in fractions."""
-    factors = [Fraction(math.exp(e)) for e in epsilons]
-    edge, delta = Fraction(math.exp(epsilon)), Fraction(0)
-    for rights in itertools.product((True, False), repeat=len(epsilons)):
-        one = other = Fraction(1)
-        for right, factor in zip(rights, factors, strict=True):
-            one *= (factor if right else 1) / (1 + factor)
-            other *= (1 if right else factor) / (1 + factor)
-        delta += max(one - edge * other, Fraction(0))
-    return delta
 
 
 @pytest.mark.parametrize("epsilons", [[0.5], [1.0, 1.0, 1.0], [0.1] * 8, [0.3, 0.3, 1.1, 0.05]])
@@ -70,7 +68,7 @@ def test_pure_releases_without_delta_cost_their_exact_sum() -> None:
 
 def test_many_small_releases_cost_less_than_their_sum_and_every_account_is_ordered() -> None:
     totals = compose_totals(Repeated(pure("0.01"), 1000), 1e-6)
-    e = {m: totals.epsilon(m) for m in METHODS}
+    e = {m: totals.epsilon(m) for m in [a.name for a in MIXED_ACCOUNTANTS]}
     assert e["basic"] == 10
     assert e["advanced"] == pytest.approx(1.7627598071107895, abs=1e-9)  # a golden entry
     assert e["optimal"] <= e["pld"] * (1 + 1e-9)

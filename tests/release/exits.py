@@ -16,11 +16,12 @@ from workbench.release.ledger.records import COUNTED
 from workbench.signals.events import Event, Metric
 
 DOOR = (
-    *("path.py", "rows_work.py", "model.py", "release_learner.py", "release_network.py", "reservation.py"),
-    *("parts.py", "recover.py", "atomic.py"),
+    *("path.py", "rows_work.py", "reservation.py", "parts.py", "recover.py", "atomic.py"),
+    *(os.path.join("model", name) for name in ("model.py", "release_learner.py", "release_network.py")),
 )
 """The files of the release package whose calls and returns are steps, and so are the system's calls they make."""
 
+PACKAGE = os.path.join("workbench", "release", "")
 LEDGER = ("reserve", "charge", "settle", "certify", "publishing", "void", "forget_finished")
 """The methods of the ledger whose calls and returns are steps, too."""
 
@@ -73,11 +74,9 @@ class Walk:
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
         """Count a step, look, and end the release where it is its turn: before a call, or as it returns."""
         code = frame.f_code
-        file = os.path.basename(code.co_filename)
-        if os.path.basename(os.path.dirname(code.co_filename)) != "release":
-            return
+        _, found, file = code.co_filename.rpartition(PACKAGE)
         door = file in DOOR or (file.startswith("ledger") and code.co_name in LEDGER)
-        if not door or event == "c_return":
+        if not found or not door or event == "c_return":
             return
         if event == "c_call" and getattr(arg, "__module__", None) not in ("posix", "nt", "_io", "sqlite3"):
             return

@@ -6,6 +6,7 @@ A test file of a kind has a class that inherits :class:`KindConformance` and ret
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib
 import json
 import sys
@@ -19,7 +20,7 @@ import numpy as np
 import polars as pl
 import pytest
 from asks import exact_ask, released_ask, study_ask
-from release_cases import certificate_of, die_at, names_in, run_to_exit, statuses
+from release_cases import certificate_of, die_at, forge, names_in, run_to_exit, statuses
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError
@@ -364,6 +365,21 @@ class KindConformance:
             found = verify_any(target)
             with Ledger.open(tmp_path / "l.sqlite") as opened:
                 assert found or verify_in_ledger(ledger_claims(target), opened), key
+
+    def test_a_file_that_does_not_follow_from_the_answers_in_its_certificate_is_found(self, tmp_path: Path) -> None:
+        case, target = self.case(), tmp_path / "out" / "out.csv"
+        if case.work.answers is None:
+            pytest.skip("its answers are not in its certificate")
+        method = case.release(tmp_path).document["method"]
+        changed = [{**method, key: value} for key in method for value in (None, "x", [], {}, [0.5], {"x": "1"})]
+        for stated in ({}, *changed):
+            forge(target, lambda document, stated=stated: document.update(method=stated))  # type: ignore[misc]
+            assert verify_any(target), stated
+        data = target.read_bytes().replace(b"1", b"2") + b"3\n"
+        target.write_bytes(data)
+        output = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        forge(target, lambda document: document.update(method=method, output={**document["output"], **output}))
+        assert verify_any(target)
 
     def test_several_rows_of_a_person_multiply_the_charge(self, tmp_path: Path) -> None:
         case = self.case()

@@ -22,6 +22,7 @@ from released import release_table
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released
 from workbench.release.verify import verify_release
@@ -116,6 +117,15 @@ def certificate_of(target: Path) -> dict[str, Any]:
     return document
 
 
+def forge(target: Path, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """Change the certificate beside ``target``, its checksum with it; return what it says now."""
+    document = certificate_of(target)
+    change(document)
+    document["checksum"] = checksum(document)
+    target.with_name(target.name + ".certificate.json").write_text(json.dumps(document), "utf-8")
+    return document
+
+
 def assert_sound(folder: Path, target: Path, ledger: Path, *, allowed: frozenset[str] = frozenset()) -> str | None:
     """Check what must hold after a kill at any moment; return the status of the release that stands in ``target``.
 
@@ -152,6 +162,16 @@ def forks() -> ForkServerContext:
     return context
 
 
+def race(work: Callable[..., None], *arguments: Any, hands: int) -> None:
+    """Run ``work`` in several processes at once."""
+    racers = [forks().Process(target=work, args=arguments) for _ in range(hands)]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join(1800)
+    assert [racer.exitcode for racer in racers] == [0] * hands
+
+
 def run_to_exit(work: Callable[..., None], *arguments: Any) -> int:
     """Run ``work`` in a process of its own and return its exit code."""
     process: BaseProcess = forks().Process(target=work, args=arguments)
@@ -177,6 +197,9 @@ def reserve_many(ledger: Path, dataset: str, epsilon: str, times: int) -> None:
             if count % 2:
                 opened.charge(release_id)
 
+
+FAST = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+"""Where the folders of tests lie, in memory if there is room: for tests of many examples, which have one each."""
 
 MARKS = "ledger-heads"
 """The folder of what a computer has seen last of each ledger."""

@@ -5,8 +5,6 @@ import os
 import random
 import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -20,20 +18,9 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.release.ledger.file import key_path
-from workbench.release.ledger.fingerprint import fingerprint
+from workbench.release.ledger.identity import fingerprint
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_in_ledger, verify_release
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
-
-
-@pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
-    with Ledger.open(path) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -80,35 +67,27 @@ def generated_file(folder: Path, number: int) -> Path:
     return path
 
 
-@pytest.fixture
-def fast() -> Iterator[Ledger]:
-    """A ledger in memory, for what is entered by the thousand."""
-    shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    with tempfile.TemporaryDirectory(dir=shared) as folder, Ledger.open(Path(folder) / "ledger.sqlite") as opened:
-        yield opened
-
-
 @pytest.mark.parametrize(
     "numbers", [range(20), pytest.param(range(20, 200), marks=pytest.mark.slow)], ids=["some", "the others"]
 )
-def test_every_way_of_reading_a_generated_file_is_one_account(fast: Ledger, tmp_path: Path, numbers: range) -> None:
+def test_every_way_of_reading_a_generated_file_is_one_account(ledger: Ledger, tmp_path: Path, numbers: range) -> None:
     """A cap is set on a table read without names, and a release reads it with the plan's names."""
     read = different = 0
     for number in numbers:
         tables = ways_of_reading(generated_file(tmp_path, number), ["age", "city"], 2)
-        marks = {fast.identify(table).content: fast.identify(table) for table in tables}
-        assert len({fast.enter(mark) for mark in marks.values()}) <= 1, number
+        marks = {ledger.identify(table).content: ledger.identify(table) for table in tables}
+        assert len({ledger.enter(mark) for mark in marks.values()}) <= 1, number
         read += len(tables)
         different += len(marks) > 1
     assert read > 2.5 * len(numbers)
     assert different > 0.25 * len(numbers)
 
 
-def test_every_way_of_reading_an_odd_file_is_one_account(fast: Ledger, shared_data: Path) -> None:
+def test_every_way_of_reading_an_odd_file_is_one_account(ledger: Ledger, shared_data: Path) -> None:
     read = 0
     for path in (p for p in sorted((shared_data / "odd").iterdir()) if p.suffix == ".csv"):
         tables = ways_of_reading(path, ["age", "city"], 6)
-        assert len({fast.enter(fast.identify(table)) for table in tables}) <= 1, path
+        assert len({ledger.enter(ledger.identify(table)) for table in tables}) <= 1, path
         read += len(tables)
     assert read > 100
 

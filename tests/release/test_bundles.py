@@ -16,10 +16,10 @@ from release_cases import names_in, release
 
 from workbench.params import CheckFailedError, InputError
 from workbench.release.bundle import write_bundle as writing
-from workbench.release.bundle.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.bundle.write_bundle import write_bundle
-from workbench.release.documents.described_release import stated
+from workbench.release.described_release import stated
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.signature import signing_key, trusted_keys
 from workbench.release.signature.signature_file import sign, signature_of
 from workbench.release.verify_any import ledger_claims, signatures, verify_any

@@ -13,13 +13,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from release_cases import certificate_of, die_at, names_in, plan_of, raise_cap, run_to_exit, statuses, table_of
+from release_cases import certificate_of, die_at, forge, names_in, plan_of, raise_cap, run_to_exit, statuses, table_of
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import PureDp
 from workbench.release import kinds
-from workbench.release.certificate import checksum, read_certificate
+from workbench.release.certificate import read_certificate
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Destination, Released, destination, prepare, release_prepared, verdict_on
 from workbench.release.verify import verify_in_ledger
@@ -115,10 +115,7 @@ def test_an_epsilon_that_is_not_served_is_neither_released_nor_recomputed(
         release(tmp_path / "l.sqlite", tmp_path / "out.csv", toy_work((epsilon,)))
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", toy_work(("0.1",)))
     monkeypatch.setattr("workbench.release.verify.central_guarantee", lambda *arguments: 1 / 0)
-    path = tmp_path / "out.csv.certificate.json"
-    document = json.loads(path.read_text("utf-8"))
-    document["queries"][0]["epsilon"] = epsilon
-    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    forge(tmp_path / "out.csv", lambda document: document["queries"][0].update(epsilon=epsilon))
     assert "of a row is outside 1e-06 to 1e" in " ".join(verify_any(tmp_path / "out.csv"))
 
 
@@ -168,7 +165,7 @@ def test_verify_finds_a_changed_certificate(tmp_path: Path, change: Any, said: s
     change(document)
     path.write_text(json.dumps(document), "utf-8")
     assert "checksum differs" in verify_any(tmp_path / "out.csv")[0] or said == "malformed"
-    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    forge(tmp_path / "out.csv", lambda document: None)
     problems = verify_any(tmp_path / "out.csv")
     assert said in " ".join(problems)
     if said != "malformed":
@@ -199,38 +196,6 @@ def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, afte
     importlib.import_module(owner.partition(":")[0])
     die_at(owner, attribute, 1, after)
     release(ledger, target)
-
-
-DOOR = "workbench.release.path"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
-@pytest.mark.parametrize(
-    ("owner", "attribute", "after", "becomes"),
-    [
-        ("workbench.release.ledger.ledger:Ledger", "reserve", True, "void"),
-        ("workbench.release.ledger.ledger:Ledger", "charge", False, "void"),
-        ("workbench.release.parts:DrawFile", "finish", True, "charged"),
-        ("workbench.release.ledger.ledger:Ledger", "certify", False, "charged"),
-    ],
-)
-def test_a_run_killed_before_its_certificate_leaves_its_charge_and_no_file(
-    tmp_path: Path, owner: str, attribute: str, after: bool, becomes: str
-) -> None:
-    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
-    out.mkdir()
-    assert run_to_exit(die_and_release, ledger, out / "out.csv", owner, attribute, after) == -9
-    assert not names_in(out) & WHOLE
-    raise_cap_of(ledger, "10")
-    release(ledger, out / "out.csv")
-    assert names_in(out) == WHOLE
-    assert statuses(ledger) == [becomes, "charged"]
-    assert verify_any(out / "out.csv") == []
-
-
-def raise_cap_of(ledger: Path, epsilon: str) -> None:
-    with Ledger.open(ledger) as opened:
-        opened.set_cap(opened.identify(table_of(50)), Decimal(epsilon))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from release_cases import forge
 from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.open_release import read_release
-from workbench.release.verify import verify_release
+from workbench.release.verify import verified_release, verify_release
 from workbench.sanitize import calibrated
 from workbench.sanitize.plan import Plan
 
@@ -32,23 +29,14 @@ def released(folder: Path, **more: Any) -> Path:
     return folder / "out.csv"
 
 
-def rewrite(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the certificate and its checksum with it."""
-    path = file.with_name("out.csv.certificate.json")
-    document = json.loads(path.read_text("utf-8"))
-    change(document)
-    document["checksum"] = checksum(document)
-    path.write_text(json.dumps(document), "utf-8")
-
-
 def test_advice_that_changed_does_not_change_what_a_release_is_read_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = released(tmp_path)
-    (before,) = read_release(file).columns
+    before = verified_release(file).column("age")
     advice = calibrated.candidates
     monkeypatch.setattr(calibrated, "candidates", lambda *given: advice(*given)[::-1])
-    (after,) = read_release(file).columns
+    after = verified_release(file).column("age")
     assert after.mechanism.name == before.mechanism.name == "duchi"
     assert after.randomiser.digest() == before.randomiser.digest()
     assert verify_release(file) == []
@@ -61,24 +49,24 @@ def test_a_certificate_from_before_the_default_changed_still_means_single_values
         assert 'purpose = "values"\n' in document["plan"]
         document["plan"] = document["plan"].replace('purpose = "values"\n', "")
 
-    rewrite(file, forget)
-    assert read_release(file).plan.column("age").purpose == "values"
+    forge(file, forget)
+    assert verified_release(file).plan.column("age").purpose == "values"
     assert verify_release(file) == []
 
 
 def test_a_solved_table_that_differs_from_the_one_that_was_drawn_from_is_refused(tmp_path: Path) -> None:
     file = released(tmp_path, mechanism="optimal")
-    (column,) = read_release(file).columns
+    column = verified_release(file).column("age")
     assert column.mechanism.name == "optimal"
-    rewrite(file, lambda document: document["columns"][0].update(table_digest="0" * 64))
+    forge(file, lambda document: document["columns"][0].update(table_digest="0" * 64))
     with pytest.raises(InputError, match="has another table here"):
-        read_release(file)
+        verified_release(file)
     assert any("has another table here" in problem for problem in verify_release(file))
 
 
 def test_a_certificate_that_names_no_known_mechanism_is_refused(tmp_path: Path) -> None:
     file = released(tmp_path)
-    rewrite(file, lambda document: document["columns"][0].update(mechanism="hybird"))
+    forge(file, lambda document: document["columns"][0].update(mechanism="hybird"))
     with pytest.raises(InputError, match="did you mean 'hybrid'"):
-        read_release(file)
+        verified_release(file)
     assert any("hybird" in problem for problem in verify_release(file))

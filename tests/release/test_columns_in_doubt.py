@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -22,12 +21,6 @@ from workbench.release.ledger.file import key_path
 from workbench.release.ledger.identity import identify
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.resemblance import log_evidence
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.open(tmp_path / "ledger.sqlite") as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +144,7 @@ def test_a_table_in_doubt_of_two_accounts_is_separated_from_each(ledger: Ledger,
     assert ledger.find(both).doubts == accounts[1:]
     with pytest.raises(InputError, match="not certain who pays"):
         ledger.reserve(both, loss_of("1"), work="test")
-    assert ledger.separate_from_account(both) == own
+    assert ledger.separate(both) == own
     ledger.reserve(both, loss_of("1"), work="test")
     assert ledger.account(own).used[0] == 1
     assert ledger.verify() == []
@@ -263,7 +256,7 @@ def test_marks_of_another_key_in_a_whole_chain_are_refused_as_damage(ledger: Led
     with ledger._transaction():
         digest = ledger._kept(other.encode(b"o" * 32))
         dataset = ledger._marked(dataclasses.replace(known, columns=NO_COLUMNS), "new")
-        ledger._append("mark", "", dataset, (Decimal(0), Decimal(0)), {"columns": digest})
+        ledger._append("mark", dataset, {"columns": digest})
     ledger.set_cap(dataset, Decimal(1))
     with pytest.raises(CheckFailedError, match="marks of a table are not as they were written"):
         ledger.find(ledger.identify(made(people.select("age"))))

@@ -18,7 +18,7 @@ from workbench.params.remedies import REPLACE_OUTPUT
 from workbench.release import parts
 from workbench.release.bundle.write_bundle import write_bundle
 from workbench.release.certificate import certificate_path
-from workbench.release.documents.described_release import stated
+from workbench.release.described_release import stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.parts import DrawFolder

@@ -18,8 +18,7 @@ from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError
 from workbench.paths import resources
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.open_release import read_release
-from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.release.verify import verified_release, verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan
 
 SCHEMA = json.loads((resources() / "schemas" / "certificate.v2.schema.json").read_text("utf-8"))
@@ -38,7 +37,7 @@ def released(
     assert verify_release(target) == []
     assert document["output"]["sha256"] == hashlib.sha256(target.read_bytes()).hexdigest()
     assert document["rows"] == done.rows == table.rows
-    frame = read_release(target).table.frame
+    frame = verified_release(target).table.frame
     assert frame.height == table.rows
     return frame
 
@@ -136,7 +135,7 @@ def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
 ) -> None:
     from workbench.release import path as export
 
-    path, real = tmp_path / "ledger.sqlite", export._certified
+    path, real = tmp_path / "ledger.sqlite", export._draft
 
     def lower(*arguments: object) -> object:
         with Ledger.open(path) as other:
@@ -144,7 +143,7 @@ def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
             other.set_cap(dataset, Decimal("0.5"))
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(export, "_certified", lower)
+    monkeypatch.setattr(export, "_draft", lower)
     release(path, tmp_path / "people.csv", account="people")
     assert certificate_of(tmp_path / "people.csv")["account"]["remaining_after"] == "0"
     assert verify_release(tmp_path / "people.csv") == []

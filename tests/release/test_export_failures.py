@@ -37,13 +37,6 @@ class BoomError(RuntimeError):
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "out"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 
@@ -59,12 +52,13 @@ def raising(error: BaseException) -> Callable[..., Any]:
 FREE, CHARGED, WAITS = "free", "charged", "waits"
 STAGES = {
     "draw": (rows_work, "draw_prepared", FREE),
+    "the draft of the certificate": (export, "sealed", FREE),
     "the charge": (Ledger, "charge", FREE),
     "the first byte": (DrawFile, "write", CHARGED),
     "write": (export, "_certified", CHARGED),
     "the last sync": (DrawFile, "finish", CHARGED),
-    "the certificate": (export, "certificate", CHARGED),
-    "its encoding": (export, "encode", CHARGED),
+    "the certificate": (export, "resealed", CHARGED),
+    "its encoding": (export, "encoded", CHARGED),
     "its record": (Ledger, "certify", CHARGED),
     "the publication": (export, "publish_table", WAITS),
     "writing the certificate": (recover, "write_whole", WAITS),

@@ -31,13 +31,6 @@ resource = pytest.importorskip("resource", reason="limits of processes are of PO
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "out"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 

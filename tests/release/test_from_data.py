@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from release_cases import certificate_of
+from release_cases import certificate_of, forge
 from released import release_table
 
 from workbench.cli import main
@@ -17,10 +17,9 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import MECHANISMS
-from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.atomic import sha256_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.open_release import read_release
-from workbench.release.verify import verify_release
+from workbench.release.verify import verified_release, verify_release
 from workbench.sanitize.origin import confirm
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.sanitize.plan_template import draft
@@ -73,13 +72,13 @@ def test_the_file_is_decoded_with_a_stand_in_for_each_name_that_it_does_not_show
     tmp_path: Path, names: pl.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = released(tmp_path, names, 8.0)
-    found = read_release(target)
-    column = found.columns[0]
+    found = verified_release(target)
+    column = found.column("family")
     seen = set(found.table.column("family"))
     unseen = [label for label in column.grid.labels if label not in seen]
     assert 0 < len(unseen) == RARE + 1 - len(seen)
     assert all(label.startswith("value not seen ") for label in unseen)
-    counts = np.bincount(found.cells(column), minlength=column.grid.cells.total)
+    counts = np.bincount(found.cells("family"), minlength=column.grid.cells.total)
     assert counts.sum() == 1000
     assert main(["estimate", str(target), "--column", "family", "--confidence", "0.999999", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["columns"]
@@ -91,13 +90,10 @@ def test_the_file_is_decoded_with_a_stand_in_for_each_name_that_it_does_not_show
 
 def test_a_file_with_more_values_than_were_counted_is_not_the_certificates(tmp_path: Path) -> None:
     target = released(tmp_path, pl.DataFrame({"town": ["a", "b"] * 50}), 20.0)
-    path = target.with_name(target.name + ".certificate.json")
-    (tmp_path / "more.csv").write_text("town\na\nb\nc\n", "utf-8")
-    document = json.loads(path.read_text("utf-8"))
-    document["output"]["sha256"] = sha256_of(tmp_path / "more.csv")
-    (tmp_path / "more.csv.certificate.json").write_text(json.dumps(document), "utf-8")
+    target.write_text("town\na\nb\nc\n", "utf-8")
+    forge(target, lambda document: document["output"].update(sha256=sha256_of(target), bytes=11))
     with pytest.raises(InputError, match="3 different values, and 2 were counted"):
-        read_release(tmp_path / "more.csv")
+        verified_release(target)
 
 
 def test_a_collecting_value_that_a_person_named_keeps_its_name(tmp_path: Path) -> None:
@@ -106,7 +102,7 @@ def test_a_collecting_value_that_a_person_named_keeps_its_name(tmp_path: Path) -
     table = Table(pl.DataFrame({"town": ["a", "b", "x"] * 40}), "made.csv")
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         release_table(plan, table, tmp_path / "out.csv", ledger)
-    (kept,) = read_release(tmp_path / "out.csv").plan.columns
+    (kept,) = verified_release(tmp_path / "out.csv").plan.columns
     assert kept.values() == ("a", "b", "elsewhere")
     assert verify_release(tmp_path / "out.csv") == []
 

@@ -21,13 +21,13 @@ from workbench.deep.features import Features
 from workbench.deep.noise import FORMER_ON_GPU
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners import LEARNERS, NAIVE_BAYES, learner
-from workbench.release.certificate import checksum
+from workbench.release.certificate import CARD, checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import CARD, verify_model
 from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.model.release_network import release_training
+from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 
 ROWS = 200
@@ -177,7 +177,7 @@ def believed(folder: Path, name: str, chosen: list[tuple[tuple[Any, ...], Any]])
     try:
         for path, value in chosen:
             place.write_text(json.dumps(changed(card, path, value)), "utf-8")
-            problems = verify_model(folder / name)
+            problems = verify_release(folder / name)
             assert all(len(problem) < 2000 for problem in problems)
             if not problems and not is_free(name, path):
                 wrong.append(f"{name}: {path} = {str(value)[:40]!r}")
@@ -188,7 +188,7 @@ def believed(folder: Path, name: str, chosen: list[tuple[tuple[Any, ...], Any]])
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_that_contradicts_itself_is_not_believed(models: Path, name: str) -> None:
-    assert verify_model(models / name) == []
+    assert verify_release(models / name) == []
     chosen = lies(models, name)
     assert believed(models, name, random.Random(name).sample(chosen, 60)) == []
 
@@ -203,9 +203,9 @@ def test_a_network_s_card_of_a_former_version_is_believed(models: Path, tmp_path
     randomness = f"{card['guarantee']['randomness']} {sentence}".strip()
     card = changed(changed(card, ("parameters",), stated), ("guarantee", "randomness"), randomness)
     (folder / CARD).write_text(json.dumps(card), "utf-8")
-    assert verify_model(folder) == []
+    assert verify_release(folder) == []
     (folder / CARD).write_text(json.dumps(changed(card, ("parameters", "precision"), "half")), "utf-8")
-    assert verify_model(folder)
+    assert verify_release(folder)
 
 
 @pytest.mark.slow

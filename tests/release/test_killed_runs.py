@@ -93,23 +93,23 @@ def kill_at_random_moments(
     raise_cap(ledger, "1000")
     whole = seconds_of(lambda: start(words)[1]())
     before, outcomes, generator = statuses(ledger), [], random.Random(11)
-    for number in range(kills):
+
+    def killed(seconds: float) -> None:
+        nonlocal before
         kill, wait = start(words)
-        # Stratified: a moment in each stretch of a whole run and a little beyond.
-        time.sleep(1.1 * whole * (number + generator.random()) / kills)
+        time.sleep(seconds)
         kill()
         wait()
         outcomes.append(check_after_a_kill(folder, target, ledger, before))
         before = statuses(ledger)
+
+    for number in range(kills):
+        # Stratified: a moment in each stretch of a whole run and a little beyond.
+        killed(1.1 * whole * (number + generator.random()) / kills)
     # A machine that has become slower since the whole run was timed: later moments, until one was late enough.
     while set(outcomes) == {"nothing"} and len(outcomes) < 3 * kills:
         whole *= 1.2
-        kill, wait = start(words)
-        time.sleep(whole)
-        kill()
-        wait()
-        outcomes.append(check_after_a_kill(folder, target, ledger, before))
-        before = statuses(ledger)
+        killed(whole)
     start(words)[1]()
     assert statuses(ledger) == [*before, *(["charged"] if outcomes[-1] != "waits" else [])]
     assert names_in(folder) == WHOLE

@@ -1,26 +1,13 @@
-import os
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from release_cases import charge, forks, loss_of, reserve_many
+from release_cases import charge, loss_of, race, reserve_many
 
 from workbench.params import BudgetRefusedError, InputError
 from workbench.release.ledger.ledger import Ledger
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
-
-
-@pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
-    with Ledger.open(path) as opened:
-        yield opened
 
 
 # -- amounts ----------------------------------------------------------------------------------------------------------
@@ -257,12 +244,7 @@ def test_two_accounts_that_become_one_have_the_sum_of_both_and_the_lower_cap(led
 def test_processes_that_reserve_at_once_never_exceed_the_cap(path: Path) -> None:
     with Ledger.open(path) as ledger:
         ledger.set_cap(A, Decimal("1.95"))
-    racers = [forks().Process(target=reserve_many, args=(path, A, "0.1", 20)) for _ in range(3)]
-    for racer in racers:
-        racer.start()
-    for racer in racers:
-        racer.join(60)
-    assert [r.exitcode for r in racers] == [0, 0, 0]
+    race(reserve_many, path, A, "0.1", 20, hands=3)
     with Ledger.open(path) as ledger:
         account = ledger.account(A)
         assert account.used[0] == Decimal("1.9")
@@ -271,33 +253,23 @@ def test_processes_that_reserve_at_once_never_exceed_the_cap(path: Path) -> None
 
 
 def test_two_first_releases_at_once_set_one_cap(path: Path) -> None:
-    racers = [forks().Process(target=reserve_many, args=(path, A, "1", 1)) for _ in range(3)]
-    for racer in racers:
-        racer.start()
-    for racer in racers:
-        racer.join(60)
+    race(reserve_many, path, A, "1", 1, hands=3)
     with Ledger.open(path) as ledger:
         assert ledger.account(A).used[0] == 1
         assert len(ledger.account(A).cap_history) == 1
         assert ledger.verify() == []
 
 
-def test_a_thousand_entries_are_still_reserved_quickly(tmp_path: Path) -> None:
-    fast = Path("/dev/shm") if Path("/dev/shm").is_dir() else tmp_path
-    path = fast / f"privacy-workbench-test-{os.getpid()}.sqlite"
-    try:
-        with Ledger.open(path) as ledger:
-            ledger.set_cap(A, Decimal(1000))
-            for _ in range(500):
-                with ledger._transaction():
-                    for kind in ("reserve", "charge"):
-                        ledger._append(kind, f"{_:016x}", A, (Decimal("0.1"), Decimal(0)), {"work": "test"})
-            hundreds: list[None] = []
-            ledger._db.set_progress_handler(lambda: hundreds.append(None), 100)
-            charge(ledger, "0.1")
-            ledger._db.set_progress_handler(None, 0)
-            # 144 steps of the database for each earlier charge: they are added up once.
-            assert 100 * len(hundreds) < 200 * 500
-            assert ledger.account(A).spent[0] == Decimal("50.1")
-    finally:
-        path.unlink(missing_ok=True)
+def test_a_thousand_entries_are_still_reserved_quickly(ledger: Ledger) -> None:
+    ledger.set_cap(A, Decimal(1000))
+    for number in range(500):
+        with ledger._transaction():
+            for kind in ("reserve", "charge"):
+                ledger._append(kind, A, {"work": "test"}, (Decimal("0.1"), Decimal(0)), f"{number:016x}")
+    hundreds: list[None] = []
+    ledger._db.set_progress_handler(lambda: hundreds.append(None), 100)
+    charge(ledger, "0.1")
+    ledger._db.set_progress_handler(None, 0)
+    # 144 steps of the database for each earlier charge: they are added up once.
+    assert 100 * len(hundreds) < 200 * 500
+    assert ledger.account(A).spent[0] == Decimal("50.1")

@@ -21,12 +21,6 @@ from workbench.release.verify import verify_release
 A, B = "a" * 32, "b" * 32
 
 
-@pytest.fixture
-def ledger(tmp_path: Path):
-    with Ledger.open(tmp_path / "ledger.sqlite") as book:
-        yield book
-
-
 def filtered(ledger: Ledger, epsilon: str = "5", delta: str = "1e-5") -> None:
     ledger.set_cap(A, Decimal(epsilon), Decimal(delta))
     ledger.count_by(A, FILTER)

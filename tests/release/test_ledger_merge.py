@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -12,13 +13,15 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from release_cases import charge, forks, loss_of
+from release_cases import FAST, charge, forks, loss_of
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError, ParameterError
+from workbench.release import kept_run
 from workbench.release.ledger.counting import FILTER
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.merge import RESUMABLE
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
 
@@ -180,7 +183,7 @@ def test_what_was_altered_or_moved_is_not_merged(two: tuple[Path, Path], tmp_pat
 def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench.release.ledger.verified_entries import VerifiedEntries
+    from workbench.release.ledger.book import VerifiedEntries
 
     real, ended = VerifiedEntries.commit, []
 
@@ -204,6 +207,7 @@ def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(
 
 
 def prepared(folder: Path, releases: int = 60) -> tuple[Path, Path]:
+    folder.mkdir()
     paths = folder / "one.sqlite", folder / "two.sqlite"
     for path in paths:
         with Ledger.open(path) as book:
@@ -237,18 +241,9 @@ def kill_merges(folder: Path, kills: int) -> None:
         shutil.rmtree(place)
 
 
-@pytest.fixture
-def fast() -> Path:
-    folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-    for name in ("whole", *map(str, range(40))):
-        (folder / name).mkdir()
-    yield folder
-    shutil.rmtree(folder)
-
-
 @pytest.mark.slow
-def test_merges_killed_at_any_moment_lose_no_charge(fast: Path) -> None:
-    kill_merges(fast, 40)
+def test_merges_killed_at_any_moment_lose_no_charge(tmp_path: Path) -> None:
+    kill_merges(tmp_path, 40)
 
 
 ACTS = st.lists(
@@ -284,7 +279,7 @@ def act_on(book: Ledger, act: str, dataset: str, amount: str) -> None:
 
 
 def check_merge(shared: list, apart: list, begins_as_a_copy: bool) -> None:
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=FAST) as folder:
         one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
         with Ledger.open(one) as book:
             for _, *act in shared:
@@ -330,3 +325,206 @@ def test_whatever_two_ledgers_hold_the_merged_one_holds_every_charge_once(shared
 @given(ACTS, ACTS, st.booleans())
 def test_merges_of_hundreds_of_pairs(shared, apart, copied) -> None:
     check_merge(shared, apart, copied)
+
+
+# -- trainings that went on in several copies -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def paused(tmp_path: Path) -> Path:
+    """A ledger that knows a training of 2 that can be interrupted."""
+    path = tmp_path / "one.sqlite"
+    with Ledger.open(path) as book:
+        book.set_cap(A, Decimal(100))
+        book.reserve(A, loss_of("2"), work="dpsgd", details={RESUMABLE: True})
+    return path
+
+
+def go_on(path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Go on with the training on a computer of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(path.with_suffix(".state")))
+    with Ledger.open(path) as book:
+        (release,) = book.releases()
+        if how != "charge":
+            book.resume(release.release_id, {})
+        if how == "settle":
+            book.settle(release.release_id, Decimal(1), Decimal(0))
+        elif how != "resume":
+            book.charge(release.release_id)
+
+
+@pytest.mark.parametrize(
+    ("ways", "expected"),
+    [
+        (("finish", "finish"), "4"),
+        (("resume", "finish"), "4"),
+        (("finish", "resume"), "4"),
+        (("resume", "resume"), "4"),
+        (("charge", "finish"), "4"),
+        (("settle", "finish"), "3"),
+        (("", "finish"), "2"),
+        (("finish", ""), "2"),
+        (("", ""), "2"),
+        (("finish", "finish", "finish"), "6"),
+        (("", "finish", "finish"), "4"),
+        (("finish", "", "settle"), "3"),
+    ],
+)
+def test_a_training_that_went_on_in_several_copies_costs_what_each_has_spent(
+    paused: Path, monkeypatch: pytest.MonkeyPatch, ways: tuple[str, ...], expected: str
+) -> None:
+    """Each copy has taken steps of its own from the same checkpoint, with noise of its own."""
+    assert RESUMABLE == kept_run.RESUMABLE
+    paths = [paused, *(fork_of(paused, paused.with_name(f"copy{n}.sqlite")) for n in range(1, len(ways)))]
+    for path, how in zip(paths, ways, strict=True):
+        if how:
+            go_on(path, monkeypatch, how)
+    monkeypatch.setenv("XDG_STATE_HOME", str(paused.with_suffix(".state")))
+    for path in paths[1:]:
+        before = fork_of(path, path.with_suffix(".before"))
+        assert merge(paused, path).shared == 1
+        fork_of(before, path)  # as if the other file had not been told of the merge
+        merge(paused, path)
+    assert used(paused) == Decimal(expected)
+    with Ledger.open(paused) as book:
+        (release,) = book.releases()
+        assert release.status == "charged"
+        assert release.body.get("event", "plain") is None or Decimal(expected) <= 2
+
+
+def test_a_training_that_came_along_and_went_on_elsewhere_costs_both(
+    paused: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One copy of it was merged into a ledger that never knew it, another one went on by itself."""
+    copy, third = fork_of(paused, paused.with_name("copy.sqlite")), paused.with_name("third.sqlite")
+    go_on(paused, monkeypatch, "finish")
+    go_on(copy, monkeypatch, "finish")
+    monkeypatch.setenv("XDG_STATE_HOME", str(third.with_suffix(".state")))
+    with Ledger.open(third) as book:
+        charge(book, "1", dataset=B)
+    merge(third, paused)
+    assert used(third) == 2
+    monkeypatch.setenv("XDG_STATE_HOME", str(copy.with_suffix(".state")))  # where the copy is the newest one
+    merge(third, copy)
+    assert used(third) == 4
+    with Ledger.open(third) as book:
+        assert book.account(B).used[0] == 1
+
+
+# -- copies that go on at once and are merged meanwhile ---------------------------------------------------------------
+
+
+FOLDERS = ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME")
+
+
+def charge_many(path: Path, computer: Path, told: Path, times: int, reopen: bool) -> None:
+    """Charge again and again, as on a computer of its own; write down what was charged, after it was."""
+    for name in FOLDERS:
+        os.environ[name] = str(computer)
+    book = Ledger.open(path)
+    with told.open("w") as out:
+        for _ in range(times):
+            if reopen:
+                book.close()
+                book = Ledger.open(path)
+            try:
+                print(charge(book, "1"), file=out, flush=True)
+            except InputError as error:
+                if "moved" not in str(error):
+                    raise
+                break
+    book.close()
+
+
+def live(folder: Path, monkeypatch: pytest.MonkeyPatch, copies: int, hands: int, times: int) -> None:
+    """Let several processes charge several copies while one after another is merged into the first."""
+    for name in FOLDERS:
+        monkeypatch.setenv(name, str(folder / "home0"))
+    paths = [folder / "0.sqlite", *(folder / f"{n}.sqlite" for n in range(1, copies + 1))]
+    with Ledger.open(paths[0]) as book:
+        book.set_cap(A, Decimal(10_000))
+        for _ in range(3):
+            charge(book, "1")
+    workers, notes = [], []
+    for n, path in enumerate(paths):
+        if n:
+            fork_of(paths[0], path)
+        for hand in range(hands):
+            notes.append(folder / f"{n}-{hand}.txt")
+            given = (path, folder / f"home{n}", notes[-1], times, hand == 0)
+            workers.append(forks().Process(target=charge_many, args=given))
+    for worker in workers:
+        worker.start()
+    deadline = time.monotonic() + 120
+    for note in notes:  # all of them are at it
+        while not note.exists() or not note.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    for path in paths[1:]:
+        merge(paths[0], path)
+        merge(paths[0], path)  # what went between two merges, if anything, comes along
+    for worker in workers:
+        worker.join(300)
+        assert worker.exitcode == 0
+    told = {line for note in notes for line in note.read_text().split()}
+    assert len(told) > 2 * len(notes)
+    with Ledger.open(paths[0]) as book:
+        assert book.verify() == []
+        found = {r.release_id: r.status for r in book.releases()}
+        assert told <= found.keys(), "a charge is lost"
+        assert {found[r] for r in told} == {"charged"}
+        # Beside them, the three of the beginning, and what was reserved or charged while its process was told to stop.
+        spare = len(found) - 3 - len(told)
+        assert 0 <= spare <= len(notes)
+        assert book.account(A).used[0] == len(found) - list(found.values()).count("void")
+        assert book.account(A).used[0] >= 3 + len(told)
+
+
+def test_copies_that_are_charged_while_they_are_merged_lose_no_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(tmp_path, monkeypatch, copies=1, hands=1, times=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("copies", [1, 3])
+def test_many_hands_on_several_copies_lose_no_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copies: int
+) -> None:
+    live(tmp_path, monkeypatch, copies, hands=3, times=120)
+
+
+@pytest.mark.slow
+def test_a_copied_checkpoint_that_goes_on_in_two_copies_costs_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both take the later steps with noise of their own: two models, and the merged ledger has both charges."""
+    pytest.importorskip("torch")
+    from test_paused_runs import WHOLE, Checkpoints, paused_at, release, runs_folder
+
+    from workbench.deep.model import WEIGHTS
+
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    for name in FOLDERS:
+        monkeypatch.setenv(name, str(here))
+    with Ledger.open(here / "ledger.sqlite") as ledger:
+        paused_at(ledger, here / "net", 17)
+    shutil.copytree(here, there)
+    for computer in (here, there):
+        for name in FOLDERS:
+            monkeypatch.setenv(name, str(computer))
+        (folder,) = runs_folder().iterdir()
+        with Ledger.open(computer / "ledger.sqlite") as ledger:
+            release(ledger, computer / "net", checkpoints=Checkpoints(resume=folder))
+            assert [r.status for r in ledger.releases()] == ["charged"]
+    for name in FOLDERS:
+        monkeypatch.setenv(name, str(here))
+    assert merge(here / "ledger.sqlite", there / "ledger.sqlite").shared == 1
+    with Ledger.open(here / "ledger.sqlite") as ledger:
+        (found,) = ledger.releases()
+        assert ledger.verify() == []
+        assert found.epsilon >= 2 * WHOLE.epsilon
+        assert ledger.account(found.dataset).used[0] >= 2 * WHOLE.epsilon
+    weights = [(computer / "net" / WEIGHTS).read_bytes() for computer in (here, there)]
+    assert weights[0] != weights[1]

@@ -18,7 +18,7 @@ import pytest
 
 from workbench.release import atomic
 from workbench.release.atomic import LOCK, locked, open_to_lock, remove_stale_parts, sole_user
-from workbench.release.model.card import CARD
+from workbench.release.certificate import CARD
 from workbench.release.parts import DrawFolder
 
 HOLDER = """

@@ -20,16 +20,15 @@ from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.learners import DBSCAN, LINEAR_REGRESSION, NAIVE_BAYES, Learner
 from workbench.params import CancelledError, InputError, ParameterError
-from workbench.release.certificate import checksum
+from workbench.release.certificate import checksum, ledger_facts, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import ledger_facts, read_card, verify_model
 from workbench.release.model.on_release import ModelOnRelease, fit_on_release, train_on_release
 from workbench.release.model.open_model import open_model
-from workbench.release.verify import VerifiedRelease, verified_release, verify_in_ledger
+from workbench.release.verify import VerifiedRelease, verified_release, verify_in_ledger, verify_release
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Event, ignore
+from workbench.signals.events import Event
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
 
 DIABETES = {"Pregnancies": 20, "Glucose": 250, "BloodPressure": 150, "BMI": 70, "Age": 100}
@@ -58,7 +57,7 @@ def train(folder: Path, chosen: Learner = NAIVE_BAYES, target: str = "city", **m
 def released_by(plan: Plan, table: Table, folder: Path) -> VerifiedRelease:
     with Ledger.open(folder / "l.sqlite") as ledger:
         release_table(plan, table, folder / "t.csv", ledger)
-    return verified_release(folder / "t.csv", None, ignore, CancelToken())
+    return verified_release(folder / "t.csv")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_it_predicts_what_the_corrected_regime_does_on_the_same_cells(
 def test_the_card_names_the_release_and_costs_nothing_beyond_it(folder: Path) -> None:
     made = train(folder)
     assert names_in(folder / "model") == {MODEL, CARD}
-    assert verify_model(folder / "model") == []
+    assert verify_release(folder / "model") == []
     card, certificate = read_card(folder / "model"), certificate_of(folder / "people.csv")
     assert card == made.card
     assert "release_id" not in card
@@ -114,7 +113,7 @@ def test_the_card_names_the_release_and_costs_nothing_beyond_it(folder: Path) ->
         assert verify_in_ledger(ledger_facts(card), ledger) == []
         forged = {**card, "made_from": {**card["made_from"], "certificate": "0" * 64}}
         assert verify_in_ledger(ledger_facts(forged), ledger) == ["the certificate is not the one that was released"]
-    again = fit_on_release(NAIVE_BAYES, verified_release(folder / "people.csv", None, ignore, CancelToken()), "city")
+    again = fit_on_release(NAIVE_BAYES, verified_release(folder / "people.csv"), "city")
     assert again.files[MODEL] == made.files[MODEL], "whoever has the release can make the same model"
 
 
@@ -137,7 +136,7 @@ def test_every_change_of_the_model_or_its_card_is_found(folder: Path) -> None:
         shutil.rmtree(folder / "copy", ignore_errors=True)
         shutil.copytree(folder / "model", folder / "copy")
         change(folder / "copy")
-        return verify_model(folder / "copy")
+        return verify_release(folder / "copy")
 
     def rewrite(*, forged: bool = True, **keys: Any) -> Callable[[Path], object]:
         document = {**card, **keys}
@@ -174,7 +173,7 @@ def test_a_card_that_vouches_for_another_model_is_refused(folder: Path, keys: di
     document = {**train(folder).card, **keys}
     document["checksum"] = checksum(document)
     (folder / "model" / CARD).write_text(json.dumps(document))
-    assert said in verify_model(folder / "model")[0]
+    assert said in verify_release(folder / "model")[0]
     with pytest.raises(InputError, match=said):
         open_model(folder / "model")
 
@@ -202,7 +201,7 @@ def test_a_certificate_elsewhere_is_taken_where_it_is_named(folder: Path) -> Non
     with pytest.raises(InputError, match="no certificate beside it"):
         train(folder)
     train_on_release(NAIVE_BAYES, folder / "people.csv", folder / "paper.json", "city", folder / "model")
-    assert verify_model(folder / "model") == []
+    assert verify_release(folder / "model") == []
 
 
 def test_what_cannot_be_predicted_or_learned_from_is_one_sentence(tmp_path: Path) -> None:
@@ -357,9 +356,9 @@ def test_a_killed_run_leaves_no_half_model_and_the_next_one_clears_up(
     left = names_in(folder) - before - {waits.name}
     assert len(left) == 1
     if (folder / "model").exists():
-        assert verify_model(folder / "model") == []
+        assert verify_release(folder / "model") == []
         return
     assert left.pop().endswith(".tmp.part")
     train(folder)
     assert names_in(folder) == before | {"model", waits.name}
-    assert verify_model(folder / "model") == []
+    assert verify_release(folder / "model") == []

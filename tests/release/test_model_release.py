@@ -17,14 +17,15 @@ from workbench.learners import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.release import parts
-from workbench.release.certificate import checksum
+from workbench.release.card import model_bytes
+from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import read_card, verify_model
-from workbench.release.model.model import ModelRelease, ModelRequest, Trained, release_model
-from workbench.release.recover import recover
+from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
+from workbench.release.path import ReleaseRequest
+from workbench.release.recover import recover, request_of
 from workbench.release.statements import model_statement
-from workbench.release.verify import verify_in_ledger
-from workbench.work.noise import uncharged
+from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.work.noise import Charged
 
 INPUTS = (
     Attribute(name="age", kind="integer", lower=0, upper=120),
@@ -33,10 +34,11 @@ INPUTS = (
 
 
 def trained(charge: Charge, **facts: Any) -> Trained:
-    """A model that was never fitted, with the facts of one."""
+    """A model of a few made-up rows."""
     charge(loss_of("1.5", facts.pop("delta", "0")))
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
-    estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, uncharged())
+    estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, Charged(lambda cost: None))
+    estimator.fit([[30.0], [40.0]] * 10, [0, 1] * 10)
     return Trained(
         model=STANDARDIZE.name,
         parameters=parameters.to_plain(),
@@ -48,14 +50,19 @@ def trained(charge: Charge, **facts: Any) -> Trained:
             "attributes_used": ["age"],
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events(20)],
         },
-        **{"releasable": True, "files": {"model.json": b"[1, 2, 3]"}, **facts},
+        **{"releasable": True, "rows": 20, "files": {"model.json": model_bytes(estimator)}, **facts},
     )
 
 
-def release(ledger: Path, target: Path, train: Callable[..., Trained] = trained, **named: Any) -> ModelRelease:
+def release(
+    ledger: Path, target: Path, train: Callable[..., Trained] = trained, of: str = "age", **named: Any
+) -> ModelRelease:
+    work, digest = "fit mean", request_of("fit mean", of=of)
+    wanted = ReleaseRequest(
+        table_of(20), model_folder(target), work, digest, 10_000, drawn_by(train), card_facts, **named
+    )
     with Ledger.open(ledger) as opened:
-        given = {"asked": {"of": "age"}, "room": 10_000, **named}
-        return release_model(ModelRequest(table_of(20), target, "fit mean", **given), opened, train)
+        return release_model(wanted, opened)
 
 
 @pytest.fixture
@@ -63,18 +70,11 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "out"
-    made.mkdir()
-    return made
-
-
 def test_a_model_is_charged_carded_and_alone_in_its_folder(folder: Path, ledger: Path) -> None:
     done = release(ledger, folder / "model")
     assert names_in(folder) == {"model"}
     assert names_in(folder / "model") == {"model.json", "card.json"}
-    assert verify_model(folder / "model") == []
+    assert verify_release(folder / "model") == []
     card = read_card(folder / "model")
     assert (card["release_id"], card["guarantee"]["epsilon"], card["rows"]) == (done.release_id, "1.5", 20)
     with Ledger.open(ledger) as opened:
@@ -92,7 +92,7 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
     assert (done.epsilon, done.delta, done.remaining) == (Decimal("0.5"), Decimal("1e-6"), 1)
     card = read_card(folder / "model")
     assert (card["guarantee"]["epsilon"], card["guarantee"]["delta"]) == ("0.5", "0.000001")
-    (told, *_) = verify_model(folder / "model")  # no learner settles, and a training's card has steps
+    (told, *_) = verify_release(folder / "model")  # no learner settles, and a training's card has steps
     assert told == "the queries on the card cost epsilon = 1.5, and it states 0.5"
     with Ledger.open(ledger) as opened:
         assert verify_in_ledger(card, opened) == []
@@ -149,13 +149,10 @@ def test_a_disk_that_fails_once_the_model_is_written_leaves_the_charge(
             return real(*given)
         raise OSError(28, "No space left on device")
 
-    owner, name = {"write": (parts, "new_file"), "rename": (os, "replace"), "sync": (parts, "sync_folder")}[step]
+    owner, name = {"write": (parts, "write_new"), "rename": (os, "replace"), "sync": (parts, "sync_folder")}[step]
     real = getattr(owner, name)
-    calls = iter(range(100))
     with monkeypatch.context() as patch:
-        # The first file that is made is the reserved room, the second one that of the trained model's size.
-        late = lambda *given: real(*given) if next(calls) < 2 else fail(*given)  # noqa: E731
-        patch.setattr(owner, name, late if step == "write" else fail)
+        patch.setattr(owner, name, fail)
         with pytest.raises(InputError) as raised:
             release(ledger, target)
     assert statuses(ledger) == ["charged"]
@@ -168,7 +165,7 @@ def test_a_disk_that_fails_once_the_model_is_written_leaves_the_charge(
         assert part.stat().st_mode & 0o777 == 0o700
     else:
         assert names_in(folder) == {"model"}
-        assert verify_model(target) == []
+        assert verify_release(target) == []
 
 
 def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_of_the_same_request(
@@ -188,7 +185,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     assert statuses(ledger) == ["charged"]
     (target / "theirs").unlink()
     with pytest.raises(InputError, match="has not been given this name yet"):
-        release(ledger, target, asked={"of": "pay"})
+        release(ledger, target, of="pay")
 
     def never(charge: Charge) -> Trained:
         raise AssertionError("trained again")
@@ -197,7 +194,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     assert done.published_earlier
     assert (done.epsilon, done.remaining) == (Decimal("1.5"), 0)
     assert statuses(ledger) == ["charged"]
-    assert verify_model(target) == []
+    assert verify_release(target) == []
     assert names_in(folder) == {"model"}
 
 
@@ -220,8 +217,8 @@ def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, afte
     ("owner", "attribute", "after", "watched", "expected"),
     [
         ("workbench.release.ledger.ledger:Ledger", "reserve", True, False, "void"),
-        ("workbench.release.model.model", "_card", False, False, "void"),
-        ("workbench.release.model.model", "_card", False, True, "lost"),
+        ("workbench.release.path", "_draft", False, False, "void"),
+        ("workbench.release.path", "_draft", False, True, "lost"),
         ("workbench.release.ledger.ledger:Ledger", "charge", False, False, "void"),
         ("workbench.release.ledger.ledger:Ledger", "charge", True, False, "lost"),
         ("workbench.release.parts:DrawFolder", "write", True, False, "lost"),
@@ -242,13 +239,13 @@ def test_a_run_killed_at_any_moment_is_settled_truly(
     assert target.exists() is (expected == "charged")
     assert len(names_in(folder)) <= 1
     if expected == "charged":
-        assert verify_model(target) == []
+        assert verify_release(target) == []
         return
     if expected == "lost":
         raise_cap(ledger, "3")
     release(ledger, target)
     assert names_in(folder) == {"model"}
-    assert verify_model(target) == []
+    assert verify_release(target) == []
     assert (
         statuses(ledger)
         == {"void": ["void", "charged"], "lost": ["charged", "charged"], "waits": ["charged"]}[expected]
@@ -265,7 +262,7 @@ def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(original, copy)
         change(copy)
-        return verify_model(copy)
+        return verify_release(copy)
 
     def rewrite(forged: bool = False, **keys: Any) -> Callable[[Path], object]:
         document = {**card, **keys}

@@ -14,9 +14,9 @@ from release_cases import names_in, statuses
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import verify_model
 from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.release_learner import FitTask, release_fit
+from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 from workbench.work.ask import UndeclaredError
 
@@ -26,29 +26,29 @@ BOOK = {"ledger.sqlite", "ledger.sqlite.key"}
 
 
 class AsksTwice(BinMeans):
-    def _learn(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
-        super()._learn(ask, setting, X, y)
-        return super()._learn(ask, setting, X, y)
+    def _answers(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+        super()._answers(ask, setting, X, y)
+        return super()._answers(ask, setting, X, y)
 
 
 class AsksMore(BinMeans):
-    def _learn(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+    def _answers(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
         ask("squares", [int((y**2).sum())], 1)
-        return super()._learn(ask, setting, X, y)
+        return super()._answers(ask, setting, X, y)
 
 
 class AsksAround(BinMeans):
     """It asks for its sums a second time as a learner of its own, with the noise that it was given."""
 
-    def _learn(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
-        super()._learn(ask, setting, X, y)
+    def _answers(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+        super()._answers(ask, setting, X, y)
         again = self.noise.ask(self.cost(len(y)))
-        return super()._learn(again, setting, X, y)
+        return super()._answers(again, setting, X, y)
 
 
 class AsksLess(BinMeans):
-    def _learn(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
-        model = super()._learn(lambda label, exact, sensitivity: exact, setting, X, y)
+    def _answers(self, ask: Any, setting: Any, X: Any, y: Any) -> Any:
+        model = super()._answers(lambda label, exact, sensitivity: exact, setting, X, y)
         ask("sizes", [len(y)], 1)
         return model
 
@@ -67,7 +67,7 @@ def test_a_learner_that_asks_what_it_declared_is_released(tmp_path: Path, monkey
     monkeypatch.setattr("workbench.learners.LEARNERS", (TOY,))
     fit(BinMeans, tmp_path)
     assert statuses(tmp_path / "ledger.sqlite") == ["charged"]
-    assert verify_model(tmp_path / "model") == []
+    assert verify_release(tmp_path / "model") == []
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,14 @@ from workbench.data.table import Table
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import CancelledError, InputError
+from workbench.release.certificate import read_card
+from workbench.release.kept_run import STATE, runs_folder
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import read_card, verify_model
-from workbench.release.model.kept_run import STATE, runs_folder
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.model.paused_training import give_up, paused_trainings
 from workbench.release.model.release_network import NetworkRelease, release_training
 from workbench.release.recover import recover
+from workbench.release.verify import verify_release
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken
 
@@ -99,7 +100,7 @@ def test_a_paused_run_goes_on_and_is_one_charge_like_an_uninterrupted_one(tmp_pa
     assert done.training is not None
     assert done.training.steps == STEPS
     assert read_card(tmp_path / "net")["training"]["steps"] == STEPS
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     assert list(runs_folder().iterdir()) == []
     assert {p.name for p in tmp_path.iterdir()} == {"net", "ledger.sqlite", "ledger.sqlite.key"}
     metrics = (tmp_path / "net" / "private" / "metrics.csv").read_text("utf-8").splitlines()
@@ -112,7 +113,7 @@ def test_the_checkpoint_of_a_run_that_was_killed_after_its_last_step_goes_with_t
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 17)
         with monkeypatch.context() as patch:
-            patch.setattr("workbench.release.model.kept_run.KeptRun.remove", lambda self: None)
+            patch.setattr("workbench.release.kept_run.KeptRun.remove", lambda self: None)
             release(ledger, tmp_path / "net", checkpoints=Checkpoints(resume=folder))
         assert folder.exists()
         assert paused_trainings(ledger, TABLE) == (), "it has ended"
@@ -329,5 +330,5 @@ def test_a_run_that_is_killed_goes_on_and_costs_what_an_uninterrupted_one_costs(
         assert ledger.verify() == []
     assert done.training is not None
     assert done.training.steps == long(epochs).schedule(50).steps
-    assert verify_model(tmp_path / "net") == []
+    assert verify_release(tmp_path / "net") == []
     assert {p.name for p in tmp_path.iterdir()} == {"net", "ledger.sqlite", "ledger.sqlite.key"}

@@ -13,13 +13,13 @@ from release_cases import certificate_of, plan_of, raise_cap, release, table_of
 from workbench.params import CheckFailedError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
-from workbench.release.documents.central_document import expected_error, expected_gaussian_error
-from workbench.release.documents.described_release import stated
-from workbench.release.documents.verified_release import verified
+from workbench.release.described_release import stated
+from workbench.release.documents.release_document import expected_error, expected_gaussian_error
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
+from workbench.release.verify_any import verified
 from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Section
 from workbench.render.document_html import page_html
 from workbench.sanitize.calibrated import protected_columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -46,7 +45,7 @@ def test_a_kind_of_a_later_version_is_listed_by_its_own_name(tmp_path: Path) -> 
         account = book.enter(book.identify(table(0)))
         for body in ({"study": "telepathy"}, {}):
             with book._transaction():
-                book._append(FIGURES, "", account, (Decimal(0), Decimal(0)), body)
+                book._append(FIGURES, account, body)
         assert [f.words for f in book.figures()] == ["telepathy", "figures of a study"]
         assert book.figures_shown(account)
 

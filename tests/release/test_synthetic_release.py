@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from release_cases import certificate_of, names_in, plan_of, statuses, table_of
+from release_cases import certificate_of, forge, names_in, plan_of, statuses, table_of
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
-from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
 from workbench.release.synthetic.synthesis_work import synthesis_work
@@ -146,19 +144,19 @@ def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d: d["request"].update(method="mst"), "queries are not those of mst"),
-        (lambda d: d["request"].update(target="age"), "queries are not those"),
+        (lambda d: d["request"].update(method="mst"), "other queries than its request makes"),
+        (lambda d: d["request"].update(target="age"), "other queries than its request makes"),
         (lambda d: d["request"].update(rows=61), "the file has 60 rows"),
-        (lambda d: d["request"]["cuts"].update(age=17), "other cuts"),
-        (lambda d: d["request"]["cuts"].update(city=2), "other cuts"),
+        (lambda d: d["request"]["cuts"].update(age=17), "request is not what its parameters give"),
+        (lambda d: d["request"]["cuts"].update(city=2), "request is not what its parameters give"),
         (lambda d: d["request"].pop("cuts"), "request is malformed"),
         (lambda d: d["method"].pop("measured"), "what was measured"),
         (lambda d: d["method"]["measured"][0].update(cells=[3, 4000]), "does not fit its columns"),
         (lambda d: d["method"]["measured"][0].update(columns=["age", "x"]), "does not fit its columns"),
-        (lambda d: d["queries"][0].update(label="counts"), "queries are not those"),
+        (lambda d: d["queries"][0].update(label="counts"), "other queries than its request makes"),
         (lambda d: d.update(plan=d["plan"].replace("upper = 120", "upper = 30")), "is not a value that column age"),
-        (lambda d: d.update(columns=d["columns"][:1], outside_guarantee=[]), "other columns than its plan protects"),
-        (lambda d: d["request"].update(method=None), "does not name the method marginals"),
+        (lambda d: d.update(columns=d["columns"][:1], outside_guarantee=[]), "other columns than its request reads"),
+        (lambda d: d["request"].update(method=None), "request is not what its parameters give"),
         (lambda d: d["method"].update(leaks="row 17 is Ann"), "says otherwise how the rows were made"),
         (lambda d: d["method"].update(values="these are the true rows"), "says otherwise how the rows were made"),
         (lambda d: d["method"]["measured"][0].update(columns=["city", "pay"]), "does not fit its columns"),
@@ -172,10 +170,7 @@ def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
 )
 def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: str) -> None:
     release(tmp_path / "l.sqlite", tmp_path / "out.csv")
-    path = tmp_path / "out.csv.certificate.json"
-    document = json.loads(path.read_text("utf-8"))
-    change(document)
-    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    forge(tmp_path / "out.csv", change)
     assert said in " ".join(verify_any(tmp_path / "out.csv"))
 
 
@@ -195,10 +190,7 @@ def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: st
 )
 def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path: Path, change: Any, said: str) -> None:
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "mst"})
-    path = tmp_path / "out.csv.certificate.json"
-    document = json.loads(path.read_text("utf-8"))
-    change(document["method"]["measured"])
-    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    forge(tmp_path / "out.csv", lambda document: change(document["method"]["measured"]))
     assert said in " ".join(verify_any(tmp_path / "out.csv"))
 
 
@@ -247,10 +239,7 @@ def test_a_release_with_a_delta_is_verified_and_a_forged_one_found(
     asked = {"method": method, "target": "city"}
     done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen=asked, delta="1e-6")
     assert (done.epsilon_charged, done.delta_charged) == (1, Decimal("1e-6"))
-    path = tmp_path / "out.csv.certificate.json"
-    document = json.loads(path.read_text("utf-8"))
-    change(document)
-    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    forge(tmp_path / "out.csv", change)
     found = " ".join(verify_any(tmp_path / "out.csv"))
     assert found == "" if not said else said in found
 

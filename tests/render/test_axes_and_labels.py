@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.render.labels import spread
 from workbench.render.palette import FREE_STYLES, STYLES, THEMES
+from workbench.render.scaffold import spread
 from workbench.render.ticks import linear_ticks, log_ticks, nice_step, plain_number
 
 

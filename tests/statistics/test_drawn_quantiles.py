@@ -27,10 +27,9 @@ from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.plan import Plan
 from workbench.statistics.bins import Bins
-from workbench.statistics.drawn_quantiles import DrawnQuantiles
+from workbench.statistics.drawn_quantiles import DrawnQuantiles, Lattice
 from workbench.statistics.figures import Figure, figures_of
 from workbench.statistics.forecast import forecast
-from workbench.statistics.lattice import Lattice
 from workbench.statistics.queries import Query, queries_of
 from workbench.statistics.release_file import FORMATS
 

@@ -76,7 +76,7 @@ def test_a_file_of_one_kind_of_device_is_not_continued_on_another(
     def one_run(_work: object, _shared: object, tasks: list[Any], **_named: object) -> Iterator[tuple[Any, Any]]:
         yield tasks[0], FIGURES
 
-    monkeypatch.setattr(sweep, "_runner", lambda *given: one_run)
+    monkeypatch.setattr(sweep, "runner", lambda *given: one_run)
     with pytest.raises(KeyError):
         run_grid(spec, rows, path, devices=("cpu",))  # one run was done, and stands there
     assert len(read_runs(path)) == 1

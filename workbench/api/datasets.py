@@ -6,7 +6,7 @@ copies, the halves of ``train_test_split``) and drops where it cannot know whose
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,6 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE, RAISE_CAP, STATE_ACCOUNT, Remedy
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.payer import one_account
 from workbench.release.ledger.study_note import note_study
 from workbench.sanitize.account_name import checked_name
 
@@ -153,8 +152,35 @@ def paid(
         raise ParameterError("a release is a file or a folder", "output", "give output= a name")
     kind = "an array" if isinstance(data[0], np.ndarray | list) else f"the {type(data[0]).__name__}"
     carried = [m.account if m is not None else None for m in marks]
-    name = one_account([account, planned], [carried[0] if carried[0] is not None else made_for, *carried[1:]], kind)
+    name = _one_account([account, planned], [carried[0] if carried[0] is not None else made_for, *carried[1:]], kind)
     return Paid(name, None if ledgers[0] is True else Path(str(ledgers[0])), path_of(output))
+
+
+def _one_account(stated: Sequence[str | None], carried: Sequence[str | None], rows: str) -> str:
+    """Return the account that pays for a release.
+
+    A part of a table (some columns, some rows) may have no mark in common with the whole, so that only its name leads
+    the ledger to the account of the whole.
+
+    Args:
+        stated: the names that the caller and the plan state.
+        carried: the names that the data carry, those of the rows first.
+        rows: what the rows are, in words.
+    """
+    names = list(dict.fromkeys(name for name in (*stated, *carried) if name is not None))
+    if not any(name is not None for name in (*stated, *carried[:1])):
+        raise ParameterError(
+            f"who pays is not said: {rows} names no account",
+            "account",
+            'give account="NAME", or take the rows from api.dataset(…, account="NAME")',
+        )
+    if len(names) > 1:
+        raise ParameterError(
+            f"one release is charged to one account, and two are named: {names[0]!r} and {names[1]!r}",
+            "account",
+            "name one of them",
+        )
+    return checked_name(names[0])
 
 
 @contextmanager

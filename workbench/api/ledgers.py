@@ -87,12 +87,7 @@ class LedgerView(Shown):
         most_delta = None if delta is None else exact(_DELTA.check(delta, "delta"))
         with Ledger.open(self._path) as opened:
             recover(opened)
-            dataset = self._dataset(opened, of)
-            if most is not None:
-                changed = opened.set_cap(dataset, most, most_delta)
-            else:
-                assert most_delta is not None
-                changed = opened.set_delta_cap(dataset, most_delta)
+            changed = opened.set_cap(self._dataset(opened, of), most, most_delta)
             return pd.Series(self._account(opened, changed.dataset))
 
     def name(self, of: Of, name: str) -> None:

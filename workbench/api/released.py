@@ -19,12 +19,10 @@ from workbench.api.shown import Shown
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
+from workbench.release.certificate import MADE_FROM
 from workbench.release.model import on_release
-from workbench.release.model.card import MADE_FROM
 from workbench.release.model.open_model import AnswersSomeRows, OpenModel, open_model
 from workbench.release.verify import verified_release
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import ignore
 
 
 class Released(Shown):
@@ -168,7 +166,7 @@ def fit_on_release(
         made = on_release.train_on_release(chosen, path_of(path), place, target, folder).opened(folder)
         return Released(made, classes)
     learners.corrected(chosen)  # refused before the release is read
-    released = verified_release(path_of(path), place, ignore, CancelToken())
+    released = verified_release(path_of(path), place)
     return Released(on_release.fit_on_release(chosen, released, target).opened(), classes)
 
 

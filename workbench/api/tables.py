@@ -20,7 +20,7 @@ from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.open_release import read_release
+from workbench.release.open_release import certified_rows
 from workbench.release.path import check_values, destination, prepare_rows, release_prepared
 from workbench.release.verify import verified_release
 from workbench.release.verify_any import verify_any
@@ -31,7 +31,6 @@ from workbench.sanitize.estimates.pair import estimate_pair
 from workbench.sanitize.estimates.quantiles import checked_shares, estimate_quantiles
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import ignore
 
 
 def release(
@@ -86,7 +85,7 @@ def release(
         done = release_prepared(prepared, book)
     return restored(
         frame,
-        texts(read_release(done.output).table.frame),
+        texts(certified_rows(done.output, done.document, done.certificate)[1].frame),
         declared,
         output=str(done.output),
         certificate=str(done.certificate),
@@ -119,7 +118,7 @@ def bundle(
         CheckFailedError: the release is not what its certificate and the ledger say.
     """
     from workbench.release.bundle.write_bundle import write_bundle
-    from workbench.release.documents.verified_release import verified
+    from workbench.release.verify_any import verified
 
     stated = verified(path_of(path), CancelToken())
     with Ledger.read(place_of(ledger)) as book:
@@ -152,7 +151,7 @@ def estimate(
         ParameterError: a quantile is not between 0 and 1, or nothing is estimated for such a pair.
     """
     shares = checked_shares(tuple(quantiles))
-    released = verified_release(path_of(path), None, ignore, CancelToken())
+    released = verified_release(path_of(path))
     rows: list[dict[str, Any]] = []
     for name in released.protected:
         column = released.column(name)

@@ -14,7 +14,8 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text, figure
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real
 from workbench.params.codec import parse_json
-from workbench.privacy.accounting.accountant import ACCOUNTANTS, LEAST_NOISE, MOST_NOISE, event_of, loss
+from workbench.privacy.accounting import totals
+from workbench.privacy.accounting.accountant import LEAST_NOISE, MOST_NOISE, accountant_names, event_of, loss
 from workbench.privacy.accounting.calculators import (
     MOST_REPORTS,
     laplace,
@@ -31,7 +32,7 @@ from workbench.privacy.accounting.neighbours import RELATION, group, replace_one
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.privacy.accounting.run_curves import TrainingRun, csv_lines
 from workbench.privacy.accounting.solve import solve
-from workbench.privacy.accounting.totals import TITLES, compose_totals
+from workbench.privacy.accounting.totals import compose_totals
 from workbench.release.atomic import write_output
 
 
@@ -44,7 +45,7 @@ class DpSgdBudget(Parameters):
     noise: float = real(at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise over clipping norm")
     epochs: int = integer(at_least=1, upto=10**9, help="expected passes over the table")
     delta: float = real(above=0, below=1, symbol="δ", help="chance that the guarantee fails")
-    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="pld, rdp, or the published rdp-classic")
+    accountant: str = choice(choices=accountant_names, default="pld", help="pld, rdp, or the published rdp-classic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +182,7 @@ class SolveBudget(Parameters):
     )
     epochs: int | None = integer(default=None, at_least=1, upto=10**9, help="expected passes over the table")
     batch: int | None = integer(default=None, at_least=1, upto=10**12, help="expected rows of a batch")
-    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="pld, rdp, or the published rdp-classic")
+    accountant: str = choice(choices=accountant_names, default="pld", help="pld, rdp, or the published rdp-classic")
 
 
 def _solved(asked: SolveBudget) -> dict[str, Any]:
@@ -262,13 +263,14 @@ def _composed_text(result: Mapping[str, Any]) -> str:
         rows.append((method, stated if epsilon is not None else "–", mark or (stated if epsilon is None else "")))
     head = f"all events together at delta = {result['delta']:g}, neighbours: {result['relation']}"
     other = result["replace_one"]
+    titles = {accountant.name: accountant.title for accountant in totals.MIXED_ACCOUNTANTS}
     return "\n".join(
         [
             head,
             "",
             columns_text(("account", "epsilon at most", ""), rows, right=(1,)),
             "",
-            f"best: {TITLES[result['best']]}; replacing one row: epsilon {round_up(other['epsilon'], 4)}, "
+            f"best: {titles[result['best']]}; replacing one row: epsilon {round_up(other['epsilon'], 4)}, "
             f"delta {other['delta']:.3g}",
             "These totals hold for releases that were fixed beforehand.",
         ]

@@ -17,7 +17,7 @@ from workbench.cli.releasing import (
 )
 from workbench.cli.tables import add_ledger
 from workbench.params import ParameterError
-from workbench.release.documents.verified_release import verified
+from workbench.release.verify_any import verified
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

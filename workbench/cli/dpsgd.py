@@ -16,10 +16,10 @@ from workbench.data.images.read import ImageOptions, is_image_set
 from workbench.deep import networks
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
+from workbench.release.certificate import read_card
+from workbench.release.kept_run import release_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
-from workbench.release.model.card import read_card
-from workbench.release.model.kept_run import release_of
 from workbench.release.model.network_task import Checkpoints, NetworkTask
 from workbench.release.model.paused_training import charge_text, give_up
 from workbench.release.model.release_network import NetworkRelease, release_training

@@ -113,14 +113,11 @@ def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
 
 
 def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
+    if options.epsilon is None and options.delta is None:
+        raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")
     epsilon = None if options.epsilon is None else exact(_EPSILON.parse(options.epsilon, "--epsilon"))
     delta = None if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
-    dataset = ledger.identify(_data(options.data, options, context))
-    if epsilon is not None:
-        return ledger.set_cap(dataset, epsilon, delta).dataset
-    if delta is not None:
-        return ledger.set_delta_cap(dataset, delta).dataset
-    raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")
+    return ledger.set_cap(ledger.identify(_data(options.data, options, context)), epsilon, delta).dataset
 
 
 def _copied(options: argparse.Namespace) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from workbench.data.images.loose import is_picture
 from workbench.data.images.read import is_image_set
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
-from workbench.release.model.card import read_card
+from workbench.release.certificate import read_card
 from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import OpenModel, open_model, write_predictions
 

@@ -19,7 +19,7 @@ from workbench.cli.tables import (
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.remedies import LEDGER
 from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
-from workbench.release.documents.described_release import stated
+from workbench.release.described_release import stated
 from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import (

@@ -9,11 +9,13 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
-from workbench.release.bundle.manifest import is_bundle, released_in
 from workbench.release.bundle.verify_bundle import BUNDLE_CANNOT_KNOW
+from workbench.release.card import CANNOT_KNOW_ORIGIN
+from workbench.release.certificate import MADE_FROM, is_model, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import CANNOT_KNOW_ORIGIN, MADE_FROM, is_model, read_card
-from workbench.release.verify import CANNOT_KNOW, verify_in_ledger
+from workbench.release.manifest import is_bundle, released_in
+from workbench.release.statements import CANNOT_KNOW
+from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, signatures, verify_any
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
@@ -107,8 +108,6 @@ class _Reading:
 
 
 def _line(file: Path, format_name: str, free: int) -> bytes:
-    import json
-
     return json.dumps(request_of(file.absolute(), format_name, free)).encode() + b"\n"
 
 

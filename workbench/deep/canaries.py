@@ -20,7 +20,7 @@ from workbench.deep.engines import engine_for
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.private_step import PrivateStep
 from workbench.privacy.accounting.event import Cost
-from workbench.privacy.one_run import epsilon_of_guesses, right_guesses, scale_bounds
+from workbench.privacy.audit import epsilon_of_guesses, right_guesses, scale_bounds
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 from workbench.work.ask import Steps

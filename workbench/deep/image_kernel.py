@@ -442,7 +442,6 @@ class ImageClippedSum:
         return [whole[(count + i) % len(whole)] for i in range(len(self._linear))]
 
     def _layers(self, room: _Room, factors: list[Floats]) -> None:
-        """Write the sums of the linear layers."""
         for i, (layer, factor) in enumerate(zip(self._linear, factors, strict=True)):
             h, slope = room.entering[i], room.slopes[i + 1]
             scale(room.numbers[i], room.slope_numbers[i + 1], factor, False, self._places.of(layer.bias).numpy())

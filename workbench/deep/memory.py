@@ -21,6 +21,7 @@ from workbench.deep.features import Features
 from workbench.deep.networks.network import Network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
+from workbench.privacy.accounting.accountant import accountant_named
 
 PHASES = ("model", "batch", "backward", "step")
 
@@ -212,9 +213,6 @@ _KEPT = 0.2
 _UNRETURNED = 0.5
 """How much of the memory that reading the rows has freed stays with the process (measured: 0 to 0.6 for one run)."""
 
-_ACCOUNTING = {"pld": 9_000_000, "rdp": 1_000_000, "rdp-classic": 1_000_000}
-"""Bytes of the curve of ε that is computed beside a run; by privacy loss distributions it is their grids."""
-
 _BESIDE = 21_000_000
 """Bytes of threads, of the allocator's own, and of the reader of tables."""
 
@@ -302,7 +300,7 @@ class MemoryForecast:
 
 def curve_bytes(accountant: str, device: str) -> int:
     """Return the bytes that the curve of ε takes in the memory of ``device``: it is computed by the processor."""
-    return _ACCOUNTING[accountant] if device == "cpu" else 0
+    return accountant_named(accountant).curve_bytes if device == "cpu" else 0
 
 
 def predict(plan: DpSgdPlan, features: Features, rows: int, device: str = "cpu") -> MemoryForecast:

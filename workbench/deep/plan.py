@@ -12,10 +12,10 @@ from workbench.deep.device_names import DeviceField
 from workbench.deep.networks import Network, network
 from workbench.params import ParameterError, Parameters, boolean, choice, declared_by, integer, real, text
 from workbench.privacy.accounting.accountant import (
-    ACCOUNTANTS,
     LEAST_NOISE,
     MOST_NOISE,
     Loss,
+    accountant_names,
     event_of,
     loss,
     noise_for,
@@ -150,7 +150,7 @@ class DpSgdPlan(Parameters):
         help="of a network that is code: put GroupNorm in the place of BatchNorm, which mixes the rows of a batch",
         advanced=True,
     )
-    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", advanced=True)
+    accountant: str = choice(choices=accountant_names, default="pld", help="privacy accountant", advanced=True)
 
     def __post_init__(self) -> None:
         """Check the values one by one, then against each other."""

@@ -15,7 +15,7 @@ from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.learners.pca import PRINCIPAL_COMPONENTS
 from workbench.learners.standardize import STANDARDIZE
 from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params.field import named
 
 LEARNERS: tuple[Learner, ...] = (
     NAIVE_BAYES,
@@ -39,12 +39,7 @@ def learner(name: str) -> Learner:
     Raises:
         ParameterError: there is none; the message suggests a similar name.
     """
-    known = [entry.name for entry in LEARNERS]
-    for entry in LEARNERS:
-        if entry.name == name:
-            return entry
-    hint = f"choose one of {', '.join(known)}"
-    raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, known)}", hint=hint)
+    return named(LEARNERS, name, "model")
 
 
 def corrected(chosen: Learner) -> type[CorrectedEstimator]:

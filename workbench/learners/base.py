@@ -1,7 +1,7 @@
 """What a learner is made of: its descriptor, the model that a fit releases, and the estimator that asks for it.
 
 A learner is a file with its parameters, a :class:`FitSetting` (what is asked, from public facts alone), a
-:class:`Model` (what follows from the answers) and an estimator whose ``_learn`` reads the rows and asks. All else is
+:class:`Model` (what follows from the answers) and an estimator whose ``_answers`` reads the rows and asks. All else is
 here: the charge before a row is read, checks of the input, the model's file, and scikit-learn's protocol. An estimator
 never says an ε: what is asked is drawn at the share that was declared, and so charged (:mod:`workbench.work.ask`).
 """
@@ -161,8 +161,18 @@ class Model(ABC, Generic[Facts]):
         return self.setting.events()
 
     def more(self) -> dict[str, Any]:
-        """Return what the file holds besides public facts and answers."""
+        """Return what the file holds besides public facts and answers; :meth:`read` reads what does not follow."""
         return {}
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], setting: Facts) -> dict[str, Any]:
+        """Return further arguments of the constructor from what :meth:`more` wrote, checked."""
+        return {}
+
+    @classmethod
+    def lengths(cls, setting: Facts, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
+        """Return how many whole numbers each query of a file released; ``answered`` are its answers."""
+        return setting.lengths()
 
     def to_plain(self) -> dict[str, Any]:
         """Return public facts and noisy whole numbers as JSON holds them; the rest follows from these."""
@@ -183,8 +193,14 @@ class Model(ABC, Generic[Facts]):
             ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
         """
         setting = cls.setting_from_plain(values)
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
-        return cls(setting, values["noise"], answers)
+        read = cls.read(values, setting)
+        answered = plain_part(values, "answers", dict)
+        answers = checked_whole_numbers(answered, cls.lengths(setting, answered, **read))
+        made = cls(setting, values["noise"], answers, **read)
+        for key, value in made.more().items():
+            if plain_part(values, key, type(value)) != value:
+                raise ParameterError(f"the key {key!r} is not what follows from this model", "the model")
+        return made
 
 
 class Classifier(Model[Facts]):
@@ -227,7 +243,34 @@ def composed(events: tuple[PureDp, ...], learner: str) -> Cost | None:
 Released = TypeVar("Released", bound=Model[Any])
 
 
-class PrivateEstimator(ABC, Generic[Released]):
+class Fitted:
+    """What every estimator says through what it learned.
+
+    Attributes:
+        model_type: the class of what is learned.
+        model_: what was learned.
+    """
+
+    model_type: ClassVar[type[Any]]
+    model_: Any
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return what the fitted model makes of each row (n,) of numbers and codes."""
+        found: NDArray[Any] = self.model_.predict(X)
+        return found
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the fitted model as JSON holds it."""
+        found: dict[str, Any] = self.model_.to_plain()
+        return found
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Any:
+        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+        return cls.model_type.from_plain(values)
+
+
+class PrivateEstimator(Fitted, Generic[Released]):
     """A learner with the scikit-learn API; it is private if its noise is. Private and ordinary are one code path.
 
     X (n, d): numbers (NaN: missing, where the column may be), categories as codes 0 … k−1 (k: missing). y (n,): codes
@@ -242,7 +285,7 @@ class PrivateEstimator(ABC, Generic[Released]):
         noise: where the noise of the released numbers comes from; it charges first, where there is a charge.
         model_: what :meth:`fit` released.
         model_type: its class, which names the learner, its task and its parameters.
-        empty_rows: whether :meth:`_learn` is given the empty rows too.
+        empty_rows: whether :meth:`_answers` is given the empty rows too.
         randomness: where the randomness of a released model comes from, for its card.
     """
 
@@ -342,25 +385,18 @@ class PrivateEstimator(ABC, Generic[Released]):
         if ask.private:
             ask.finish()
 
-    @abstractmethod
     def _learn(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Released:
-        """Ask each declared query of the checked rows X (m, d) and y (m,), and return what follows.
+        """Return the model of the answers; a learner whose model has more arguments makes it here."""
+        answers = self._answers(ask, setting, X, y)
+        self._finish(ask)  # what was not asked is named before the model misses it
+        return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
+
+    def _answers(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Answers:
+        """Ask each declared query of the checked rows X (m, d) and y (m,), and return what was released by label.
 
         Exact answers are given to ``ask`` alone; the model is made of what it returns and of public facts.
         """
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return what the fitted model makes of each row."""
-        return self.model_.predict(X)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the fitted model as JSON holds it."""
-        return self.model_.to_plain()
-
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> Any:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return cls.model_type.from_plain(values)
+        raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
         # What is not the estimator's is its fitted model's; model_ itself is absent before a fit.

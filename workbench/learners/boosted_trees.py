@@ -29,30 +29,24 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.forest.estimator import Forest, ForestModel, ForestParameters, Setting, Shape
 from workbench.learners.forest.trees import Doubles, Goal
+from workbench.learners.setting import how_many
 from workbench.learners.sums import scaled, unscaled
 from workbench.learners.tasks import REGRESSION
-from workbench.params import integer
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoostedParameters(ForestParameters):
     """Budget and size. The defaults were chosen on public tables and checked on generated ones."""
 
-    trees: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=100,
-        title="trees",
-        help="how many trees share the budget, one after the other; by default more where ε and the rows allow it",
-        advanced=True,
+    trees: int | None = how_many(
+        "trees",
+        100,
+        "how many trees share the budget, one after the other; by default more where ε and the rows allow it",
     )
-    depth: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=10,
-        title="depth",
-        help="how often a tree splits its rows in two; by default it splits them once, into eight parts of a column",
-        advanced=True,
+    depth: int | None = how_many(
+        "depth",
+        10,
+        "how often a tree splits its rows in two; by default it splits them once, into eight parts of a column",
     )
 
 

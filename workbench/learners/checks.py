@@ -152,6 +152,19 @@ def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predic
     task(to_predict).check(target)
 
 
+def places_part(values: Mapping[str, Any], key: str, names: Sequence[str], count: int) -> list[int]:
+    """Return the places among ``names`` of the ``count`` different ones that ``values[key]`` lists.
+
+    Raises:
+        ParameterError: it lists others, one twice, or another number of them.
+    """
+    given = plain_part(values, key, list)
+    known = all(isinstance(name, str) and name in names for name in given)
+    if not known or len({*given}) != len(given) or len(given) != count:
+        raise ParameterError(f"the key {key!r} does not name {count} columns of this model", "the model")
+    return [names.index(name) for name in given]
+
+
 def plain_part(values: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
     """Return ``values[key]`` after checking its type; raise :class:`ParameterError` naming the key."""
     if key not in values:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE, Attribute
+from workbench.learners.base import Fitted
 from workbench.learners.checks import checked_schema, plain_part
 from workbench.learners.setting import columns_from_plain
 from workbench.params import ParameterError
@@ -108,18 +109,15 @@ class CorrectedModel(Protocol):
         ...
 
 
-class CorrectedEstimator(ABC):
+class CorrectedEstimator(Fitted, ABC):
     """What learns from sanitised cells, knowing the public tables they went through: ``Learner.corrected``.
 
     Attributes:
         tables: the public table of each column of the rows, in order.
-        model_type: the class of what is learned.
         target: the one of what is predicted. It may have a cell for rows that have nothing to predict.
-        model_: what :meth:`fit` learned.
     """
 
     task: ClassVar[str]
-    model_type: ClassVar[type[Any]]
     model_: CorrectedModel
 
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
@@ -129,19 +127,6 @@ class CorrectedEstimator(ABC):
     @abstractmethod
     def fit(self, cells: NDArray[np.int64], answers: NDArray[np.int64], /) -> Self:
         """Learn from the cells (n, d) of the columns and those of the target (n,)."""
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the prediction for each row (n,) of numbers and codes that no table has changed."""
-        return self.model_.predict(X)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the fitted model as JSON holds it."""
-        return self.model_.to_plain()
-
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> Any:
-        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
-        return cls.model_type.from_plain(values)
 
 
 def only_keys(values: Mapping[str, Any], known: Iterable[str], where: str = _WHERE) -> None:

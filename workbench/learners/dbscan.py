@@ -241,9 +241,9 @@ class Dbscan(PrivateEstimator[DbscanModel]):
 
     model_type = DbscanModel
 
-    def _learn(self, ask: Ask, setting: Setting, X: NDArray[np.float64], y: NDArray[Any]) -> DbscanModel:
+    def _answers(self, ask: Ask, setting: Setting, X: NDArray[np.float64], y: NDArray[Any]) -> Answers:
         counts = np.bincount(setting.number(setting.cell(X)), minlength=setting.cells)
-        return DbscanModel(setting, self.noise.name, {COUNTS: ask(COUNTS, counts.tolist(), 1)})
+        return {COUNTS: ask(COUNTS, counts.tolist(), 1)}
 
 
 DBSCAN = Dbscan.described(

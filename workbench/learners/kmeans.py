@@ -28,10 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Model, PrivateEstimator
 from workbench.learners.encoding import grid_of
-from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.setting import FitSetting, how_many, privacy_budget, weight_limit
 from workbench.learners.sums import l1_norms, within_limit
 from workbench.learners.tasks import CLUSTERING
-from workbench.params import ParameterError, Parameters, integer, real
+from workbench.params import ParameterError, Parameters, integer
 from workbench.work.ask import Ask
 
 
@@ -48,23 +48,10 @@ class KMeansParameters(Parameters):
         title="groups",
         help="how many groups to find; by default as many as the target has classes",
     )
-    rounds: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=100,
-        title="rounds",
-        help="how often the centres move; by default more often where ε and the number of rows allow it",
-        advanced=True,
+    rounds: int | None = how_many(
+        "rounds", 100, "how often the centres move; by default more often where ε and the number of rows allow it"
     )
-    norm_share: float = real(
-        default=0.5,
-        above=0,
-        upto=1,
-        title="weight limit",
-        unit="of the largest",
-        help="a row whose values add up to more than this part of the largest possible counts for less in the sums",
-        advanced=True,
-    )
+    norm_share: float = weight_limit(0.5, "values")
 
 
 Doubles = NDArray[np.float64]
@@ -336,7 +323,7 @@ class KMeans(PrivateEstimator[KMeansModel]):
 
     model_type = KMeansModel
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> KMeansModel:
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
         rows = _Rows(setting.encoding.encode(X, setting.size), setting)
         answers: Answers = {}
 
@@ -350,7 +337,7 @@ class KMeans(PrivateEstimator[KMeansModel]):
             return answers[label]
 
         _centres(setting, answer)
-        return KMeansModel(setting, self.noise.name, answers)
+        return answers
 
 
 KMEANS = KMeans.described(

@@ -28,10 +28,8 @@ from workbench.data.schema import Attribute
 from workbench.learners.base import Answers, Model, PrivateEstimator
 from workbench.learners.checks import plain_part
 from workbench.learners.encoding import Encoding, grid_of, outward
-from workbench.learners.queries import checked_whole_numbers
-from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.sums import l1_norms, within_limit
+from workbench.learners.sums import l1_norms, product_norms, product_sums, symmetric, within_limit
 from workbench.learners.tasks import REDUCTION
 from workbench.params import ParameterError, Parameters, integer, real
 from workbench.work.ask import Ask
@@ -285,19 +283,14 @@ class PCAModel(Model[Setting]):
         """Return the encoded rows (n, D), in half-ranges, that have these components (n, k) and no others."""
         return np.asarray(self.mean_ + np.asarray(made, dtype=np.float64) @ self.components_)
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return public facts, noisy whole numbers and the components as JSON holds them."""
-        columns = list(self.setting.encoding.labels)
-        return {**super().to_plain(), "columns": columns, "components": self.components_.tolist()}
+    def more(self) -> dict[str, Any]:
+        """Return the encoded columns and the components."""
+        return {"columns": list(self.setting.encoding.labels), "components": self.components_.tolist()}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> PCAModel:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting = cls.setting_from_plain(values)
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
-        if plain_part(values, "columns", list) != list(setting.encoding.labels):
-            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
-        return cls(setting, values["noise"], answers, _components(values, setting))
+    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+        """Return the components."""
+        return {"components": _components(values, setting)}
 
 
 def _components(values: Mapping[str, Any], setting: Setting) -> Doubles:
@@ -322,7 +315,7 @@ class PCA(PrivateEstimator[PCAModel]):
         setting = self._setting(rows)
         return super().numbers(rows) + int(setting.width * setting.components)
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> PCAModel:
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
         encoded = setting.encoding.encode(X, setting.size)
         answers: Answers = {}
 
@@ -331,7 +324,7 @@ class PCA(PrivateEstimator[PCAModel]):
             return answers[label]
 
         moments(setting, answer)
-        return PCAModel(setting, self.noise.name, answers)
+        return answers
 
 
 class RandomDirections:

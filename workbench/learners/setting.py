@@ -14,7 +14,7 @@ import numpy as np
 from workbench.data.schema import Attribute
 from workbench.learners.checks import checked_schema, plain_part
 from workbench.learners.encoding import Encoding
-from workbench.params import ParameterError, Parameters, real
+from workbench.params import ParameterError, Parameters, integer, real
 from workbench.privacy.accounting.event import PureDp, exact, floor_double
 
 NOISES = ("released", "study", "none")
@@ -37,6 +37,27 @@ def privacy_budget(what: str = "the model", end: str = "smaller is more private 
         title="privacy budget",
         help=f"how much {what} may reveal about one row; {end}",
     )
+
+
+def how_many(title: str, upto: int, text: str, default: int | None = None) -> Any:
+    """Return the declaration of a number that is seldom given: ``None`` follows from ε and the rows."""
+    return integer(default=default, at_least=1, upto=upto, title=title, help=text, advanced=True)
+
+
+def part_of_epsilon(title: str, default: float | None, text: str) -> Any:
+    """Return the declaration of the part of ε that one kind of query has."""
+    return real(default=default, above=0, below=1, title=title, unit="of ε", help=text, advanced=True)
+
+
+def weight_limit(default: float, adds: str) -> Any:
+    """Return the declaration of the public limit to which the part of a row in some sums is scaled."""
+    text = f"a row whose {adds} add up to more than this part of the largest possible counts for less in the sums"
+    return real(default=default, above=0, upto=1, title="weight limit", unit="of the largest", help=text, advanced=True)
+
+
+def ridge_strength(text: str) -> Any:
+    """Return the declaration of how strongly weights are drawn to 0."""
+    return real(default=1.0, at_least=0, upto=1e6, title="ridge", help=text, advanced=True)
 
 
 @dataclass(frozen=True)
@@ -62,8 +83,8 @@ class FitSetting(Generic[Chosen]):
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """Each query of a fit by its label, in order, with its weight in the split of ε."""
-        raise NotImplementedError
+        """Each query of a fit by its label, in order, with its weight in the split of ε; by default all alike."""
+        return dict.fromkeys(self.lengths(), 1.0)
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers each query releases."""

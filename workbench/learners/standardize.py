@@ -228,12 +228,12 @@ class Standardize(PrivateEstimator[StandardizeModel]):
 
     model_type = StandardizeModel
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> StandardizeModel:
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
         answers = {}
         for query in setting.queries:
             exact = query.answer(X, np.zeros(len(X), dtype=np.int64), setting.attributes, 1)
             answers[query.label] = ask(query.label, exact, query.sensitivity)
-        return StandardizeModel(setting, self.noise.name, answers)
+        return answers
 
 
 class UniformScales(Scales):

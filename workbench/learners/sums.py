@@ -11,6 +11,9 @@ so the same holds for the vector of these sums over all classes, with one Σt or
 
 Under zero-out neighbours one row becomes empty and contributes nothing: the L1 distance of two neighbours is the norm
 of one contribution.
+
+Sums of products: a row is z = (z₁ … z_p), each part a whole number. Its part in
+(Σ z_i·z_j, i ≤ j) has the L1 norm (‖z‖₁² + ‖z‖₂²)/2, which is what removing it changes.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from workbench.params import ParameterError
 
@@ -62,6 +65,12 @@ def unscaled(heights: NDArray[np.float64], lower: float, upper: float) -> NDArra
     """Return the numbers at heights in [−1, 1] between the public bounds, never outside them."""
     share = (heights + 1) / 2
     return np.asarray(np.clip(lower * (1 - share) + upper * share, lower, upper))
+
+
+def parts_of(values: NDArray[np.float64], lower: float, upper: float, parts: int) -> NDArray[np.int64]:
+    """Return in which of so many equal parts of the public bounds each value lies, 0 … ``parts`` − 1; no NaN."""
+    place = (scaled(values, lower, upper) + 1) / 2
+    return np.minimum((place * parts).astype(np.int64), parts - 1)
 
 
 def square_complement(cells: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -127,3 +136,26 @@ def l1_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 def histogram(codes: NDArray[np.int64], classes: NDArray[np.int64], count: int, cells: int) -> list[int]:
     """Return the number of rows of each class (slowest) and code (fastest); L1 sensitivity 1."""
     return [int(v) for v in np.bincount(classes * cells + codes, minlength=count * cells)]
+
+
+def product_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the L1 norm of each row's products (n,), for rows (n, p)."""
+    total = np.abs(rows).sum(axis=1)
+    norm: NDArray[np.int64] = (total * total + (rows * rows).sum(axis=1)) // 2
+    return norm
+
+
+def product_sums(rows: NDArray[np.int64]) -> list[int]:
+    """Return Σ z_i·z_j for i ≤ j, row by row of the upper triangle; exact while every sum is below 2^53."""
+    # Whole numbers as doubles: their products and sums are exact in any order, so that BLAS may add them as it likes.
+    z = rows.astype(np.float64)
+    return [int(v) for v in (z.T @ z)[np.triu_indices(rows.shape[1])]]
+
+
+def symmetric(sums: ArrayLike, parts: int) -> NDArray[np.float64]:
+    """Return the symmetric matrix (p, p) whose upper triangle is ``sums``, row by row."""
+    matrix = np.zeros((parts, parts))
+    first, second = np.triu_indices(parts)
+    matrix[first, second] = sums
+    matrix[second, first] = sums
+    return matrix

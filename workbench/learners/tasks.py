@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
+from workbench.params.field import named
 from workbench.params.remedies import declare
 
 if TYPE_CHECKING:
@@ -173,7 +174,4 @@ def task(name: str) -> Task:
     Raises:
         ParameterError: there is none.
     """
-    for known in TASKS:
-        if known.name == name:
-            return known
-    raise ParameterError(f"the task {name!r} is not known", hint=f"use one of {', '.join(t.name for t in TASKS)}")
+    return named(TASKS, name, "task")

@@ -18,8 +18,8 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from workbench.params.errors import ParameterError
 
@@ -225,19 +225,24 @@ class TextField(Field):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChoiceField(Field):
-    """One of a few words; a near miss is answered with "did you mean"."""
+    """One of a few words, or of those that a list has when it is asked; a near miss is answered "did you mean"."""
 
-    choices: tuple[str, ...]
+    choices: tuple[str, ...] | Callable[[], tuple[str, ...]]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words."""
+        return self.choices() if callable(self.choices) else self.choices
 
     def expected(self) -> str:
         """Return what a value must be, in words."""
-        return "one of " + ", ".join(self.choices)
+        return "one of " + ", ".join(self.words)
 
     def _check(self, value: Any, name: str) -> str:
-        if isinstance(value, str) and value in self.choices:
+        if isinstance(value, str) and value in self.words:
             return value
         if isinstance(value, str):
-            near = did_you_mean(value, self.choices)
+            near = did_you_mean(value, self.words)
             raise ParameterError(f"{name} = {value!r} is not known{near}", hint=f"choose {self.expected()}")
         raise self.refuse(value, name)
 
@@ -361,6 +366,32 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return next(f", did you mean {k!r}?" for k in known if k.lower() == near[0])
 
 
+class Named(Protocol):
+    """An entry of a list."""
+
+    @property
+    def name(self) -> str:
+        """The word that it is asked for by."""
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+
+def named(entries: Sequence[Entry], name: str, what: str) -> Entry:
+    """Return the entry of a list that is called ``name``.
+
+    Raises:
+        ParameterError: there is none; the message says so of a ``what`` and suggests a similar name.
+    """
+    for entry in entries:
+        if entry.name == name:
+            return entry
+    known = [entry.name for entry in entries]
+    raise ParameterError(
+        f"the {what} {name!r} is not known{did_you_mean(name, known)}", hint=f"choose one of {', '.join(known)}"
+    )
+
+
 def _declare(spec: Field, default: Any) -> Any:
     if default is None:
         spec = dataclasses.replace(spec, optional=True)
@@ -382,9 +413,9 @@ def boolean(*, default: Any = _REQUIRED, **spec: Any) -> Any:
     return _declare(BooleanField(**spec), default)
 
 
-def choice(*, choices: Iterable[str], default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a parameter that is one of a few words."""
-    return _declare(ChoiceField(choices=tuple(choices), **spec), default)
+def choice(*, choices: Iterable[str] | Callable[[], tuple[str, ...]], default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a parameter that is one of a few words, or of those of a list that is read when it is needed."""
+    return _declare(ChoiceField(choices=choices if callable(choices) else tuple(choices), **spec), default)
 
 
 def declared_by(field: Field, *, default: Any = _REQUIRED) -> Any:

@@ -242,7 +242,6 @@ class Run:
             self._know(stated["workers"])
 
     def _happened(self, address: str, event: tuple[float, Any]) -> None:
-        """Hear that a worker is gone."""
         _, message = event
         if not isinstance(message, dict) or message.get("action") != "remove-worker":
             return

@@ -68,7 +68,6 @@ def shown(cell: str) -> str:
 
 
 def _not_utf8(path: Path) -> int:
-    """Return the first line that is not UTF-8."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
+from workbench.params.field import named
 from workbench.privacy.entropy import SeededEntropy
+from workbench.privacy.rappor.bits import cohorts, instant_answers, permanent_answers
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits, filters
-from workbench.privacy.rappor.encode import cohorts, instant_answers, permanent_answers
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import candidate_map
 from workbench.rappor.decode import ALPHA, Decoded, decode
@@ -108,11 +109,7 @@ def preset(name: str) -> Preset:
     Raises:
         ParameterError: there is none.
     """
-    for known in PRESETS:
-        if known.name == name:
-            return known
-    listed = ", ".join(p.name for p in PRESETS)
-    raise ParameterError(f"the preset {name!r} is not known", hint=f"choose one of {listed}")
+    return named(PRESETS, name, "preset")
 
 
 def with_extra(distribution: Distribution, extra: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Atomic file writes: a temporary name, fsync, rename, fsync of the folder."""
+"""Atomic file writes (a temporary name, fsync, rename, fsync of the folder), locks, and the digest of a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import glob
+import hashlib
 import os
 import re
 import secrets
@@ -13,7 +14,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from workbench.params import InputError
@@ -85,19 +85,14 @@ class PartFile:
         if os.path.isdir(target):
             raise InputError("the output is a folder", str(target), "name a file")
         remove_stale_parts(target)
-        try:
-            self.path, descriptor = claimed(target, PART, new_file)
-        except OSError as error:
-            raise write_error(error, target) from None
+        self.path, descriptor = claimed(target, PART, new_file)
         self.stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._renamed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
         if not self.published:
             self._renamed = False
@@ -210,13 +205,21 @@ def _link(descriptor: int, name: Path) -> None:
         raise _NoAnonymousFilesError from error
 
 
-def remove_stale_parts(target: Path) -> None:
-    """Remove temporary files of ``target`` that a killed run left; those of a running one are locked."""
+def remove_stale_parts(target: Path, *, folders: bool = False) -> None:
+    """Remove temporary files (or folders) of ``target`` that a killed run left; those of a running one are locked."""
     for path in parts_of(target, PART):
-        if path.is_file():
+        if path.is_dir() and not path.is_symlink() if folders else path.is_file():
             with contextlib.suppress(OSError), sole_user(path) as free:
                 if free:
-                    path.unlink()
+                    remove_path(path)
+
+
+def remove_path(path: Path) -> None:
+    """Remove a file, a link or a folder with everything in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -283,10 +286,17 @@ def exchanged(one: Path, other: Path) -> bool:
 
 
 def claimed(target: Path, ending: str, make: Callable[[Path], int]) -> tuple[Path, int]:
-    """Create a temporary file or folder and lock it; retry if another process removed it as stale in between."""
+    """Create a temporary file or folder and lock it; retry if another process removed it as stale in between.
+
+    Raises:
+        InputError: it cannot be made.
+    """
     while True:
         path = part_name(target, ending)
-        made = make(path)
+        try:
+            made = make(path)
+        except OSError as error:
+            raise write_error(error, target) from None
         _UNNAMED.add(path)
         if locked(made, otherwise=True) and path.exists():
             return path, made
@@ -301,16 +311,27 @@ def keep_unnamed(path: Path) -> None:
 def remove_unnamed() -> None:
     """Remove whatever this program wrote under temporary names and has not finished: the program is being ended."""
     for path in tuple(_UNNAMED):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            remove_path(path)
 
 
 def new_file(path: Path) -> int:
     """Create a file that only its owner can read, and therefore lock; return its descriptor."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Create a file that only its owner can read, durably; its name is durable once its folder is."""
+    with os.fdopen(new_file(path), "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes; only for public files, or for hashes that are never published."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def public_mode() -> int:

@@ -1,6 +1,8 @@
-"""The certificate of a release: what was done, at which ε, and what ε does not cover.
+"""The certificate of a file and the card of a model: what was done, at which ε, and what ε does not cover.
 
-Noisy rows have one that describes every column and its mechanism; every other kind has one that names its queries.
+Both say the same of guarantee, ledger and origin, and are sealed, written and read here. Noisy rows have a certificate
+that describes every column and its mechanism; every other kind of file has one that names its queries; a model has a
+card (:mod:`workbench.release.card`).
 """
 
 from __future__ import annotations
@@ -8,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.release.json_schemas import schema_problems
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.exact import decimal_text, minus
-from workbench.release.ledger.records import STEWARD, Account, Release
+from workbench.release.ledger.records import STEWARD, Account
 from workbench.release.statements import central_statement, table_statement
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
@@ -32,13 +34,24 @@ from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
 from workbench.sanitize.plan import Column, Plan
 from workbench.work.work import Work, amount_of, budget_of, cost_of
 
-SUFFIX = ".certificate.json"
+SUFFIX, CARD = ".certificate.json", "card.json"
+MADE_FROM = "made_from"
+"""Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
+
 VERSION = 2
 """Of the certificates of noisy rows and of cards; the first one told marks and sums that followed from the rows."""
 
 ROWS_FORMAT = "privacy-workbench-certificate"
 CENTRAL_FORMAT = "privacy-workbench-central-certificate"
-_READ = {ROWS_FORMAT: (VERSION, "certificate.v2"), CENTRAL_FORMAT: (1, "central-certificate.v1")}
+CARD_FORMAT = "privacy-workbench-model-card"
+FILES = (ROWS_FORMAT, CENTRAL_FORMAT)
+"""The formats of the certificates of files."""
+
+_READ = {
+    ROWS_FORMAT: (VERSION, "certificate.v2"),
+    CENTRAL_FORMAT: (1, "central-certificate.v1"),
+    CARD_FORMAT: (VERSION, "card.v2"),
+}
 """Version and schema of each format."""
 
 ACCOUNTING = (
@@ -47,49 +60,102 @@ ACCOUNTING = (
 )
 
 
-@dataclass(frozen=True)
-class Output:
-    """The released file: its name, format, SHA-256 and size (the file is public, so its hash may be)."""
-
-    file: str
-    format: str
-    sha256: str
-    bytes: int
-
-
 def certificate_path(target: Path) -> Path:
     """Return the path of the certificate of ``target``."""
     return target.with_name(target.name + SUFFIX)
 
 
-def certificate(
-    work: Work,
-    plan: Plan,
-    rows: int,
-    method: Mapping[str, Any],
-    release: Release,
-    account: Account,
-    output: Output,
-    outside: list[str],
+# -- what every certificate and card is made of ------------------------------------------------------------------------
+
+
+def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict[str, Any]:
+    """Return a certificate or card as JSON holds it, with its checksum.
+
+    Args:
+        facts: what is stated of the release, the ``format`` among it.
+        time: of the reservation, or when it was made where nothing was charged.
+        release_id: its name in the ledger; empty where nothing was charged.
+
+    Raises:
+        CheckFailedError: it does not fit its published schema.
+    """
+    form = facts["format"]
+    document = {
+        "format": form,
+        "version": _READ[form][0],
+        **({"release_id": release_id} if release_id else {}),
+        "time": time,
+        "program": {"name": "privacy-workbench", "version": workbench.__version__},
+        **facts,
+    }
+    made = resealed(document)
+    problems = schema_problems(made, _READ[form][1])
+    if problems:
+        raise CheckFailedError(f"the {_what(form)} does not fit its own schema: {problems[0]}")
+    return made
+
+
+def resealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a certificate or card with the checksum of what it says now."""
+    return {**document, "checksum": checksum(document)}
+
+
+def encoded(document: Mapping[str, Any]) -> bytes:
+    """Return a certificate or card as the bytes of its file."""
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def guarantee_facts(
+    statement: str,
+    charged: tuple[Decimal, Decimal],
+    replaced: tuple[float, float],
+    randomness: str,
+    **more: Any,
 ) -> dict[str, Any]:
-    """Return the certificate of a release as JSON holds it.
+    """Return what a release guarantees, as a certificate or card says it.
+
+    Args:
+        statement: in words.
+        charged: ε and δ of a person with all her rows, for emptied rows.
+        replaced: the same for replaced ones.
+        randomness: where its random bits came from.
+        more: what else is said of it.
+    """
+    return {
+        "relation": RELATION,
+        "statement": statement,
+        "epsilon": decimal_text(charged[0]),
+        "delta": decimal_text(charged[1]),
+        "replace_one": {"epsilon": replaced[0], "delta": replaced[1]},
+        "randomness": randomness,
+        **more,
+    }
+
+
+def output_facts(file: str, form: str, sha256: str = "0" * 64, size: int = 0) -> dict[str, Any]:
+    """Return what a certificate says of the released file, which is public, so that its SHA-256 may be.
+
+    The last two are known once it is written.
+    """
+    return {"file": file, "format": form, "sha256": sha256, "bytes": size}
+
+
+def file_facts(work: Work, plan: Plan, rows: int, method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the certificate of a released file says beside its output and what the ledger says of it.
 
     Args:
         work: what was released.
         plan: declares the columns.
         rows: number of rows, public under zero-out neighbours.
         method: how it was made, as its kind says it; of noisy rows what was done with each column.
-        release: the reservation in the ledger.
-        account: the budget with this release counted; told only of an account that the plan names.
-        output: the file.
-        outside: sentences on what the ε does not cover.
     """
     published = plan.published()
     if work.kind == ROWS:
-        stated, own = ROWS_FORMAT, {"guarantee": guarantee(published), **method}
+        own = {"format": ROWS_FORMAT, "rows": rows, "guarantee": guarantee(published), **method}
     else:
-        stated = CENTRAL_FORMAT
         own = {
+            "format": CENTRAL_FORMAT,
+            "rows": rows,
             "kind": work.kind,
             "guarantee": central_guarantee(work.kind, published, work.events, work.budget),
             "queries": query_facts(work.events),
@@ -97,21 +163,7 @@ def certificate(
             "request": dict(work.request),
             "method": dict(method),
         }
-    document: dict[str, Any] = {
-        "format": stated,
-        "version": _READ[stated][0],
-        "release_id": release.release_id,
-        "time": release.time,
-        "program": {"name": "privacy-workbench", "version": workbench.__version__},
-        "rows": rows,
-        **own,
-        "outside_guarantee": outside,
-        "output": vars(output),
-        "plan": published.to_toml(),
-    }
-    if plan.account is not None:
-        document["account"] = account_facts(plan.account, account, release.epsilon, release.epsilon, release.release_id)
-    return {**document, "checksum": checksum(document)}
+    return {**own, "outside_guarantee": not_covered(work, plan), "plan": published.to_toml()}
 
 
 def not_covered(work: Work, plan: Plan) -> list[str]:
@@ -134,24 +186,17 @@ def account_facts(name: str, account: Account, reserved: Decimal, charged: Decim
         release_id: this release.
     """
     assert account.cap is not None
-    if account.count is not None:
-        return {
-            "name": name,
-            "cap_epsilon": decimal_text(account.cap[0]),
-            "spent_before": decimal_text(account.count.without(release_id)[0]),
-            "remaining_after": decimal_text(max(minus(account.cap[0], account.used[0]), Decimal(0))),
-            "cap_raised": raised_caps(account),
-            "count": account.count.stated(),
-        }
-    before = minus(account.used[0], reserved)
-    left = minus(minus(account.cap[0], before), charged)
+    cap, count = account.cap[0], account.count
+    before = minus(account.used[0], reserved) if count is None else count.without(release_id)[0]
+    left = minus(minus(cap, before), charged) if count is None else minus(cap, account.used[0])
     return {
         "name": name,
-        "cap_epsilon": decimal_text(account.cap[0]),
+        "cap_epsilon": decimal_text(cap),
         "spent_before": decimal_text(before),
         # The steward may have lowered the cap since the reservation.
         "remaining_after": decimal_text(max(left, Decimal(0))),
         "cap_raised": raised_caps(account),
+        **({} if count is None else {"count": count.stated()}),
     }
 
 
@@ -174,7 +219,7 @@ def _epsilon(document: dict[str, Any]) -> Decimal:
     return Decimal(document["guarantee"]["epsilon"])
 
 
-def checksum(document: dict[str, Any]) -> str:
+def checksum(document: Mapping[str, Any]) -> str:
     """Return the SHA-256 of everything in ``document`` except its checksum.
 
     Whoever forges a certificate can compute it anew; the ledger keeps the original one.
@@ -184,19 +229,17 @@ def checksum(document: dict[str, Any]) -> str:
 
 
 def guarantee(plan: Plan) -> dict[str, Any]:
-    """Return what a release of ``plan`` guarantees, as a certificate says it."""
+    """Return what a release of noisy rows by ``plan`` guarantees, as its certificate says it."""
     charged = charge_of(plan)
-    return {
-        "relation": RELATION,
-        "statement": table_statement(plan),
-        "epsilon": decimal_text(charged),
-        "delta": "0",
-        "epsilon_row": decimal_text(plan.row_epsilon()),
-        "rows_per_person": plan.rows_per_person,
+    return guarantee_facts(
+        table_statement(plan),
+        (charged, Decimal(0)),
         # Every mechanism here is local: replacing a row's values costs the same ε as emptying it.
-        "replace_one": {"epsilon": float(charged), "delta": 0.0},
-        "randomness": kind(ROWS).randomness,
-    }
+        (float(charged), 0.0),
+        kind(ROWS).randomness,
+        epsilon_row=decimal_text(plan.row_epsilon()),
+        rows_per_person=plan.rows_per_person,
+    )
 
 
 def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str, Any]]:
@@ -260,24 +303,20 @@ def central_guarantee(
     row = budget_of(events, budget)
     cost = cost_of(events, plan.rows_per_person, budget)
     known = kind(kind_name)
-    epsilon, delta = (float(cost.epsilon), 0.0) if known.local else cost.replace_one()
     statement = central_statement(
         known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid, delta=row.gaussian
     )
-    stated = {
-        "relation": RELATION,
-        "statement": f"{statement} {known.note}".strip(),
-        "epsilon": decimal_text(cost.epsilon),
-        "delta": decimal_text(cost.delta),
-        "epsilon_row": decimal_text(row.epsilon),
-        "rows_per_person": plan.rows_per_person,
-        "replace_one": {"epsilon": epsilon, "delta": delta},
-        "randomness": known.randomness,
-    }
+    more: dict[str, Any] = {"epsilon_row": decimal_text(row.epsilon), "rows_per_person": plan.rows_per_person}
     if row.gaussian:
-        stated |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
-        stated["accounting"] = ACCOUNTING
-    return stated
+        more |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
+        more["accounting"] = ACCOUNTING
+    return guarantee_facts(
+        f"{statement} {known.note}".strip(),
+        (cost.epsilon, cost.delta),
+        (float(cost.epsilon), 0.0) if known.local else cost.replace_one(),
+        known.randomness,
+        **more,
+    )
 
 
 def queries_of(document: dict[str, Any]) -> tuple[QueryEvent, ...]:
@@ -317,45 +356,40 @@ def require_format(document: dict[str, Any], output: Path, formats: Mapping[str,
             raise InputError(what, str(output), "give the file its certified name")
 
 
-def encode(document: dict[str, Any]) -> bytes:
-    """Return the certificate's bytes, after checking it against its published schema."""
-    problems = schema_problems(document, _READ[document["format"]][1])
-    if problems:
-        raise CheckFailedError(f"the certificate does not fit its own schema: {problems[0]}")
-    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
+_NAME_IT = {"certificate": "name OUT.certificate.json"}
 _READ_AS_IT_IS = {
     "synthetic": "count and average the synthetic rows as they are, with any program",
     "statistics": "the released file holds the figures with their intervals",
 }
 
 
-def is_central(path: Path) -> bool:
-    """Return whether ``path`` holds a certificate that names queries; not where it cannot be read."""
-    try:
-        document = read_json(path, "certificate")
-    except InputError:
-        return False
-    return isinstance(document, dict) and document.get("format") == CENTRAL_FORMAT
+def read_document(path: Path, *formats: str) -> dict[str, Any]:
+    """Return the certificate or card in ``path``, of one of ``formats``.
+
+    Raises:
+        InputError: it cannot be read or is none of a known version.
+    """
+    what = _what(formats[0])
+    document = read_json(path, what)
+    if not isinstance(document, dict) or document.get("format") not in formats:
+        raise InputError(f"this is not a {what} of the workbench", str(path), _NAME_IT.get(what, ""))
+    version, schema = _READ[document["format"]]
+    if document.get("version") != version:
+        other = str(document.get("version"))[:20]
+        stated = f"the {what} has version {other}, and this workbench reads version {version}"
+        raise InputError(stated, str(path), "check it with the workbench that wrote it")
+    problems = schema_problems(document, schema)
+    if problems:
+        raise InputError(f"the {what} is malformed: {problems[0]}", str(path))
+    return document
 
 
 def read_any_certificate(path: Path) -> dict[str, Any]:
-    """Return the certificate of a released file in ``path``, of whatever kind.
-
-    Raises:
-        InputError: it cannot be read or is not a certificate of a known version.
-    """
-    document = read_json(path, "certificate")
-    if not isinstance(document, dict) or document.get("format") not in _READ:
-        raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
-    version, schema = _READ[document["format"]]
-    if document.get("version") != version:
-        raise other_version("certificate", document, path, version)
-    problems = schema_problems(document, schema)
-    if problems:
-        raise InputError(f"the certificate is malformed: {problems[0]}", str(path))
-    return document
+    """Return the certificate of a released file in ``path``, of whatever kind; errors as :func:`read_document`."""
+    return read_document(path, *FILES)
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -364,14 +398,36 @@ def read_certificate(path: Path) -> dict[str, Any]:
     Raises:
         InputError: it cannot be read or is not such a certificate of a known version.
     """
-    if is_central(path):
-        name = str(read_json(path, "certificate").get("kind"))[:40]
+    document = read_any_certificate(path)
+    if document["format"] != ROWS_FORMAT:
+        name = document["kind"][:40]
         what = f"this is the certificate of a release of kind {name!r}: there is nothing to estimate from it"
         raise InputError(what, str(path), _READ_AS_IT_IS.get(name, "`workbench verify` checks the released file"))
-    return read_any_certificate(path)
+    return document
 
 
-def other_version(what: str, document: dict[str, Any], path: Path, version: int = VERSION) -> InputError:
-    """Return the error for a certificate or card of another version than the one that is read."""
-    stated = f"the {what} has version {str(document.get('version'))[:20]}, and this workbench reads version {version}"
-    return InputError(stated, str(path), "check it with the workbench that wrote it")
+def is_model(path: Path) -> bool:
+    """Return whether ``path`` is the folder of a released model."""
+    return os.path.isfile(path / CARD)
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """Return the card of a released model.
+
+    Raises:
+        InputError: it cannot be read or is not a card of a known version.
+    """
+    return read_document(folder / CARD, CARD_FORMAT)
+
+
+def ledger_facts(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what a ledger can confirm of a certificate or card: itself, or the release that a model was trained on."""
+    made = document.get(MADE_FROM)
+    if made is None:
+        return document
+    stated = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
+    return {**stated, "guarantee": document["guarantee"]}
+
+
+def _what(form: str) -> str:
+    return "model card" if form == CARD_FORMAT else "certificate"

@@ -11,10 +11,11 @@ from decimal import Decimal
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import loss_of_rows
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson
+from workbench.privacy.accounting.event import Cost, PoissonGaussian
 from workbench.privacy.accounting.neighbours import group
 from workbench.privacy.central.share import Budget
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.release.ledger.counting import event_of_row
 from workbench.release.ledger.exact import EXACT
 
 _MOST_PEOPLE = 100
@@ -33,13 +34,8 @@ def require_small_cost(cost: Cost, rows: int, *, rows_per_person: int = 1) -> No
     delta = replaced(cost, rows)[1]
     if not _below(Decimal(delta), rows):
         own = "a row" if rows_per_person == 1 else f"the {rows_per_person:,} rows of a person"
-        raise ParameterError(
-            f"delta = {delta:.4g} for neighbours in which {own} may be replaced is not below 1/rows = {1 / rows:.3g}: "
-            "publishing a row picked at random would keep that promise",
-            hint=_smaller(rows, float(cost.epsilon), rows_per_person),
-            code="delta-too-large",
-            field="delta",
-        )
+        of = f" for neighbours in which {own} may be replaced"
+        raise _too_large(delta, of, rows, _smaller(rows, float(cost.epsilon), rows_per_person))
 
 
 def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) -> None:
@@ -47,16 +43,9 @@ def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) 
 
     The rest is as for :func:`require_small_cost`, which a release has to pass as well.
     """
-    if _below(delta, rows):
-        return
-    whose = "" if rows_per_person == 1 else f" for a person with {rows_per_person:,} rows"
-    raise ParameterError(
-        f"delta = {float(delta):.4g}{whose} is not below 1/rows = {1 / rows:.3g}: publishing a row picked at random "
-        "would keep that promise",
-        hint=_hint(rows, rows_per_person),
-        code="delta-too-large",
-        field="delta",
-    )
+    if not _below(delta, rows):
+        of = "" if rows_per_person == 1 else f" for a person with {rows_per_person:,} rows"
+        raise _too_large(float(delta), of, rows, _hint(rows, rows_per_person))
 
 
 def replaced(cost: Cost, rows: int) -> tuple[float, float]:
@@ -66,7 +55,7 @@ def replaced(cost: Cost, rows: int) -> tuple[float, float]:
     bounds the steps of a training anew, at the δ that they have for emptied rows.
     """
     found = cost.replace_one()
-    event, people = (cost.event.event, cost.event.rows) if isinstance(cost.event, RowsPerPerson) else (cost.event, 1)
+    event, people = event_of_row(cost.event)
     known = isinstance(event, PoissonGaussian) and event.steps and people <= _MOST_PEOPLE
     if _below(Decimal(found[1]), rows) or not known or not _below(cost.delta, rows):
         return found
@@ -78,6 +67,16 @@ def replaced(cost: Cost, rows: int) -> tuple[float, float]:
 def safe_delta(rows: int) -> float:
     """Return a δ that is well below 1/``rows``, for a person with one row: a power of ten of at most 1/(10 n)."""
     return min(1e-5, float(f"1e-{len(str(10 * rows))}"))
+
+
+def _too_large(delta: float, of: str, rows: int, hint: str) -> ParameterError:
+    return ParameterError(
+        f"delta = {delta:.4g}{of} is not below 1/rows = {1 / rows:.3g}: publishing a row picked at random would keep "
+        "that promise",
+        hint=hint,
+        code="delta-too-large",
+        field="delta",
+    )
 
 
 def _below(delta: Decimal, rows: int) -> bool:

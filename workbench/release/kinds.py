@@ -1,4 +1,4 @@
-"""The kinds of release. A kind adds one line here, a Work, and a module that recomputes it for ``verify``."""
+"""The kinds of release. A kind adds one line here and a Work; ``verify`` makes its file again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from workbench.work.work import Work
 Recompute = Callable[[dict[str, Any], Plan, Path, CancelToken], Iterator[str]]
 """(certificate, its plan, released file, cancel) → a sentence for every fault that only this kind can see.
 
-It is called when bytes, checksum, guarantee and plan agree already. It may raise any ``WorkbenchError``.
+It is called when bytes, checksum, guarantee and plan agree already. It may raise any ``WorkbenchError``. What is the
+same for all kinds is :func:`workbench.release.verify.rerun`, which it is given the Work for.
 """
 
 
@@ -28,7 +29,8 @@ class Kind:
     Attributes:
         name: its name in certificates, and of the work in the ledger.
         released: what is released, as the guarantee says it: ``statistics``.
-        module: the module whose function ``recomputed`` is the kind's :data:`Recompute`.
+        module: the module whose function ``recomputed`` is the kind's :data:`Recompute`; empty of one with ``request``
+            and ``work`` whose Work reads its answers again from the certificate: nothing else is there to check.
         gives: what its file holds, for the message where another kind of release was expected.
         randomness: where its random bits come from and how they are used, for certificates.
         any_text: whether it reads its columns as text, whatever they hold, so that they need no declared domain.
@@ -58,10 +60,9 @@ class Kind:
     help: str = ""
     example: str = ""
 
-    def recompute(self) -> Recompute:
-        """Return the function that recomputes what only this kind can."""
-        found: Recompute = importlib.import_module(self.module).recomputed
-        return found
+    def recompute(self) -> Recompute | None:
+        """Return the function that recomputes what only this kind can, if it has one."""
+        return importlib.import_module(self.module).recomputed if self.module else None
 
     @property
     def derived(self) -> bool:
@@ -106,17 +107,17 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         ROWS,
         "tables",
-        "workbench.release.verify",
+        "",  # its certificate describes columns, not queries, and is verified by itself
         "noisy rows",
         randomness="operating-system entropy; every value drawn exactly from its integer table",
         local=True,
     ),
-    Kind("synthetic", "synthetic tables", "workbench.release.synthetic.verify_synthesis", "synthetic rows"),
-    Kind("statistics", "statistics", "workbench.release.statistics.recompute", "figures with intervals"),
+    Kind("synthetic", "synthetic tables", "workbench.release.synthetic.synthesis_work", "synthetic rows"),
+    Kind("statistics", "statistics", "workbench.release.statistics.statistics_work", "figures with intervals"),
     Kind(
         "rappor",
         "RAPPOR reports",
-        "workbench.release.rappor.verify_rappor",
+        "workbench.release.rappor.rappor_work",
         "reports of clients",
         randomness="operating-system entropy; every bit drawn exactly from its integer of 2^64",
         any_text=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,63 +18,13 @@ from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
 from workbench.params.remedies import run
 from workbench.privacy.local.mechanisms import mechanism
-from workbench.release.certificate import SUFFIX, read_certificate
-from workbench.release.ledger.fingerprint import sha256_of
-from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
+from workbench.release.atomic import sha256_of
+from workbench.release.certificate import SUFFIX
+from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.plan import AUTO, VALUES, Plan
 from workbench.signals.cancel import CancelToken
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-
-
-@dataclass(frozen=True, eq=False)
-class Released:
-    """A release as its recipient reads it.
-
-    Attributes:
-        path: the file.
-        certificate: its certificate.
-        plan: the plan in the certificate.
-        columns: the mechanisms, rebuilt from the plan.
-        table: the released rows as text.
-    """
-
-    path: Path
-    certificate: dict[str, Any]
-    plan: Plan
-    columns: tuple[ProtectedColumn, ...]
-    table: Table
-
-    def cells(self, column: ProtectedColumn) -> Any:
-        """Return the (n,) released cells of ``column``.
-
-        Raises:
-            InputError: a value is not on the column's public grid; its row is named.
-        """
-        return released_cells(column.grid, self.table)
-
-
-def read_release(path: Path, certificate: Path | None = None) -> Released:
-    """Return the release in ``path``, a table or its certificate.
-
-    Raises:
-        InputError: a file is missing, or they do not belong together.
-    """
-    path, certificate = located(path, certificate)
-    document = read_certificate(certificate)
-    plan, table = certified_rows(path, document, certificate)
-    columns = protected_columns(plan)
-    for column in columns:
-        require_same_table(column, document, certificate)
-    return Released(path, document, plan, columns, table)
-
-
-def require_same_table(column: ProtectedColumn, document: dict[str, Any], where: Path) -> None:
-    """Raise :class:`InputError` if a table that a solver found is not the one that the values were drawn from."""
-    claims = [c for c in document["columns"] if isinstance(c, dict) and c.get("name") == column.column.name]
-    if column.mechanism.solved and any(c.get("table_digest") != column.randomiser.digest() for c in claims):
-        place = f"{where}, column {column.column.name}"
-        raise InputError(another_table(column), place, "read it with the program's version that made it")
 
 
 def another_table(column: ProtectedColumn) -> str:
@@ -151,7 +101,7 @@ def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
     return path, certificate
 
 
-def plan_of(document: dict[str, Any], where: Path) -> Plan:
+def plan_of(document: Mapping[str, Any], where: Path) -> Plan:
     """Return the plan that a certificate holds.
 
     Raises:
@@ -167,7 +117,7 @@ def plan_of(document: dict[str, Any], where: Path) -> Plan:
         raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
 
 
-def as_it_ran(plan: Plan, document: dict[str, Any], where: Path) -> Plan:
+def as_it_ran(plan: Plan, document: Mapping[str, Any], where: Path) -> Plan:
     """Return ``plan`` with the mechanisms that ran, where it left the choice to the advisor, who may choose anew.
 
     Raises:

@@ -15,7 +15,6 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from workbench.params import InputError
@@ -33,9 +32,10 @@ from workbench.release.atomic import (
     part_name,
     parts_of,
     public_mode,
-    sole_user,
+    remove_stale_parts,
     sync_folder,
     write_error,
+    write_new,
 )
 
 ENDING = ".part"
@@ -131,17 +131,14 @@ class DrawFile(_Part):
         self._kept, self._replace = False, replace
         require_new(target, replace=replace)
         _require_replaceable(target)
-        try:
-            self.path, descriptor = claimed(target, ENDING, new_file)
-        except OSError as error:
-            raise write_error(error, target) from None
+        self.path, descriptor = claimed(target, ENDING, new_file)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
         self.bytes = 0
         try:
             keep_room(descriptor, room, target)
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
 
     @classmethod
@@ -150,18 +147,14 @@ class DrawFile(_Part):
         made = cls.__new__(cls)
         made.target, made.path, made._kept, made._replace = target, path, True, replace
         made._stream = path.open("r+b")
-        made._hash = hashlib.sha256()
         made.bytes = path.stat().st_size
         if not locked(made._stream.fileno(), otherwise=True):
             made._stream.close()
             return None
-        while chunk := made._stream.read(1 << 20):
-            made._hash.update(chunk)
+        made._hash = hashlib.file_digest(made._stream, "sha256")
         return made
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):  # a full disk may be reported only here; then the part goes anyway
             self._stream.close()
         if not self._kept:
@@ -227,16 +220,15 @@ class DrawFolder(_Part):
         """
         self.target, self._known_by = target, known_by
         self._kept, self._replace = False, replace
+        if ending == PART:  # no charge stands for what a killed run left
+            remove_stale_parts(target, folders=True)
         require_new(target, replace=replace, known_by=known_by)
-        try:
-            self.path, lock = claimed(target, ending, _new_folder)
-        except OSError as error:
-            raise write_error(error, target) from None
+        self.path, lock = claimed(target, ending, _new_folder)
         self._locks = [lock]
         try:
-            self._reserve(_ROOM, room)
+            self._keep_room(room)
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
 
     @classmethod
@@ -251,9 +243,7 @@ class DrawFolder(_Part):
             return None
         return made
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if atomic.WINDOWS:
             self._unlock()
         if not self._kept:
@@ -266,8 +256,7 @@ class DrawFolder(_Part):
         Raises:
             InputError: the disk is too full for them.
         """
-        (self.path / _ROOM).unlink(missing_ok=True)
-        self._reserve(_ROOM, sum(len(data) + 4096 for data in files.values()))
+        self._keep_room(sum(len(data) + 4096 for data in files.values()))
 
     def write(self, files: Mapping[str, bytes]) -> None:
         """Write ``files`` durably, named by their paths inside the folder; their charge is final by now."""
@@ -275,10 +264,7 @@ class DrawFolder(_Part):
         for name, data in files.items():
             file = self.path / name
             file.parent.mkdir(mode=0o700, exist_ok=True)
-            with os.fdopen(new_file(file), "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
+            write_new(file, data)
         for folder in (self.path, *(f for f in self.path.iterdir() if f.is_dir())):
             sync_folder(folder)
 
@@ -326,28 +312,20 @@ class DrawFolder(_Part):
             except BaseException:
                 os.rename(aside, self.target)
                 raise
-            remove_stale_folders(self.target)
+            remove_stale_parts(self.target, folders=True)
 
     def _unlock(self) -> None:
         self._locks, opened = [], self._locks
         for descriptor in opened:
             os.close(descriptor)
 
-    def _reserve(self, name: str, size: int) -> None:
-        descriptor = new_file(self.path / name)
+    def _keep_room(self, size: int) -> None:
+        (self.path / _ROOM).unlink(missing_ok=True)
+        descriptor = new_file(self.path / _ROOM)
         try:
             keep_room(descriptor, size, self.target)
         finally:
             os.close(descriptor)
-
-
-def remove_stale_folders(target: Path) -> None:
-    """Remove temporary folders of ``target`` that a killed run left and that no charge stands for."""
-    for path in parts_of(target, PART):
-        if path.is_dir() and not path.is_symlink():
-            with contextlib.suppress(OSError), sole_user(path) as free:
-                if free:
-                    shutil.rmtree(path)
 
 
 def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:

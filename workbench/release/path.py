@@ -1,18 +1,21 @@
 """The one release path: check, reserve, ask, charge, write, certify, rename.
 
-Every released file goes this way: noisy rows, statistics, synthetic rows, RAPPOR reports. What differs is the
-:class:`~workbench.work.work.Work`, which declares its cost, asks its questions of the rows and makes the bytes.
+Everything that is released goes this way (:func:`release`): files of noisy rows, statistics, synthetic rows and RAPPOR
+reports, and the folders of learners and networks. What differs is what is drawn and what the certificate or card says
+of it, and both are in the :class:`ReleaseRequest`. That of a file is made of a :class:`~workbench.work.work.Work`,
+which declares its cost, asks its questions of the rows and makes the bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
@@ -20,22 +23,25 @@ from workbench.params.remedies import OTHER_OUTPUT, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost
 from workbench.release.certificate import (
-    Output,
-    certificate,
+    account_facts,
     certificate_path,
-    encode,
-    not_covered,
+    encoded,
+    file_facts,
+    output_facts,
     read_certificate,
+    resealed,
+    sealed,
 )
-from workbench.release.choosing import with_choice
+from workbench.release.choosing import CHOSEN, with_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
-from workbench.release.parts import DrawFile, require_new
+from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, require_new
 from workbench.release.recover import (
     begun,
     publish_earlier,
+    publish_model,
     publish_table,
     request_of,
     require_new_pair,
@@ -48,11 +54,14 @@ from workbench.release.verify import verify_release
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
-from workbench.signals import AtStake, Progress
+from workbench.signals import AtStake, Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Made, Work, amount_of, budget_of
+
+if TYPE_CHECKING:
+    from workbench.release.kept_run import KeptRun
 
 _ROOM_OF_A_CERTIFICATE = 1 << 16
 _OTHER_FILE = Remedy(OTHER_OUTPUT, "name another file")
@@ -60,17 +69,37 @@ _OTHER_FILE = Remedy(OTHER_OUTPUT, "name another file")
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a table is released to.
+    """Where something is released to.
 
     Attributes:
-        path: the file.
-        format: what it is written as.
+        path: the file, or a new folder: it appears whole or not at all.
+        format: what a file is written as.
         replace: whether it may replace an output that exists.
+        card: the file of a folder that is its certificate, by which such a folder is recognised; empty of a file, whose
+            certificate lies beside it.
     """
 
     path: Path
     format: str
     replace: bool = False
+    card: str = ""
+
+    @property
+    def certificate(self) -> Path:
+        """Where the certificate or card is."""
+        return self.path / self.card if self.card else certificate_path(self.path)
+
+    def require_new(self) -> bool:
+        """Refuse an output that exists, unless it may be replaced; return whether one is."""
+        if self.card:
+            return require_new(self.path, replace=self.replace, known_by=self.card)
+        return require_new_pair(self.path, replace=self.replace)
+
+    def part(self, room: int) -> DrawFile | DrawFolder:
+        """Return the output under its temporary name, with ``room`` bytes reserved."""
+        if self.card:
+            return DrawFolder(self.path, room, self.card, replace=self.replace)
+        return DrawFile(self.path, room, replace=self.replace)
 
 
 def destination(
@@ -279,6 +308,49 @@ class Released:
         return tuple(self.document["outside_guarantee"])
 
 
+@dataclass(frozen=True, eq=False)
+class ReleaseRequest:
+    """A release of whatever kind that has passed every check except those of the ledger, the values and the disk.
+
+    Attributes:
+        table: the rows, by which the account is found.
+        to: where to.
+        work: the kind of work, for the ledger.
+        digest: of what is asked for: a later run of the same digest publishes a finished draw of this one.
+        room: bytes that the output and its certificate may need on the disk.
+        draw: charges by calling the reservation before it reads rows, asks, and returns what is published, which is
+            still only in memory. It fails rather than return what may not be published.
+        facts: what the certificate or card says of what was drawn and of its cost, beside what the path knows.
+        account: the public name of the account that pays, where the plan states one.
+        check: refuses values before anything is reserved.
+        watched: for work of which a person sees figures while it runs: whether any were shown yet. Then a run that is
+            cancelled or fails stays charged in full.
+        kept: the checkpoint of work that can be interrupted. While it is paused its reservation stands.
+    """
+
+    table: Table
+    to: Destination
+    work: str
+    digest: str
+    room: int
+    draw: Callable[[Reservation, Emit, CancelToken], Made]
+    facts: Callable[[Made, Cost], dict[str, Any]]
+    account: str | None = None
+    check: Callable[[CancelToken], None] = lambda cancel: None
+    watched: Callable[[], bool] | None = None
+    kept: KeptRun | None = None
+
+    @property
+    def resumed(self) -> str:
+        """The ledger's name of the interrupted run that goes on; empty for one that begins."""
+        return "" if self.kept is None else self.kept.facts.release_id
+
+    def details(self, part: DrawFile | DrawFolder) -> dict[str, Any]:
+        """Return what the ledger's record of the reservation says of the run."""
+        watched = {"watched": self.watched is not None} if self.to.card else {}
+        return {**begun(part), **watched, **({} if self.kept is None else self.kept.details())}
+
+
 def release_prepared(
     prepared: Prepared,
     ledger: Ledger,
@@ -287,83 +359,166 @@ def release_prepared(
     *,
     account: str = "",
 ) -> Released:
-    """Release what was prepared.
+    """Release what was prepared; arguments and errors are those of :func:`release`."""
+    return release(_request(prepared), ledger, emit, cancel, account=account)
 
-    The values are checked and the output's place and space secured first, then the cost is reserved, then the work
-    asks its questions, in memory; the charge is final before the first byte goes into a file, whatever ends the run
-    afterwards. A run that ends earlier is recorded as void. A finished draw that could not be given its name is kept,
-    and the next run of the same request publishes it instead of drawing and charging anew.
+
+def _request(prepared: Prepared) -> ReleaseRequest:
+    """Return the release of a Work, whose questions are opened by the reservation of their cost."""
+    work, plan = prepared.work, prepared.plan
+
+    def draw(reservation: Reservation, emit: Emit, cancel: CancelToken) -> Made:
+        def progress(event: Event) -> None:
+            if isinstance(event, Progress):  # nothing else of a Work is shown before its charge is final
+                emit(event)
+
+        people = plan.rows_per_person
+        ask = Charged(lambda cost_of_row: reservation(for_person(cost_of_row, people))).ask(work.cost())
+        made = work.run(prepared.rows, ask, progress, cancel)
+        cancel.check()
+        return made
+
+    return ReleaseRequest(
+        table=prepared.table,
+        to=prepared.to,
+        work=work.kind,
+        digest=prepared.request,
+        room=work.room,
+        draw=draw,
+        facts=lambda made, cost: file_facts(work, plan, prepared.rows.rows, made.method),
+        account=plan.account,
+        check=lambda cancel: check_values(prepared, cancel),
+    )
+
+
+def release(
+    request: ReleaseRequest,
+    ledger: Ledger,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+    *,
+    account: str = "",
+) -> Released:
+    """Release what is asked for.
+
+    The values are checked and the output's place and space secured first, then the cost is reserved, then the rows are
+    asked, in memory; the charge is final before the first byte goes into a file, whatever ends the run afterwards. A
+    run that ends earlier is recorded as void, unless a person saw figures of it. A finished draw that could not be
+    given its name is kept, and the next run of the same request publishes it instead of drawing and charging anew.
 
     Args:
-        prepared: the release.
+        request: the release.
         ledger: who charges it.
         emit: receives progress, and notices about earlier runs.
         cancel: looked at between the steps.
         account: the account, where :func:`verdict_on` has found it already.
 
     Raises:
-        InputError: a value does not fit its column, or the output cannot be written.
+        InputError: a value does not fit its column, or the output exists or cannot be written.
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stands.
     """
-    started, cancel = time.monotonic(), cancel or CancelToken()
-    target, replace = prepared.to.path, prepared.to.replace
-    dataset = ledger.account_of(account) if account else ledger.enter_for_release(prepared.table, prepared.plan.account)
-    settle_earlier(ledger, target, emit)
-    published = publish_earlier(ledger, target, prepared.request, dataset, emit, replace=replace)
+    started, cancel, to = time.monotonic(), cancel or CancelToken(), request.to
+    request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
+    dataset = ledger.account_of(account) if account else ledger.enter_for_release(request.table, request.account)
+    settle_earlier(ledger, to.path, emit, resumed=request.resumed)
+    if to.card and ledger.figures_shown(dataset, before=request.resumed):  # of a file it is said at its end
+        emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
+    published = publish_earlier(ledger, to.path, request.digest, dataset, emit, replace=to.replace)
     if published is not None:
-        return _released(published, ledger, target, started, published_earlier=True)
-    replaces = require_new_pair(target, replace=replace)
-    check_values(prepared, cancel)
-    with DrawFile(target, prepared.work.room + _ROOM_OF_A_CERTIFICATE, replace=replace) as part:
-        release_id, made = _charged(prepared, ledger, dataset, part, emit, cancel)
-        emit(AtStake(prepared.cost.epsilon))
-        with standing_charge(prepared.cost, target):
-            document = _certified(prepared, made, release_id, ledger, dataset, part, emit, cancel)
-            data = encode(document)
+        return _released(published, ledger, to, started, published_earlier=True)
+    replaces = to.require_new()
+    request.check(cancel)
+    with to.part(request.room + _ROOM_OF_A_CERTIFICATE) as part:
+        reservation = Reservation(ledger, dataset, request.work, request.details(part), request.resumed)
+        made, draft = _charged(request, ledger, reservation, part, emit, cancel)
+        cost, release_id = reservation.made()
+        emit(AtStake(cost.epsilon))
+        with standing_charge(cost, to.path):
+            document = _certified(request, made, draft, part, emit, cancel)
+            data = encoded(document)
             with part.keep_on_success():
-                ledger.certify(release_id, document["checksum"], prepared.request, data.decode())
+                # The card of a folder lies in it; the certificate of a file is in the ledger until it has its name.
+                ledger.certify(release_id, document["checksum"], request.digest, "" if to.card else data.decode())
         emit(AtStake(Decimal(0)))
         emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
-        publish_table(ledger, part, release_id, data)
+        if isinstance(part, DrawFolder):
+            publish_model(ledger, part, release_id)
+        else:
+            publish_table(ledger, part, release_id, data)
     if replaces:
-        emit(charged_again(target))
-    return _released(document, ledger, target, started)
+        emit(charged_again(to.path))
+    if request.kept is not None:
+        request.kept.remove()
+    return _released(document, ledger, to, started)
 
 
 def _charged(
-    prepared: Prepared, ledger: Ledger, dataset: str, part: DrawFile, emit: Emit, cancel: CancelToken
-) -> tuple[str, Made]:
-    """Reserve the cost, ask, and make the charge final; return the release's id and what is to be written."""
-    work, people = prepared.work, prepared.plan.rows_per_person
-    reservation = Reservation(ledger, dataset, work.kind, begun(part))
-
-    def progress(event: Event) -> None:
-        if isinstance(event, Progress):  # nothing else of a Work is shown before its charge is final
-            emit(event)
-
-    ask = Charged(lambda cost_of_row: reservation(for_person(cost_of_row, people))).ask(work.cost())
+    request: ReleaseRequest,
+    ledger: Ledger,
+    reservation: Reservation,
+    part: DrawFile | DrawFolder,
+    emit: Emit,
+    cancel: CancelToken,
+) -> tuple[Made, dict[str, Any]]:
+    """Reserve the cost, ask, and make the charge final; return what is to be written, and its certificate's draft."""
+    kept, watched = request.kept, request.watched
     try:
-        made = work.run(prepared.rows, ask, progress, cancel)
-        cancel.check()
-        reservation.make_final()  # from the next line on somebody could read drawn values
+        made = request.draw(reservation, emit, cancel)
+        draft = _draft(request, made, ledger, reservation)
+        if isinstance(part, DrawFolder):
+            part.reserve(_folder_files(made, draft, request.to))
+        reservation.make_final(made.settled)  # from the next line on somebody could read drawn values
     except BaseException as error:
-        reservation.abandon(error, emit)
+        if kept is not None and kept.paused:
+            raise
+        taken = kept is not None and kept.counted > 0  # parameters may have reached the disk
+        seen = watched is not None and watched()
+        reservation.abandon(error, emit, keep=taken or seen, watched=seen)
+        if kept is not None:
+            kept.remove()
         raise
-    return reservation.made()[1], made
+    return made, draft
+
+
+def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Reservation) -> dict[str, Any]:
+    """Return the certificate or card, complete but for the digest of a file that is still to be written."""
+    cost, release_id = reservation.made()
+    release = ledger.release(release_id)
+    assert release is not None
+    charged = made.settled or (cost.epsilon, cost.delta)
+    facts = request.facts(made, Cost(*charged, cost.event))
+    facts["outside_guarantee"] = with_choice(facts["outside_guarantee"], ledger, release.dataset, release_id)
+    if isinstance(made.data, Mapping):
+        facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}
+    else:
+        facts["output"] = output_facts(request.to.path.name, request.to.format)
+    if request.account is not None:
+        account = ledger.account(release.dataset)
+        facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
+    return sealed(facts, time=release.time, release_id=release_id)
+
+
+def _folder_files(made: Made, card: Mapping[str, Any], to: Destination) -> dict[str, bytes]:
+    """Return what stands in a folder: its files, its card, and the private figures in a folder of their own."""
+    assert isinstance(made.data, Mapping)
+    private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
+    return {**made.data, to.card: encoded(card), **private}
 
 
 def _certified(
-    prepared: Prepared,
+    request: ReleaseRequest,
     made: Made,
-    release_id: str,
-    ledger: Ledger,
-    dataset: str,
-    part: DrawFile,
+    draft: dict[str, Any],
+    part: DrawFile | DrawFolder,
     emit: Emit,
     cancel: CancelToken,
 ) -> dict[str, Any]:
     """Write what was made under its temporary name, durably, and return its certificate."""
+    if isinstance(part, DrawFolder):
+        part.write(_folder_files(made, draft, request.to))
+        return draft
+    assert not isinstance(made.data, Mapping)
     if isinstance(made.data, bytes):  # written at once: nobody could stop it for less than it cost
         part.write(made.data)
         part.finish()
@@ -374,22 +529,12 @@ def _certified(
             emit(Progress(done, made.count, "written"))
         part.finish()
         cancel.check()
-    found = ledger.release(release_id)
-    assert found is not None
-    return certificate(
-        prepared.work,
-        prepared.plan,
-        prepared.rows.rows,
-        made.method,
-        found,
-        ledger.account(dataset),
-        Output(part.target.name, prepared.to.format, part.sha256, part.bytes),
-        with_choice(not_covered(prepared.work, prepared.plan), ledger, dataset, release_id),
-    )
+    written = output_facts(request.to.path.name, request.to.format, part.sha256, part.bytes)
+    return resealed({**draft, "output": written})
 
 
 def _released(
-    document: dict[str, Any], ledger: Ledger, target: Path, started: float, *, published_earlier: bool = False
+    document: dict[str, Any], ledger: Ledger, to: Destination, started: float, *, published_earlier: bool = False
 ) -> Released:
     release, remaining = charged(ledger, document["release_id"])
     return Released(
@@ -399,8 +544,8 @@ def _released(
         delta_charged=release.delta,
         epsilon_remaining=remaining,
         seconds=time.monotonic() - started,
-        output=target,
-        certificate=certificate_path(target),
+        output=to.path,
+        certificate=to.certificate,
         document=document,
         published_earlier=published_earlier,
     )

@@ -12,30 +12,27 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json, read_json
-from workbench.release.atomic import sole_user, write_whole
-from workbench.release.certificate import certificate_path, checksum
+from workbench.release.atomic import remove_path, sole_user, write_whole
+from workbench.release.certificate import CARD, certificate_path, checksum, read_card
+from workbench.release.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
-from workbench.release.model.card import CARD, read_card, verify_model
-from workbench.release.model.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
+from workbench.release.verify import verify_release
 from workbench.signals import Notice
 from workbench.signals.cancel import WHOLE
 from workbench.signals.events import Emit
-
-T = TypeVar("T")
 
 CHARGED_FIRST = "charged-first"
 """Key of a reservation by a run that makes its charge final before the first byte; older ones may have exposed some."""
@@ -58,20 +55,6 @@ class FinishedDraw:
     document: str
     part: Path
     target: Path
-
-    def answers(self, request: str, account: str) -> bool:
-        """Whether it is the result of this request for a table of this account."""
-        return (self.request, self.release.dataset) == (request, account)
-
-    def refusal(self) -> InputError:
-        """Return the error for a run whose request differs from that of the finished draw."""
-        return InputError(
-            f"a finished draw of release {self.release.release_id} has not been given this name yet, and this run asks "
-            "for something else",
-            str(self.target),
-            f"repeat the former command to publish it, name another output, or delete {self.part.name}",
-            code="draw-waits",
-        )
 
     @property
     def half_named(self) -> bool:
@@ -185,7 +168,7 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
         try:
             with sole_user(part) as free:
                 if free and (part.name in known or is_blank(part)):
-                    _remove(part)
+                    remove_path(part)
                     if part.name in known and known[part.name].status in ("charged", "settled"):
                         stated = "its values had been written, so the charge remains"
                         sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {stated}")
@@ -258,42 +241,33 @@ def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
         raise InputError(f"the finished draw could not be given its name: {reason}", str(target), hint) from None
 
 
-def _reopened_table(found: FinishedDraw, *, replace: bool) -> tuple[DrawFile, dict[str, Any]] | None:
-    """Return the finished table of an earlier run and its certificate, or ``None`` where it is not as certified."""
-    document = parse_json(found.document, "certificate")
-    part = _reopened(partial(DrawFile.reopened, replace=replace), found)
-    known = isinstance(document, dict) and checksum(document) == found.release.body.get("certificate")
-    stated = document.get("output") if known else None
-    if not isinstance(stated, dict) or part.sha256 != stated.get("sha256"):
-        part.discard()
-        part.__exit__(None, None, None)
-        return None
-    return part, document
-
-
-def _reopened_model(found: FinishedDraw, *, replace: bool) -> tuple[DrawFolder, dict[str, Any]] | None:
-    """Return the finished model of an earlier run and its card, or ``None`` where it is not as certified."""
-    part = _reopened(partial(DrawFolder.reopened, known_by=CARD, replace=replace), found)
-    try:
-        card = read_card(found.part)
-        whole = card["checksum"] == found.release.body.get("certificate") and not verify_model(found.part)
-    except WorkbenchError:
-        whole = False
-    if not whole:
-        part.discard()
-        part.__exit__(None, None, None)
-        return None
-    return part, card
-
-
-def _reopened(reopen: Callable[[Path, Path], T | None], found: FinishedDraw) -> T:
-    try:
-        part = reopen(found.part, found.target)
-    except FileNotFoundError:
-        part = None
+def _reopened(found: FinishedDraw, *, replace: bool) -> DrawFile | DrawFolder:
+    """Return the finished table or model of an earlier run."""
+    part: DrawFile | DrawFolder | None = None
+    with contextlib.suppress(FileNotFoundError):
+        if found.document:
+            part = DrawFile.reopened(found.part, found.target, replace=replace)
+        else:
+            part = DrawFolder.reopened(found.part, found.target, CARD, replace=replace)
     if part is None:
         raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
     return part
+
+
+def _certified(found: FinishedDraw, part: DrawFile | DrawFolder) -> dict[str, Any] | None:
+    """Return the certificate or the card of a finished draw; ``None`` where it is not as certified."""
+    recorded = found.release.body.get("certificate")
+    if isinstance(part, DrawFile):
+        document = parse_json(found.document, "certificate")
+        if not isinstance(document, dict) or checksum(document) != recorded:
+            return None
+        output = document.get("output")
+        return document if isinstance(output, dict) and output.get("sha256") == part.sha256 else None
+    try:
+        card = read_card(found.part)
+        return card if card["checksum"] == recorded and not verify_release(found.part) else None
+    except WorkbenchError:
+        return None
 
 
 def begun(part: DrawFile | DrawFolder) -> dict[str, Any]:
@@ -306,15 +280,6 @@ def place_of(target: Path) -> str:
     return str(target.parent.resolve() / target.name)
 
 
-def _remove(part: Path) -> None:
-    import shutil
-
-    if part.is_dir() and not part.is_symlink():
-        shutil.rmtree(part)
-    else:
-        part.unlink()
-
-
 def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> FinishedDraw | None:
     """Return the finished draw that a run of ``request`` for a table of ``account`` would publish for free.
 
@@ -324,11 +289,17 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
     waiting = finished_draw(ledger, target)
     if waiting is None:
         return None
-    if waiting.answers(request, ledger.account_of(account)):
+    if (waiting.request, waiting.release.dataset) == (request, ledger.account_of(account)):
         return waiting
     if waiting.half_named:  # its certificate stands already: it is published before anything else is drawn
         return None
-    raise waiting.refusal()
+    raise InputError(
+        f"a finished draw of release {waiting.release.release_id} has not been given this name yet, and this run asks "
+        "for something else",
+        str(target),
+        f"repeat the former command to publish it, name another output, or delete {waiting.part.name}",
+        code="draw-waits",
+    )
 
 
 def settle_earlier(ledger: Ledger, target: Path, emit: Emit, *, resumed: str = "") -> None:
@@ -355,17 +326,18 @@ def publish_earlier(
         return None
     release_id, model = waiting.release.release_id, not waiting.document
     require_new(target, replace=replace, known_by=CARD if model else "")
-    found = (_reopened_model if model else _reopened_table)(waiting, replace=replace)
-    if found is None:
-        ledger.forget_finished(release_id)
-        emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
-        return None
-    part, document = found
-    with part:
-        if isinstance(part, DrawFolder):
+    with _reopened(waiting, replace=replace) as part:
+        document = _certified(waiting, part)
+        if document is None:
+            part.discard()
+        elif isinstance(part, DrawFolder):
             publish_model(ledger, part, release_id)
         else:
             publish_table(ledger, part, release_id, waiting.document.encode())
+    if document is None:
+        ledger.forget_finished(release_id)
+        emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
+        return None
     what = f"the finished {'model' if model else 'draw'} of release {release_id}"
     emit(Notice("info", f"{what} is now at {target}; nothing more is charged"))
     return document if asked_for is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import polars as pl
 
@@ -95,12 +95,16 @@ def csv_bytes(frame: pl.DataFrame, delimiter: str, *, header: bool) -> bytes:
 
 def typed(drawn: Draw) -> pl.DataFrame:
     """Return the draw with types: whole numbers, reals, dates; kept columns as in the source; text for the rest."""
-    types = {
+    frame = with_types(drawn.frame(), {c.column.name: c.column.kind for c in drawn.columns})
+    return frame.with_columns([as_type(frame[n], kind) for n, kind in drawn.kept_types.items()])
+
+
+def with_types(frame: pl.DataFrame, kinds: Mapping[str, str | None]) -> pl.DataFrame:
+    """Return released text with the types of its columns' kinds; text for the rest."""
+    types: dict[str | None, Callable[[pl.Expr], pl.Expr]] = {
         "integer": lambda cells: cells.cast(pl.Int64),
         "real": lambda cells: cells.cast(pl.Float64),
         "date": lambda cells: cells.str.to_date("%Y-%m-%d"),
     }
-    kinds = {c.column.name: c.column.kind for c in drawn.columns}
     # No cell can fail: the labels of a grid are made to parse, and kept cells were tried when they were drawn.
-    frame = drawn.frame().with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types])
-    return frame.with_columns([as_type(frame[n], kind) for n, kind in drawn.kept_types.items()])
+    return frame.with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types])

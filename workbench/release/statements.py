@@ -28,6 +28,14 @@ TRAINED_ON_RELEASE = "Trained on a release: costs nothing beyond it."
 """What a card says of a model that was made from a released table and its certificate alone."""
 
 
+CANNOT_KNOW = (
+    "not checked, because no file can show it: who wrote the certificate, whether bounds, domains and the reading of "
+    "the file were declared from public knowledge, whether the ledger was kept honestly, and what else was released "
+    "about these people"
+)
+"""What every verification leaves open, in one line."""
+
+
 def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
     unit = _unit(plan.rows_per_person)

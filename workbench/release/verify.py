@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -12,25 +12,32 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.release.atomic import sha256_of
+from workbench.release.card import contradictions
 from workbench.release.certificate import (
+    CARD,
+    CARD_FORMAT,
     CENTRAL_FORMAT,
+    FILES,
     account_problems,
     central_guarantee,
     checksum,
     described_column,
     guarantee,
+    is_model,
     outside,
     queries_of,
+    query_facts,
     raised_caps,
-    read_any_certificate,
     read_certificate,
+    read_document,
+    require_format,
     stated_budget,
 )
 from workbench.release.choosing import without_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import kind
 from workbench.release.ledger.exact import decimal_text
-from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
 from workbench.release.open_release import (
@@ -41,20 +48,15 @@ from workbench.release.open_release import (
     plan_of,
     released_cells,
 )
+from workbench.release.parts import PRIVATE
+from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
-from workbench.work.work import budget_of, cost_of
-
-CANNOT_KNOW = (
-    "not checked, because no file can show it: who wrote the certificate, whether bounds, domains and the reading of "
-    "the file were declared from public knowledge, whether the ledger was kept honestly, and what else was released "
-    "about these people"
-)
-"""What every verification leaves open, in one line."""
+from workbench.signals.events import Emit, ignore
+from workbench.work.work import Work, budget_of, cost_of
 
 _INEXACT = ("exact_epsilon", "table_digest")
 """What the last bit of an exponential changes, which differs between processors."""
@@ -64,20 +66,12 @@ MOST_ENTRIES = 2**33
 """Probabilities that are recomputed for one certificate: 512 columns of 4,096 cells, some 20 minutes."""
 
 
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """The very certificate that was checked, its plan, and the released rows as text."""
-
-    document: dict[str, Any]
-    plan: Plan
-    table: Table
-
-
 def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
-    """Return a sentence for every fault of the released file at ``path`` (or its certificate, or their folder).
+    """Return a sentence for every fault of the release at ``path``: a file, its certificate, or a folder.
 
     The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
-    told at once. Then the mechanisms are rebuilt one after the other, in the memory of two of the largest tables.
+    told at once. Then everything that its certificate says is computed again: from the noisy answers in it, where
+    they are there (statistics, figures), else from the plan, the parameters and the released file.
 
     What the plan implies is recomputed and compared. The time, the release's id, the program's version and the sums of
     a named account cannot be: the certificate's checksum shows that they were changed by accident or carelessly, and
@@ -93,40 +87,66 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     return examine(path, None, cancel or CancelToken())[0]
 
 
-def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], Certified | None]:
-    """Return what :func:`verify_release` does, and what was certified where it could be read."""
-    table, certificate = located(path, certificate)
-    for file, what in ((table, "the released file"), (certificate, "the certificate")):
-        if not os.path.isfile(file):
-            raise InputError(f"{what} is missing", str(file), "put both side by side")
+def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], VerifiedRelease | None]:
+    """Return what :func:`verify_release` does, and the released rows where they are noisy ones that were read."""
+    release, where = path, path / CARD
+    formats: tuple[str, ...] = (CARD_FORMAT,)
+    if not is_model(path):
+        (release, where), formats = located(path, certificate), FILES
+        for file, what in ((release, "the released file"), (where, "the certificate")):
+            if not os.path.isfile(file):
+                raise InputError(f"{what} is missing", str(file), "put both side by side")
+    problems: list[str] = []
     try:
-        document = read_any_certificate(certificate)
-    except InputError as error:
-        return [str(error)], None
-    problems = list(_bytes(document, table))
-    if document["checksum"] != checksum(document):
-        problems.append("the certificate was changed after it was written: its checksum differs")
-    if problems:
-        return problems, None
-    try:
-        plan = plan_of(document, certificate)
+        document = read_document(where, *formats)
+        problems += _sealed(document, release)
+        if problems:
+            return problems, None
+        problems += account_problems(document)
+        if document["format"] == CARD_FORMAT:
+            return problems + contradictions(document, release), None
+        plan = plan_of(document, where)
+        if document.get("account", {}).get("name") != plan.account:
+            problems.append("the certificate and its plan name different accounts")
         if document["format"] == CENTRAL_FORMAT:
-            problems += [*_queries(document, plan), *_account(document, plan)]
-            return problems or list(kind(document["kind"]).recompute()(document, plan, table, cancel)), None
-        problems += [*_guarantee(document, plan), *_names(document, plan), *_account(document, plan)]
+            problems += _queries(document, plan)
+            return problems or list(_recomputed(document, plan, release, cancel)), None
+        problems += [*_guarantee(document, plan), *_names(document, plan)]
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
-            problems += _columns(document, as_it_ran(plan, document, certificate), cancel)
+            problems += _columns(document, as_it_ran(plan, document, where), cancel)
         if problems:
             return problems, None
         # Values are only read where the file is the one that was certified.
-        plan, rows = certified_rows(table, document, certificate, cancel)
-        return list(_values(document, plan, rows, cancel)), Certified(document, plan, rows)
+        plan, rows = certified_rows(release, document, where, cancel)
+        return list(_values(document, plan, rows, cancel)), VerifiedRelease(release, document, plan, rows)
     except CancelledError:
         raise
     except WorkbenchError as error:
         return [*problems, str(error)], None
+
+
+def _sealed(document: dict[str, Any], release: Path) -> Iterator[str]:
+    """Yield what was changed since it was certified: the document, or a file that it names by its SHA-256."""
+    if document["checksum"] != checksum(document):
+        what = "card" if document["format"] == CARD_FORMAT else "certificate"
+        yield f"the {what} was changed after it was written: its checksum differs"
+    if document["format"] != CARD_FORMAT:
+        output = document["output"]
+        if release.stat().st_size != output["bytes"]:
+            yield f"the file has {release.stat().st_size} bytes, its certificate says {output['bytes']}"
+        if sha256_of(release) != output["sha256"]:
+            yield "the file was changed after it was certified: its SHA-256 differs"
+        return
+    for name, digest in document["files"].items():
+        file = release / name
+        if Path(name).name != name or not os.path.isfile(file):
+            yield f"the file {name} is missing"
+        elif sha256_of(file) != digest:
+            yield f"the file {name} was changed after its release: its SHA-256 differs"
+    known = {*document["files"], CARD, CARD + SIGNATURE, PRIVATE}
+    yield from (f"the file {p.name} is not on the card" for p in sorted(release.iterdir()) if p.name not in known)
 
 
 def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
@@ -161,14 +181,6 @@ def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
         step not in stated["cap_raised"] for step in raised if step["time"] < time
     ):
         yield "the ledger had its cap raised otherwise than the certificate says"
-
-
-def _bytes(document: dict[str, Any], table: Path) -> Iterator[str]:
-    output = document["output"]
-    if table.stat().st_size != output["bytes"]:
-        yield f"the file has {table.stat().st_size} bytes, its certificate says {output['bytes']}"
-    if sha256_of(table) != output["sha256"]:
-        yield "the file was changed after it was certified: its SHA-256 differs"
 
 
 def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
@@ -212,15 +224,14 @@ def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]
         yield f"{place}: its table has more epsilon than its share"
 
 
-def _account(document: dict[str, Any], plan: Plan) -> Iterator[str]:
-    if document.get("account", {}).get("name") != plan.account:
-        yield "the certificate and its plan name different accounts"
-    yield from account_problems(document)
-
-
 def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
     if table.rows != document["rows"]:
         yield f"the file has {table.rows} rows, its certificate says {document['rows']}"
+    yield from unknown_values(plan, table, cancel)
+
+
+def unknown_values(plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
+    """Yield a sentence for each protected column of a released table that has a value which is not a public one."""
     for column in plan.protected:
         cancel.check()
         try:
@@ -247,6 +258,62 @@ def _queries(document: dict[str, Any], plan: Plan) -> Iterator[str]:
         kind(document["kind"]).require(plan, name)
     if without_choice(document["outside_guarantee"]) != outside(plan, document["columns"]):
         yield "the certificate does not name what its plan leaves outside the guarantee"
+
+
+def _recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    known, budget = kind(document["kind"]), stated_budget(document)
+    own = known.recompute()
+    if own is not None:
+        yield from own(document, plan, output, cancel)
+        return
+    asked = known.asked().from_plain(document["request"], "the request in the certificate")
+    form = document["output"]["format"]
+    work = known.work_of(plan, asked, budget.epsilon, budget.delta, document["rows"], form)
+    require_format(document, output, known.suffixes())
+    if work.answers is None:
+        yield f"the kind {known.name} neither reads its answers from the certificate nor checks its file by itself"
+    yield from rerun(document, work, output, cancel)
+
+
+def rerun(
+    document: dict[str, Any],
+    work: Work,
+    output: Path,
+    cancel: CancelToken,
+    unlike: Callable[[bytes], Iterator[str]] | None = None,
+) -> Iterator[str]:
+    """Yield where a certificate is not that of ``work``, or its file not what follows from the answers in it.
+
+    Args:
+        document: the certificate.
+        work: made of its plan and its request.
+        output: the released file.
+        cancel: looked at before the file is made again.
+        unlike: compares the file with the bytes that follow from the answers, where these may differ in last digits.
+    """
+    stated = {
+        "request": (dict(work.request), "the certificate's request is not what its parameters give"),
+        "columns": (list(work.columns), "the certificate names other columns than its request reads"),
+        "queries": (query_facts(work.events), "the certificate has other queries than its request makes"),
+    }
+    wrong = [sentence for key, (made, sentence) in stated.items() if document[key] != made]
+    yield from wrong
+    if wrong or work.answers is None:
+        return
+    cancel.check()
+    try:
+        made = work.files(work.answers(document["method"]), cancel)
+    except WorkbenchError:
+        raise
+    except (KeyError, TypeError, ValueError, ArithmeticError):  # they are somebody else's
+        yield "the noisy answers in the certificate are not such as its queries have"
+        return
+    if document["method"] != made.method:
+        yield "the certificate says otherwise how its file was made than its answers give"
+    elif unlike is not None:
+        yield from unlike(made.whole)
+    elif output.stat().st_size != len(made.whole) or output.read_bytes() != made.whole:
+        yield "the file does not follow from the noisy answers in the certificate"
 
 
 # -- for those who use the values -------------------------------------------------------------------------------------
@@ -287,7 +354,9 @@ class VerifiedRelease:
         return released_cells(self.plan.column(name).grid(), self.table)
 
 
-def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: CancelToken) -> VerifiedRelease:
+def verified_release(
+    path: Path, certificate: Path | None = None, emit: Emit = ignore, cancel: CancelToken | None = None
+) -> VerifiedRelease:
     """Return the release in ``path`` after verifying it, the cheap checks first.
 
     Raises:
@@ -295,10 +364,10 @@ def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: C
             says; the first fault is named.
     """
     emit(Progress(0, 1, "verifying"))
-    file, named = located(path, certificate)
+    named = located(path, certificate)[1]
     if named.is_file():
         read_certificate(named)  # what is no certificate is told of as such
-    problems, found = examine(path, certificate, cancel)
+    problems, found = examine(path, certificate, cancel or CancelToken())
     if problems or found is None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InputError(
@@ -306,4 +375,4 @@ def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: C
             str(path),
             "ask for the file and the certificate as they were released",
         )
-    return VerifiedRelease(file, found.document, found.plan, found.table)
+    return found

@@ -1,16 +1,15 @@
-"""Verification of whatever was released: a table, a model or a central release."""
+"""Verification of whatever is at hand: a release or a bundle, with its signature."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
-from workbench.params import WorkbenchError
-from workbench.release.bundle.manifest import MANIFEST, is_bundle, released_in
+from workbench.params import CheckFailedError, WorkbenchError
 from workbench.release.bundle.verify_bundle import bundle_problems
-from workbench.release.certificate import is_central, read_any_certificate, read_certificate
-from workbench.release.model.card import CARD, is_model, ledger_facts, read_card, verify_model
+from workbench.release.certificate import CARD, is_model, ledger_facts
+from workbench.release.described_release import DescribedRelease, stated
+from workbench.release.manifest import MANIFEST, is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.release.signature.signature_file import Signature, signature_of
 from workbench.release.verify import verify_release
@@ -28,12 +27,27 @@ def verify_any(path: Path, cancel: CancelToken | None = None) -> list[str]:
     """
     if is_bundle(path):
         return bundle_problems(path) or verify_any(released_in(path), cancel)
-    problems = _verify_one(path, cancel)
+    problems = verify_release(path, cancel)
     try:
         signatures(path)
     except WorkbenchError as error:
         problems.append(str(error))
     return problems
+
+
+def verified(path: Path, cancel: CancelToken | None = None) -> DescribedRelease:
+    """Return the release at ``path``, which agrees with its certificate.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+        CheckFailedError: the release is not what its certificate says; the first fault is named.
+        CancelledError: ``cancel`` was set.
+    """
+    problems = verify_any(path, cancel)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise CheckFailedError(f"the release is not what its certificate says: {problems[0]}{more}", str(path))
+    return stated(path)
 
 
 def signatures(path: Path) -> Signature | None:
@@ -48,20 +62,6 @@ def signatures(path: Path) -> Signature | None:
     return signature_of(path / CARD if is_model(path) else located(path)[1])
 
 
-def _verify_one(path: Path, cancel: CancelToken | None) -> list[str]:
-    if is_model(path):
-        return verify_model(path)
-    certificate = located(path)[1]
-    if os.path.isfile(certificate) and is_central(certificate):
-        return verify_release(path, cancel)
-    return verify_release(path, cancel)
-
-
 def ledger_claims(path: Path) -> dict[str, Any]:
     """Return what a ledger can confirm of the release at ``path``, whose certificate or card was verified."""
-    if is_bundle(path):
-        path = released_in(path)
-    if is_model(path):
-        return ledger_facts(read_card(path))
-    certificate = located(path)[1]
-    return read_any_certificate(certificate) if is_central(certificate) else read_certificate(certificate)
+    return ledger_facts(stated(path).document)

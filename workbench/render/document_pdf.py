@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import importlib
 import json
 import os
 import re
@@ -221,8 +223,6 @@ def _watermark(badge: str, painter: QPainter, width: float, height: float) -> No
 
 
 def _head(document: Document) -> str:
-    import html
-
     title, subtitle = html.escape(document.title), html.escape(document.subtitle)
     badge = f'<p style="color:{LIGHT.danger}; font-weight:600">{html.escape(document.badge.upper())}</p>'
     head = f'<p style="font-size:19pt; font-weight:600">{title}</p><p class="muted">{subtitle}</p>'
@@ -230,9 +230,6 @@ def _head(document: Document) -> str:
 
 
 def _drawn(block: Picture) -> Any:
-    """Return a figure as an image."""
-    import importlib
-
     from PySide6.QtGui import QImage
 
     from workbench.render.offscreen import paint

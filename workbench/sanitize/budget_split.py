@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, Decimal, localcontext
-from fractions import Fraction
+from decimal import Decimal, localcontext
 from typing import Protocol
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import exact
+from workbench.privacy.accounting.event import divided, exact
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST
 
 _DIGITS = Decimal("1e-12")
@@ -78,19 +76,10 @@ def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decim
             code="shares-exceed",
             field="epsilon",
         )
-    # Each different weight once: fractions are slow, and most of hundreds of columns have the same weight.
-    times = Counter(c.weight for c in open_columns)
-    weights = sum((Fraction(weight) * n for weight, n in times.items()), Fraction(0))
-    portions: dict[float, Decimal] = {}
-    for weight in times:
-        portion = Fraction(left) * Fraction(weight) / weights
-        portions[weight] = (Decimal(portion.numerator) / Decimal(portion.denominator)).quantize(
-            _DIGITS, rounding=ROUND_FLOOR
-        )
-    split = {c.name: portions[c.weight] for c in open_columns}
+    split: dict[str, Decimal] = {}
     if open_columns:
-        first = open_columns[0].name
-        split[first] += left - sum(split.values(), Decimal(0))
+        parts = divided(left, [c.weight for c in open_columns], _DIGITS)
+        split = dict(zip((c.name for c in open_columns), parts, strict=True))
         small = next((c.name for c in open_columns if split[c.name] < least), None)
         if small is not None:
             raise ParameterError(f"the share of column {small} is below {EPSILON_LEAST:g}", hint="raise its weight")

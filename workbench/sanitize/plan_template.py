@@ -274,7 +274,6 @@ def _completed(table: dict[str, Any], predicted: bool, mechanism_name: str) -> d
 
 
 def _table(attribute: Attribute) -> dict[str, Any]:
-    """Return the ``[[column]]`` table of a protected attribute."""
     facts = {name: getattr(attribute, name) for name in Attribute.declared()}
     return Column(**facts).to_plain()
 

@@ -232,7 +232,6 @@ def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterat
 def _quantiles(
     query: Query, group: str, counts: NDArray[np.float64], at: Sequence[float], *, sparse: bool
 ) -> Iterator[Figure]:
-    """Yield the quantiles of a histogram."""
     assert query.bins is not None
     bins = query.bins
     for q in at:

@@ -170,7 +170,6 @@ class Query:
 
 
 def _length(form: str, bins: Bins | None, groups: Groups) -> int:
-    """Return how many whole numbers are computed of the rows."""
     each = {COUNT: 1, CENTRED: 1, PAIR: 2}.get(form)
     if each is None:
         assert bins is not None
@@ -236,7 +235,6 @@ def queries_of(
 
 
 def _split(budget: Budget, found: Sequence[_Open]) -> dict[str, Share]:
-    """Return each query's share of the budget, by weight."""
     if budget.gaussian:
         parts = budget.divided([q.weight for q in found])
         return dict(zip((q.name for q in found), parts, strict=True))

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from workbench.learners import Learner, learner
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
 from workbench.params.lists import levels
-from workbench.processes.executor import run_tasks
-from workbench.signals import Notice, Progress
+from workbench.processes.runner import runner
+from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.held_out import HeldOut
@@ -264,7 +263,7 @@ def run_curve(
         if fit.name in kept:
             take(fit, kept[fit.name])
     rest = [fit for fit in fits if fit not in figures]
-    run = _runner(jobs, scheduler, cancel, emit)
+    run = runner(jobs, scheduler, cancel, emit)
     with closing(_results(plan, data, rest, run)) as results:
         for fit, values in results:
             if journal is not None:
@@ -273,15 +272,6 @@ def run_curve(
     rows = in_order(plan, (row for fit in fits for row in _rows_of(plan, fit, figures[fit])))
     levels = constant_levels(plan, data) if levels is None else levels
     return CurveResult(plan, rows, Tally(rows).points(), levels, len(data.y))
-
-
-def _runner(jobs: int, scheduler: str | None, cancel: CancelToken, emit: Emit) -> Callable[..., Any]:
-    """Return what runs the fits: processes of this computer, or the workers of a scheduler."""
-    if scheduler is None:
-        return partial(run_tasks, jobs=jobs, cancel=cancel)
-    from workbench.processes.dask_executor import run_tasks_on
-
-    return partial(run_tasks_on, scheduler, cancel=cancel, warn=lambda text: emit(Notice("warning", text)))
 
 
 def _results(

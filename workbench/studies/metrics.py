@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
 from workbench.params import ParameterError
-from workbench.studies.column_metrics import reduction_metrics, scaling_metrics
 from workbench.studies.held_out import HeldOut
-from workbench.studies.ranking import roc_auc
 
 ACCURACY, AUC, INERTIA = "accuracy", "auc", "inertia"
 
@@ -383,3 +381,56 @@ def measured(task: str) -> Measured:
 
 Levels = Mapping[str, float]
 """By metric, the figure of always giving one answer."""
+
+
+def reduction_metrics(rows: NDArray[np.float64], rebuilt: NDArray[np.float64]) -> dict[str, float]:
+    """Return the share of variance explained, and the root of the mean squared distance of rebuilt rows.
+
+    The share is 1 − Σ‖r − r̄‖²/Σ‖x − x̄‖², r = x − x̂ being what a row x (n, D) differs from the rebuilt one x̂ by: it
+    tells how good the directions are, wherever the model takes the mean to be. It is 0 where the rows do not vary. The
+    error has the mean's in it; the declared range is 1.
+    """
+    left = rows - rebuilt
+    whole = float(((rows - rows.mean(axis=0)) ** 2).sum())
+    missed = float(((left - left.mean(axis=0)) ** 2).sum())
+    explained = 1 - missed / whole if np.ptp(rows, axis=0).any() else 0.0
+    return {"variance_explained": explained, "reconstruction_error": float((left**2).mean()) ** 0.5 / 2}
+
+
+def scaling_metrics(columns: NDArray[np.float64]) -> dict[str, float]:
+    """Return how far the means of scaled columns (n, m) are from 0, and their deviations from 1, on average.
+
+    Missing values are left out, and so is a column that has no others.
+    """
+    known = columns[:, ~np.isnan(columns).all(axis=0)]
+    if not known.size:
+        return {"mean_error": 0.0, "scale_error": 0.0}
+    means, deviations = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
+    return {"mean_error": float(np.abs(means).mean()), "scale_error": float(np.abs(deviations - 1).mean())}
+
+
+def roc_auc(truth: NDArray[np.int64], scores: NDArray[np.float64]) -> float | None:
+    """Return the area under the ROC curve, or ``None`` where it is not defined.
+
+    Of two classes: the probability that a row of the second has a higher score for it than a row of the first, ties
+    counting one half (Mann & Whitney 1947). Of more: the plain mean of the areas of each class against all others,
+    over the classes that occur among the rows. It is not defined where all rows are of one class.
+
+    Args:
+        truth: class code of each row (n,), n ≥ 1.
+        scores: the score of each class in each row (n, k), k ≥ 2.
+    """
+    codes = [1] if scores.shape[1] == 2 else range(scores.shape[1])
+    areas = [area for code in codes if (area := _area(truth == code, scores[:, code])) is not None]
+    return sum(areas) / len(areas) if areas else None
+
+
+def _area(wanted: NDArray[np.bool_], score: NDArray[np.float64]) -> float | None:
+    of_class = int(wanted.sum())
+    others = len(wanted) - of_class
+    if not of_class or not others:
+        return None
+    _, place, ties = np.unique(score, return_inverse=True, return_counts=True)
+    middle_ranks = np.cumsum(ties) - (ties - 1) / 2  # rows with one score share the mean of their ranks
+    above = float(middle_ranks[place][wanted].sum()) - of_class * (of_class + 1) / 2
+    return above / (of_class * others)

@@ -60,7 +60,6 @@ def _declared(model: Learner) -> dict[str, Any]:
 
 
 def _parted(model: Learner, setting: str) -> tuple[str, str]:
-    """Return name and value of a setting."""
     declared = _declared(model)
     name, equals, value = setting.partition("=")
     name = name.strip().replace("-", "_")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params.field import named
 from workbench.synth.aim import AIM
 from workbench.synth.base import Synthesiser
 from workbench.synth.marginals import MARGINALS
@@ -18,12 +17,7 @@ def synthesiser(name: str) -> Synthesiser:
     Raises:
         ParameterError: there is none; the message suggests a similar name.
     """
-    known = [entry.name for entry in SYNTHESISERS]
-    for entry in SYNTHESISERS:
-        if entry.name == name:
-            return entry
-    hint = f"choose one of {', '.join(known)}"
-    raise ParameterError(f"the method {name!r} is not known{did_you_mean(name, known)}", hint=hint)
+    return named(SYNTHESISERS, name, "method")
 
 
 __all__ = ["AIM", "MARGINALS", "MST", "SYNTHESISERS", "Synthesiser", "synthesiser"]

@@ -1,16 +1,142 @@
-"""The public facts of a synthesis, chosen in one place: a forecast and a study then have the release's own cuts."""
+"""The public facts of a synthesis, chosen in one place: a forecast and a study then have the release's own cuts.
+
+Statements of what is impossible (:mod:`workbench.data.impossible`) as cells that a synthetic table never holds.
+"""
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 
-from workbench.data.impossible import statements
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.impossible import OPTION, Statement, statements
 from workbench.data.schema import Attribute
+from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
-from workbench.synth.base import Setting
-from workbench.synth.columns import coarse_columns, public_cuts
-from workbench.synth.impossible import cut_for, masks, require_some_row
+from workbench.synth.base import BARRIER, Impossible, Setting
+from workbench.synth.cliques import CliqueTree, spread
+from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
+
+_MOST_CELLS = 1 << 20
+
+
+def cut_for(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tuple[CoarseColumn, ...]:
+    """Return the columns with further cuts where a declared range begins or ends: no coarse cell lies half inside.
+
+    Raises:
+        ParameterError: a column or a value is not known.
+    """
+    out = list(columns)
+    places = {column.name: place for place, column in enumerate(columns)}
+    for statement in declared:
+        for name, values in statement.parts:
+            if name not in places:
+                raise ParameterError(
+                    f"the column {name!r} is not one of the synthetic table's",
+                    OPTION,
+                    f"choose one of {', '.join(places)}",
+                )
+            column = out[places[name]]
+            if column.ordered:
+                edges = {edge for value in values for edge in _cells(column, value)}
+                starts = {*column.firsts()[:-1].tolist(), *(e for e in edges if 0 < e < column.grid.cells.size)}
+                out[places[name]] = CoarseColumn(column.grid, len(starts), tuple(sorted(starts)))
+    return tuple(out)
+
+
+def masks(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tuple[Impossible, ...]:
+    """Return which coarse cells cannot occur.
+
+    Args:
+        columns: those of :func:`cut_for`.
+        declared: the statements.
+
+    Raises:
+        ParameterError: a value is not known, or a statement's table would be too large.
+    """
+    places = {column.name: place for place, column in enumerate(columns)}
+    out = []
+    for statement in declared:
+        parts = sorted((places[name], values) for name, values in statement.parts)
+        cells = math.prod(columns[place].size for place, _ in parts)
+        if cells > _MOST_CELLS:
+            raise ParameterError(
+                f"a statement's table would have {cells} cells, above {_MOST_CELLS}",
+                OPTION,
+                "name fewer columns in it",
+            )
+        mask = np.ones((), dtype=bool)
+        for place, values in parts:
+            mask = np.logical_and.outer(mask, _axis(columns[place], values))
+        out.append((tuple(place for place, _ in parts), np.asarray(mask)))
+    return tuple(out)
+
+
+def _axis(column: CoarseColumn, values: Sequence[str]) -> NDArray[np.bool_]:
+    here = np.zeros(column.size, dtype=bool)
+    for value in values:
+        first, stop = _cells(column, value)
+        if column.ordered:
+            starts = column.firsts()
+            here[: column.cuts] |= (starts[:-1] >= first) & (starts[1:] <= stop)
+        else:
+            here[first:stop] = True
+    return here
+
+
+def _cells(column: CoarseColumn, value: str) -> tuple[int, int]:
+    """Return the fine cells [first, stop) of a value or range."""
+    labels = column.grid.labels
+    if value in labels:
+        place = labels.index(value)
+        return place, place + 1
+    low, dots, high = value.partition("..")
+    if column.ordered and dots:
+        ends = [_number(column, text.strip()) for text in (low, high)]
+        numbers = np.asarray([_number(column, label) for label in labels])
+        inside = np.flatnonzero((numbers >= ends[0]) & (numbers <= ends[1]))
+        if len(inside):
+            return int(inside[0]), int(inside[-1]) + 1
+    raise ParameterError(
+        f"{value!r} is not one of the public values of {column.name}",
+        OPTION,
+        "write a value as it is released, or a range such as 0..15",
+    )
+
+
+def _number(column: CoarseColumn, text: str) -> float:
+    try:
+        if column.grid.attribute.kind == "date":
+            return float(datetime.date.fromisoformat(text).toordinal())
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"{text!r} is no end of a range of {column.name}", OPTION) from None
+
+
+def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impossible]) -> None:
+    """Refuse statements that together leave no row at all.
+
+    Raises:
+        ParameterError: they do, or they join so many columns that it cannot be found out.
+    """
+    sizes = [column.size for column in columns]
+    tree = CliqueTree.of(sizes, [places for places, _ in impossible])
+    if tree.cells > _MOST_CELLS:
+        stated = f"the statements together join columns into {tree.cells} cells, above {_MOST_CELLS}"
+        raise ParameterError(stated, OPTION, "declare less")
+    potentials = tree.flat()
+    for places, mask in impossible:
+        home = tree.home(places)
+        potentials[home] = potentials[home] + spread(np.where(mask, BARRIER, 0.0), places, tree.cliques[home])
+    found = tree.marginals(potentials)
+    # Where every row breaks a statement, all of them together still get the whole chance.
+    if any(found.of(places)[mask].sum() > 0 for places, mask in impossible):
+        raise ParameterError("no row at all is possible", OPTION, "leave a value of each column")
+
 
 _NO_DELTA = Decimal(0)
 
@@ -33,7 +159,7 @@ def setting_for(
         epsilon: ε of one row's whole record.
         cuts: of a column of numbers; by default :func:`public_cuts`.
         delta: δ of one row's whole record; 0 for pure differential privacy.
-        impossible: what cannot occur (:mod:`workbench.synth.impossible`).
+        impossible: what cannot occur (:mod:`workbench.synth.setting`).
 
     Raises:
         ParameterError: there is no column, or a fact is not declared.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -26,18 +26,23 @@ class Made:
     """What is published, before it is written.
 
     Attributes:
-        data: the bytes of the released file, whole or in pieces.
+        data: the bytes of the released file, whole or in pieces; or of the files of a folder, by their names.
         method: facts for the certificate, as JSON holds them: public ones, or made of answers alone.
         count: of the pieces.
+        private: files of a folder with figures computed from private rows, which stay beside it and are not released.
+        settled: (ε, δ) where a run cost less than it reserved, for a reason decided without data.
     """
 
-    data: bytes | Iterable[bytes]
+    data: bytes | Mapping[str, bytes] | Iterable[bytes]
     method: Mapping[str, Any]
     count: int = 1
+    private: Mapping[str, bytes] = field(default_factory=dict)
+    settled: tuple[Decimal, Decimal] | None = None
 
     @property
     def whole(self) -> bytes:
-        """The bytes in one."""
+        """The bytes of a file in one."""
+        assert not isinstance(self.data, Mapping)
         return self.data if isinstance(self.data, bytes) else b"".join(self.data)
 
 
@@ -58,6 +63,8 @@ class Work:
         budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
         check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
             is none, values that are not on their column's grid are refused.
+        answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
+            then ``verify`` makes the file of them anew.
     """
 
     kind: str
@@ -69,6 +76,7 @@ class Work:
     files: Callable[[Answers, CancelToken], Made]
     budget: Budget | None = None
     check: Callable[[Table, CancelToken], None] | None = None
+    answers: Callable[[Mapping[str, Any]], Answers] | None = None
 
     def cost(self, rows_per_person: int = 1) -> Cost:
         """Return what it costs a person with ``rows_per_person`` rows.

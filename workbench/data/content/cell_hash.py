@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.canonical import canonical
-from workbench.data.content.cell_words import INLINE, CellWords, Words, pieces, words_at
+from workbench.data.content.cell_words import INLINE, CellWords, Words, canonical, pieces, words_at
 
 _AT_ONCE = 1 << 15
 _LONGEST = 512

@@ -18,9 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.canonical import canonical
 from workbench.data.content.cell_hash import CellHash
-from workbench.data.content.cell_words import Words, pieces
+from workbench.data.content.cell_words import Words, canonical, pieces
 
 Ranks = NDArray[np.uint16]
 

@@ -114,7 +114,6 @@ def _require_fit(images: _Header, labels: _Header, source: str) -> None:
 
 
 def _array(stated: _Header, data: NDArray[np.uint8], source: str) -> NDArray[np.generic]:
-    """Return the array of these bytes."""
     order = stated.shape[::-1] if stated.columns_first else stated.shape
     try:
         values: NDArray[np.generic] = data.view(stated.kind).reshape(order)

@@ -8,7 +8,7 @@ from workbench.deep.networks.network import Network
 from workbench.deep.networks.scattered import SCATTER_LINEAR, SCATTER_UPRIGHT
 from workbench.deep.networks.vgg16_head import VGG16_HEAD
 from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params.field import named
 
 __all__ = ["LATER", "NETWORKS", "TRUSTED", "Network", "network"]
 
@@ -38,13 +38,14 @@ def network(name: str) -> Network:
     for known in (*NETWORKS, *TRUSTED.values()):
         if known.name == name:
             return known
-    names = [known.name for known in NETWORKS]
-    hint = f"use one of {', '.join(names)}"
     if ":" in name:
         raise ParameterError(
             f"the network {name!r} is code, which runs only where you trust it",
             hint="add --trust-code if it is yours or you have read it",
         )
     if name in LATER:
-        raise ParameterError(f"the network {name!r} is not in this version", hint=hint)
-    raise ParameterError(f"the network {name!r} is not known{did_you_mean(name, names)}", hint=hint)
+        raise ParameterError(
+            f"the network {name!r} is not in this version",
+            hint=f"use one of {', '.join(known.name for known in NETWORKS)}",
+        )
+    return named(NETWORKS, name, "network")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -208,9 +210,6 @@ def _convolutions(file: str, checksum: str) -> nn.Sequential:
 
 def _state(file: str, data: bytes) -> dict[str, Any]:
     """Return the tensors of a file by name; neither format can run code."""
-    import io
-    import pickle
-
     import torch
 
     try:

@@ -298,8 +298,8 @@ def certified(path: Path) -> tuple[dict[str, Any], Plan]:
     Raises:
         InputError: file or certificate cannot be read, or the file is another one.
     """
+    from workbench.release.atomic import sha256_of
     from workbench.release.certificate import certificate_path, read_any_certificate
-    from workbench.release.ledger.fingerprint import sha256_of
     from workbench.release.open_release import plan_of
 
     where = certificate_path(path)

@@ -114,9 +114,8 @@ def _past_of(releases: Sequence[Release]) -> tuple[PastRelease, ...]:
 
 def _past(release: Release) -> PastRelease | None:
     """Return a release as the window shows it; ``None`` of a training that was charged and released nothing."""
-    from workbench.release.certificate import certificate_path
+    from workbench.release.certificate import CARD, certificate_path
     from workbench.release.kinds import KINDS, ROWS
-    from workbench.release.model.card import CARD
 
     work = str(release.body.get("work", ""))
     written, model = release.body.get("output"), work == "dpsgd" or work.startswith("fit ")
@@ -148,7 +147,7 @@ def set_separate(session: Session, jobs: JobCenter, opened: OpenTable | OpenImag
         from workbench.release.ledger.ledger import Ledger
 
         with Ledger.open() as book:
-            book.separate_from_account(book.identify(opened.table))
+            book.separate(book.identify(opened.table))
 
     def apply(_: None) -> None:
         session.notify("info", f"{opened.title} has a budget of its own now; the ledger has recorded it.")

@@ -20,8 +20,8 @@ def save_certificate(
     """Write the certificate of ``release``, which is verified first, as PDF or HTML."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.documents.verified_release import verified
         from workbench.release.documents.written_document import check_document_path, write_document
+        from workbench.release.verify_any import verified
 
         check_document_path(path)
         write_document(verified(release, cancel).paper(), path)
@@ -36,9 +36,9 @@ def save_bundle(
 
     def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
-        from workbench.release.documents.verified_release import verified
         from workbench.release.ledger.ledger import Ledger
         from workbench.release.signature.signing_key import own_public_key
+        from workbench.release.verify_any import verified
 
         check_bundle_place(path)
         found = verified(release, cancel)

@@ -25,7 +25,7 @@ def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> N
         return
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[PausedTraining, ...]:
-        from workbench.release.model.kept_run import runs_folder
+        from workbench.release.kept_run import runs_folder
 
         if not runs_folder().is_dir() or not any(runs_folder().iterdir()):
             return ()  # the libraries of networks take a second to load

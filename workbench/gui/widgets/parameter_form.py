@@ -172,7 +172,7 @@ class Form(QWidget):
             combo = named(ChoiceBox(), object_name)
             if spec.optional:
                 combo.addItem(GIVEN_LATER, None)
-            for word in spec.choices:
+            for word in spec.words:
                 combo.addItem(word, word)
             combo.setCurrentIndex(max(combo.findData(None if default is dataclasses.MISSING else default), 0))
             combo.currentIndexChanged.connect(self._edited)

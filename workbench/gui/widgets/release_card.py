@@ -191,7 +191,7 @@ class ReleasedCard(Card):
         verify(self._jobs, self._output, self._show, self._failed, self._cancelled)
 
     def _show(self, faults: list[str]) -> None:
-        from workbench.release.verify import CANNOT_KNOW
+        from workbench.release.statements import CANNOT_KNOW
 
         self._verify.setEnabled(True)
         self._result.setToolTip(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.")

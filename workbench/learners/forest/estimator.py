@@ -40,9 +40,9 @@ from workbench.learners.forest.trees import (
     leaf_sums,
     split_losses,
 )
-from workbench.learners.setting import FitSetting, discrete_laplace_variance, privacy_budget
+from workbench.learners.setting import FitSetting, discrete_laplace_variance, how_many, part_of_epsilon, privacy_budget
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
-from workbench.params import ParameterError, Parameters, integer, real
+from workbench.params import ParameterError, Parameters
 from workbench.work.ask import Ask
 
 MOST_DEPTH = 10
@@ -53,30 +53,20 @@ class ForestParameters(Parameters):
     """Budget and size. The defaults were chosen on generated tables and on the public ones of the tests."""
 
     epsilon: float | None = privacy_budget()
-    trees: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=100,
-        title="trees",
-        help="how many trees share the budget; by default one, and more where ε and the number of rows allow it",
-        advanced=True,
+    trees: int | None = how_many(
+        "trees",
+        100,
+        "how many trees share the budget; by default one, and more where ε and the number of rows allow it",
     )
-    depth: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=MOST_DEPTH,
-        title="depth",
-        help="how often a tree splits its rows in two; by default deeper where ε and the number of rows allow it",
-        advanced=True,
+    depth: int | None = how_many(
+        "depth",
+        MOST_DEPTH,
+        "how often a tree splits its rows in two; by default deeper where ε and the number of rows allow it",
     )
-    choice_share: float | None = real(
-        default=None,
-        above=0,
-        below=1,
-        title="share of the splits",
-        unit="of ε",
-        help="the part of ε for choosing the splits; the rest is for the leaves. By default between 0.3 and 0.7",
-        advanced=True,
+    choice_share: float | None = part_of_epsilon(
+        "share of the splits",
+        None,
+        "the part of ε for choosing the splits; the rest is for the leaves. By default between 0.3 and 0.7",
     )
 
 
@@ -285,8 +275,8 @@ AnyForest = TypeVar("AnyForest", bound=ForestModel)
 class Forest(PrivateEstimator[AnyForest]):
     """What all models of trees share."""
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> AnyForest:
-        goal, splits, answers = setting.goal, setting.splits(), {}
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: NDArray[Any]) -> Answers:
+        goal, splits, answers = setting.goal, setting.splits(), Answers()
         cells = setting.columns.cells(X)
         said: Doubles = np.zeros(len(cells))
         for tree, looked_at in enumerate(setting.looked_at()):
@@ -302,7 +292,7 @@ class Forest(PrivateEstimator[AnyForest]):
             answers[last] = ask(last, leaf_sums(nodes, weights, setting.nodes(len(splits))), goal.weight)
             if setting.one_after_the_other:
                 said = said + setting.leaf_values(tree, answers)[nodes]
-        return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
+        return answers
 
 
 class RandomForest(Forest[ClassModel]):

@@ -173,7 +173,6 @@ class CorrectedLinearRegression(CorrectedEstimator):
 
 
 def _counts(table: PublicTable, answers: NDArray[np.int64]) -> Doubles:
-    """Return how often each answer (k,) of a column occurs."""
     return np.bincount(answers, minlength=table.randomiser.outputs).astype(np.float64)
 
 

@@ -36,17 +36,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Model, PrivateEstimator
-from workbench.learners.checks import plain_part
+from workbench.learners.checks import places_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
 from workbench.learners.linear_regression.solve import adaptive_line, functional_line
-from workbench.learners.queries import checked_whole_numbers
-from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.selection import choose, line_losses
-from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.sums import on_grid, unscaled, within_limit
+from workbench.learners.setting import (
+    FitSetting,
+    how_many,
+    part_of_epsilon,
+    privacy_budget,
+    ridge_strength,
+    weight_limit,
+)
+from workbench.learners.sums import on_grid, product_norms, product_sums, symmetric, unscaled, within_limit
 from workbench.learners.tasks import REGRESSION
-from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.params import Parameters, choice
 from workbench.work.ask import Ask
 
 ADAPTIVE, FUNCTIONAL = "adaptive", "functional"
@@ -64,39 +69,17 @@ class LinearRegressionParameters(Parameters):
         help="adaptive: noisy sums of a few columns; functional: the noisy loss of all columns (Zhang et al. 2012)",
         advanced=True,
     )
-    columns: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=1000,
-        title="columns used",
-        help="how many columns are chosen from the table; by default as many as ε and the number of rows allow",
-        advanced=True,
+    columns: int | None = how_many(
+        "columns used",
+        1000,
+        "how many columns are chosen from the table; by default as many as ε and the number of rows allow",
     )
-    selection_share: float = real(
-        default=0.3,
-        above=0,
-        below=1,
-        title="share of the choice",
-        unit="of ε",
-        help="the part of ε for choosing the columns; the rest is for the sums over them",
-        advanced=True,
+    selection_share: float = part_of_epsilon(
+        "share of the choice", 0.3, "the part of ε for choosing the columns; the rest is for the sums over them"
     )
-    norm_share: float = real(
-        default=0.3,
-        above=0,
-        upto=1,
-        title="weight limit",
-        unit="of the largest",
-        help="a row whose products add up to more than this part of the largest possible counts for less",
-        advanced=True,
-    )
-    ridge: float = real(
-        default=1.0,
-        at_least=0,
-        upto=1e6,
-        title="ridge",
-        help="how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests",
-        advanced=True,
+    norm_share: float = weight_limit(0.3, "products")
+    ridge: float = ridge_strength(
+        "how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests"
     )
 
 
@@ -267,15 +250,9 @@ class LinearRegressionModel(Model[Setting]):
         return {"columns": list(self.columns_used)}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> LinearRegressionModel:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting: Setting = cls.setting_from_plain(values)
-        labels, names = setting.encoding.labels, plain_part(values, "columns", list)
-        known = all(isinstance(name, str) and name in labels for name in names)
-        if not known or len(set(names)) != len(names) or len(names) != setting.used:
-            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
-        return cls(setting, values["noise"], answers, [labels.index(name) for name in names])
+    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+        """Return which columns are used."""
+        return {"chosen": places_part(values, "columns", setting.encoding.labels, setting.used)}
 
 
 class LinearRegression(PrivateEstimator[LinearRegressionModel]):

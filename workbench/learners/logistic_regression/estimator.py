@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Classifier, PrivateEstimator
-from workbench.learners.checks import plain_part
 from workbench.learners.encoding import grid_of
 from workbench.learners.logistic_regression.search import (
     MOST_CANDIDATES,
@@ -45,11 +44,10 @@ from workbench.learners.logistic_regression.sums import (
     read_sums,
     weighted,
 )
-from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.selection import choose
-from workbench.learners.setting import FitSetting, privacy_budget
+from workbench.learners.setting import FitSetting, how_many, privacy_budget, ridge_strength
 from workbench.learners.tasks import CLASSIFICATION
-from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.params import ParameterError, Parameters, choice
 from workbench.work.ask import Ask
 
 BY_SIZE, SEARCH, SUMS = "by-size", "search", "sums"
@@ -67,21 +65,13 @@ class LogisticRegressionParameters(Parameters):
         help="search: the best of many public weights; sums: noisy sums; by-size: whichever suits ε and rows",
         advanced=True,
     )
-    columns: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=1000,
-        title="columns used",
-        help="how many columns the sums are asked for; by default as many as ε and the number of rows allow",
-        advanced=True,
+    columns: int | None = how_many(
+        "columns used",
+        1000,
+        "how many columns the sums are asked for; by default as many as ε and the number of rows allow",
     )
-    ridge: float = real(
-        default=1.0,
-        at_least=0,
-        upto=1e6,
-        title="ridge",
-        help="how strongly weights are drawn to 0: the factor of half their squares beside the sum of the losses",
-        advanced=True,
+    ridge: float = ridge_strength(
+        "how strongly weights are drawn to 0: the factor of half their squares beside the sum of the losses"
     )
 
 
@@ -369,16 +359,9 @@ class LogisticRegressionModel(Classifier[Setting]):
         return {"columns": list(self.columns_used)}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> LogisticRegressionModel:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting: Setting = cls.setting_from_plain(values)
-        answers = plain_part(values, "answers", dict)
-        # Without noise the rounds end where nothing more is to be found.
-        lengths = {label: n for label, n in setting.lengths().items() if setting.private or label in answers}
-        model = cls(setting, values["noise"], checked_whole_numbers(answers, lengths))
-        if plain_part(values, "columns", list) != list(model.columns_used):
-            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
-        return model
+    def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
+        """Return those of the queries that were asked: without noise rounds end where nothing more is to be found."""
+        return {label: n for label, n in setting.lengths().items() if setting.private or label in answered}
 
 
 class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
@@ -386,7 +369,7 @@ class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
 
     model_type = LogisticRegressionModel
 
-    def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: Whole) -> LogisticRegressionModel:
+    def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: Whole) -> Answers:
         rows = _Rows(setting, X, y)
         answers: Answers = {}
 
@@ -395,7 +378,7 @@ class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
             return answers[label]
 
         _weights(setting, answer)
-        return LogisticRegressionModel(setting, self.noise.name, answers)
+        return answers
 
 
 LOGISTIC_REGRESSION = LogisticRegression.described(

@@ -3,7 +3,7 @@
 *The blocks.* Row i belongs to block i mod B, by its public place alone. On each block an ordinary model is trained,
 from its own rows and a public seed. The answer to a row x is a private median of the B predictions for x, each clamped
 to the target's declared bounds and rounded to a public grid (:mod:`workbench.privacy.central.private_median`). What the
-drawn cell says of the median is worked out from public facts (:mod:`workbench.learners.median_forest.expected_median`).
+drawn cell says of the median is worked out from public facts (:mod:`workbench.learners.median_forest.blocks`).
 
 *The guarantee.* A row is in one block, so that emptying it (zero-out), or replacing it by any other, changes one of the
 B predictions for x, whatever the model of a block does with its rows: each answer costs ε, under both relations alike,
@@ -37,13 +37,12 @@ from workbench.learners.median_forest.blocks import (
     Doubles,
     Encoded,
     boosted,
+    expected_medians,
     forest,
     require_xgboost,
     trained_blocks,
 )
-from workbench.learners.median_forest.expected_median import expected_medians
-from workbench.learners.queries import checked_whole_numbers
-from workbench.learners.setting import FitSetting
+from workbench.learners.setting import FitSetting, how_many
 from workbench.learners.sums import scaled
 from workbench.learners.tasks import REGRESSION
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, text
@@ -103,13 +102,8 @@ class MedianForestParameters(MedianParameters):
     """With the size of each block's forest."""
 
     trees: int = integer(default=10, at_least=1, upto=500, title="trees", help="trees of each block", advanced=True)
-    depth: int | None = integer(
-        default=None,
-        at_least=1,
-        upto=30,
-        title="depth",
-        help="how often a tree splits its rows in two; by default until the rows of a leaf are alike",
-        advanced=True,
+    depth: int | None = how_many(
+        "depth", 30, "how often a tree splits its rows in two; by default until the rows of a leaf are alike"
     )
 
 
@@ -206,6 +200,8 @@ class AnsweredRows(Model[Setting]):
         super().__init__(setting, noise, answers)
         self.asked = asked
         self.cells = tuple(answers[_ANSWERS])
+        if not all(0 <= cell < setting.cells for cell in self.cells):
+            raise ParameterError(f"an answer is none of the {setting.cells} cells", "the model")
 
     def events(self) -> tuple[PureDp, ...]:
         """Return what the fit cost: one event for each asked row."""
@@ -237,14 +233,14 @@ class AnsweredRows(Model[Setting]):
         return {"asked": self.asked.to_plain()}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> AnsweredRows:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting: Setting = cls.setting_from_plain(values)
-        asked = AskedRows.from_plain(plain_part(values, "asked", list), setting.attributes)
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), {_ANSWERS: len(asked)})
-        if not all(0 <= cell < setting.cells for cell in answers[_ANSWERS]):
-            raise ParameterError(f"an answer is none of the {setting.cells} cells", "the model")
-        return cls(setting, values["noise"], answers, asked)
+    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+        """Return the asked rows."""
+        return {"asked": AskedRows.from_plain(plain_part(values, "asked", list), setting.attributes)}
+
+    @classmethod
+    def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
+        """Return the number of answers: one for each asked row."""
+        return {_ANSWERS: len(read["asked"])}
 
 
 class ForestAnswers(AnsweredRows):

@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners.base import Answers, Classifier, PrivateEstimator
-from workbench.learners.checks import checked_columns, plain_part
+from workbench.learners.checks import checked_columns, places_part
 from workbench.learners.denoise import Doubles, class_sizes
 from workbench.learners.naive_bayes.corrected import CorrectedNaiveBayes
 from workbench.learners.naive_bayes.likelihood import (
@@ -56,12 +56,11 @@ from workbench.learners.naive_bayes.likelihood import (
     smoothed,
 )
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.learners.queries import Query, checked_whole_numbers, events
+from workbench.learners.queries import Query, events
 from workbench.learners.selection import UNIT, choose
 from workbench.learners.setting import FitSetting, split_epsilon
 from workbench.learners.sums import grid_size, histogram, on_grid
 from workbench.learners.tasks import CLASSIFICATION
-from workbench.params import ParameterError
 from workbench.privacy.accounting.event import PureDp, exact, floor_double
 from workbench.work.ask import Ask
 
@@ -287,23 +286,14 @@ class NaiveBayesModel(Classifier[Setting]):
         return {"used": list(self.attributes_used)}
 
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> NaiveBayesModel:
-        """Return the model that :meth:`to_plain` wrote."""
-        setting: Setting = cls.setting_from_plain(values)
-        chosen = _chosen(plain_part(values, "used", list), setting)
-        lengths = {query.label: query.length for query in setting.queries(chosen)}
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), lengths)
-        return cls(setting, values["noise"], answers, chosen)
+    def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+        """Return which attributes are used."""
+        return {"chosen": places_part(values, "used", [a.name for a in setting.attributes], setting.used)}
 
-
-def _chosen(used: list[Any], setting: Setting) -> list[int]:
-    """Return the indices of the attributes that a file names, or raise :class:`ParameterError`."""
-    names = [a.name for a in setting.attributes]
-    if not all(isinstance(name, str) and name in names for name in used) or len(set(used)) != len(used):
-        raise ParameterError("the key 'used' does not name attributes of this model", "the model")
-    if len(used) != setting.used:
-        raise ParameterError(f"the key 'used' names {len(used)} attributes, not {setting.used}", "the model")
-    return [names.index(name) for name in used]
+    @classmethod
+    def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
+        """Return how many whole numbers each query about the used attributes released."""
+        return {query.label: query.length for query in setting.queries(read["chosen"])}
 
 
 class NaiveBayes(PrivateEstimator[NaiveBayesModel]):

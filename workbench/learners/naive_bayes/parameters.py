@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from workbench.learners.setting import privacy_budget
+from workbench.learners.setting import part_of_epsilon, privacy_budget
 from workbench.params import Parameters, real
 
 _HALF = "; a half-range is half the width of the bounds"
+
+
+def _in_half_ranges(title: str, default: float, upto: float, text: str, unit: str = "half-ranges") -> Any:
+    return real(default=default, above=0, upto=upto, title=title, unit=unit, help=f"{text}{_HALF}", advanced=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,14 +25,8 @@ class NaiveBayesParameters(Parameters):
 
     epsilon: float | None = privacy_budget()
     # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
-    count_share: float = real(
-        default=0.1,
-        above=0,
-        below=1,
-        title="share of class sizes",
-        unit="of ε",
-        help="the part of ε for counting the rows of each class; the rest is for the attributes",
-        advanced=True,
+    count_share: float = part_of_epsilon(
+        "share of class sizes", 0.1, "the part of ε for counting the rows of each class; the rest is for the attributes"
     )
     smoothing: float = real(
         default=1.0,
@@ -39,48 +38,31 @@ class NaiveBayesParameters(Parameters):
         help="extra rows counted for each value of a category, so that none has probability 0",
         advanced=True,
     )
-    noise_limit: float = real(
-        default=0.1,
-        above=0,
-        upto=1e6,
-        title="noise limit of means",
-        unit="half-ranges",
-        help=f"if the class means would be noisier than this, only the most telling attributes are used{_HALF}",
-        advanced=True,
+    noise_limit: float = _in_half_ranges(
+        "noise limit of means",
+        0.1,
+        1e6,
+        "if the class means would be noisier than this, only the most telling attributes are used",
     )
-    choice_share: float = real(
-        default=0.4,
-        above=0,
-        below=1,
-        title="share of the choice",
-        unit="of ε",
-        help="the part of ε for finding the most telling attributes where not all are used; less of a few columns",
-        advanced=True,
+    choice_share: float = part_of_epsilon(
+        "share of the choice",
+        0.4,
+        "the part of ε for finding the most telling attributes where not all are used; less of a few columns",
     )
-    mean_spread: float = real(
-        default=0.4,
-        above=0,
-        upto=10,
-        title="spread of means",
-        unit="half-ranges",
-        help=f"how far class means usually lie from the common mean; noisy means move towards it{_HALF}",
-        advanced=True,
+    mean_spread: float = _in_half_ranges(
+        "spread of means", 0.4, 10, "how far class means usually lie from the common mean; noisy means move towards it"
     )
-    typical_variance: float = real(
-        default=0.04,
-        above=0,
-        upto=1,
-        title="variance in a class",
-        unit="half-ranges²",
-        help=f"the usual variance within a class; noisy variances are shrunk towards it{_HALF}",
-        advanced=True,
+    typical_variance: float = _in_half_ranges(
+        "variance in a class",
+        0.04,
+        1,
+        "the usual variance within a class; noisy variances are shrunk towards it",
+        "half-ranges²",
     )
-    separate_below: float = real(
-        default=0.005,
-        above=0,
-        upto=1e6,
-        title="own variance below",
-        unit="half-ranges²",
-        help=f"with less noise than this each class has its own variance, else they share one{_HALF}",
-        advanced=True,
+    separate_below: float = _in_half_ranges(
+        "own variance below",
+        0.005,
+        1e6,
+        "with less noise than this each class has its own variance, else they share one",
+        "half-ranges²",
     )

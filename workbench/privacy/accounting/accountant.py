@@ -1,4 +1,4 @@
-"""ε of Poisson-subsampled Gaussian sums, by three accountants; and its inverses (noise, steps).
+"""ε of Poisson-subsampled Gaussian sums, by each accountant of a list; and its inverses (noise, steps).
 
 Every figure here is an upper bound of the exact ε, also in floating point: possible rounding errors are
 added, and discretisation is pessimistic. ``dp_accounting`` does the arithmetic and is imported when first needed,
@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import BudgetRefusedError, ParameterError
+from workbench.params.field import named
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.self_composition import composed_with_itself
 from workbench.signals.cancel import check_here
-
-ACCOUNTANTS = ("pld", "rdp", "rdp-classic")
-"""PLD: privacy loss distributions. RDP: Rényi with the improved conversion. Classic: ε_rdp + ln(1/δ)/(α−1)."""
 
 LEAST_NOISE, MOST_NOISE = 0.01, 1e6
 """Noise multipliers that the accountants accept."""
@@ -56,6 +54,9 @@ _FFT_ROUNDING = 1e-15
 """Subtracted from δ for each step: the Fourier transform of one step is raised to the number of steps."""
 
 
+Doubles = NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """An upper bound on ε at a given δ.
@@ -69,6 +70,44 @@ class Loss:
     epsilon: float
     order: float | None = None
     discretisation: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How finely an accountant of privacy loss distributions cuts them.
+
+    Attributes:
+        resolution: width of a cell relative to the RDP bound, :data:`FINE` or :data:`COARSE`.
+        cell: that width itself, for runs that share the distribution of their step.
+        cells: most cells of one step's distribution; each takes about 15 µs.
+    """
+
+    resolution: float = FINE
+    cell: float | None = None
+    cells: int = MOST_CELLS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accountant:
+    """A way to bound ε of a DP-SGD run from above.
+
+    Attributes:
+        name: the word in plans, on cards and on the command line.
+        title: its name in the literature.
+        bound: bounds ε of a checked run of at least one step at a δ.
+        quick: the same in a millisecond, at least as high.
+        at_once: the name of an accountant that takes milliseconds and is never below this one; its own, if it is one.
+        at_orders: ε at each Rényi order from (orders, divergence, δ); ``None`` where there are no orders.
+        curve_bytes: memory of the curve of ε beside a run.
+    """
+
+    name: str
+    title: str
+    bound: Callable[[PoissonGaussian, float, Grid], Loss]
+    quick: Callable[[PoissonGaussian, float], Loss]
+    at_once: str
+    at_orders: Callable[[Doubles, Doubles, float], Doubles] | None = None
+    curve_bytes: int = 1_000_000
 
 
 _MOST_EPSILON = 1e12
@@ -111,24 +150,21 @@ def loss(
     Args:
         event: the run; zero steps cost nothing.
         delta: δ in (0, 1).
-        accountant: one of :data:`ACCOUNTANTS`.
-        resolution: width of a PLD cell relative to the RDP bound, :data:`FINE` or :data:`COARSE`.
-        cell: that width itself, for runs that share the distribution of their step.
-        cells: most cells of one step's distribution; each takes about 15 µs.
+        accountant: the name of one of :data:`ACCOUNTANTS`.
+        resolution: of the :class:`Grid`, as the others.
+        cell: as there.
+        cells: as there.
 
     Raises:
         ParameterError: an argument is out of range.
         CancelledError: the work is :func:`interruptible <workbench.signals.cancel.interruptible>`, and was cancelled.
     """
-    _check(event, delta, accountant)
+    chosen = accountant_named(accountant)
+    _check(event, delta)
     check_here()
     if event.steps == 0:
         return Loss(0.0)
-    if accountant == "rdp-classic":
-        return _classic(event, delta)
-    if accountant == "rdp":
-        return _improved(*renyi(event), delta)
-    return _pld(replace(event, label=""), delta, resolution, cell, cells)
+    return chosen.bound(replace(event, label=""), delta, Grid(resolution, cell, cells))
 
 
 def loss_of_rows(event: PoissonGaussian, delta: float, rows: int) -> float:
@@ -160,29 +196,32 @@ def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: 
     if not 0 < epsilon <= 1e6:
         raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", hint="give an ε such as 3")
     event = replace(event, noise_multiplier=MOST_NOISE, label="")
-    _check(event, delta, accountant)
+    accountant_named(accountant)
+    _check(event, delta)
     return _noise_for(event, delta, epsilon, accountant)
 
 
 @lru_cache(maxsize=64)
 def _noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: str) -> float:
     """Search for the noise once: a run asks for it when it is shown, before it is charged and at its start."""
+    chosen = accountant_named(accountant)
 
     def holds(sigma: float, resolution: float = FINE) -> bool:
         return loss(replace(event, noise_multiplier=sigma), delta, accountant, resolution).epsilon <= epsilon
 
     def quickly(sigma: float) -> bool:
-        return quick_loss(replace(event, noise_multiplier=sigma), delta).epsilon <= epsilon
+        return chosen.quick(replace(event, noise_multiplier=sigma), delta).epsilon <= epsilon
 
     def nearly(sigma: float) -> bool:
         return holds(sigma, COARSE)
 
-    if not (quickly if accountant == "pld" else holds)(MOST_NOISE):
+    slow = chosen.at_once != chosen.name
+    if not (quickly if slow else holds)(MOST_NOISE):
         raise ParameterError(
             f"no noise reaches epsilon = {epsilon:g} at delta = {delta:g} in {event.steps} steps",
             hint="use a larger ε or δ, or fewer epochs",
         )
-    if accountant != "pld":
+    if not slow:
         return _least(holds, LEAST_NOISE, MOST_NOISE, 1 + 5e-4)
     # From milliseconds to a second: integer orders of RDP, a coarse grid, a fine one.
     sigma = _least(quickly, LEAST_NOISE, MOST_NOISE, 1.02)
@@ -227,7 +266,7 @@ def within(event: PoissonGaussian, delta: float, cap: float, accountant: str = "
     return replace(event, steps=steps)
 
 
-def renyi(event: PoissonGaussian) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def renyi(event: PoissonGaussian) -> tuple[Doubles, Doubles]:
     """Return (orders α, Rényi divergence of all steps at each), Mironov, Talwar & Zhang 2019, Section 3.3.
 
     Orders are dp-accounting's defaults; an order whose series does not converge has divergence ∞.
@@ -236,9 +275,7 @@ def renyi(event: PoissonGaussian) -> tuple[NDArray[np.float64], NDArray[np.float
     return orders, event.steps * one
 
 
-def _check(event: PoissonGaussian, delta: float, accountant: str) -> None:
-    if accountant not in ACCOUNTANTS:
-        raise ParameterError(f"accountant = {accountant!r} is not known", hint="choose " + ", ".join(ACCOUNTANTS))
+def _check(event: PoissonGaussian, delta: float) -> None:
     if not 0 < event.sample_rate <= 1:
         raise ParameterError(f"sample rate = {event.sample_rate} is not above 0 and at most 1")
     if not LEAST_NOISE <= event.noise_multiplier <= MOST_NOISE:
@@ -276,7 +313,7 @@ def _quiet(record: logging.LogRecord) -> bool:
 
 
 @lru_cache(maxsize=64)
-def renyi_of_one(rate: float, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def renyi_of_one(rate: float, sigma: float) -> tuple[Doubles, Doubles]:
     """Return (the library's orders, the Rényi divergence of one step at each), never below it."""
     import dp_accounting
     from dp_accounting import rdp
@@ -288,15 +325,24 @@ def renyi_of_one(rate: float, sigma: float) -> tuple[NDArray[np.float64], NDArra
     return orders, np.maximum(accountant.rdp, 0.0) + _RDP_ROUNDING
 
 
-def _classic(event: PoissonGaussian, delta: float) -> Loss:
-    """Return min over α of ε_rdp(α) + ln(1/δ)/(α−1) (Mironov 2017, Proposition 3)."""
-    orders, divergence = renyi(event)
-    epsilons = divergence + math.log(1 / delta) / (orders - 1)
+def classic_at(orders: Doubles, divergence: Doubles, delta: float) -> Doubles:
+    """Return ε_rdp(α) + ln(1/δ)/(α−1) at each order (Mironov 2017, Proposition 3)."""
+    return divergence + math.log(1 / delta) / (orders - 1)
+
+
+def improved_at(orders: Doubles, divergence: Doubles, delta: float) -> Doubles:
+    """Return ε at each order by Canonne, Kamath & Steinke 2020, Proposition 12."""
+    epsilons = classic_at(orders, divergence, delta) + np.log1p(-1 / orders) - np.log(orders) / (orders - 1)
+    return np.maximum(epsilons, 0.0)
+
+
+def _classic(orders: Doubles, divergence: Doubles, delta: float) -> Loss:
+    epsilons = classic_at(orders, divergence, delta)
     best = int(np.argmin(epsilons))
     return Loss(float(epsilons[best]), float(orders[best]))
 
 
-def _improved(orders: NDArray[np.float64], divergence: NDArray[np.float64], delta: float) -> Loss:
+def _improved(orders: Doubles, divergence: Doubles, delta: float) -> Loss:
     """Return the RDP bound by Canonne, Kamath & Steinke 2020, Proposition 12."""
     from dp_accounting import rdp
 
@@ -306,12 +352,16 @@ def _improved(orders: NDArray[np.float64], divergence: NDArray[np.float64], delt
 
 def quick_loss(event: PoissonGaussian, delta: float) -> Loss:
     """Return the RDP bound over integer orders alone, which have a closed form."""
-    one = renyi_of_integers(event.sample_rate, event.noise_multiplier)
-    return _improved(INTEGER_ORDERS, event.steps * one, delta)
+    return _improved(*renyi_of_run(event), delta)
+
+
+def renyi_of_run(event: PoissonGaussian) -> tuple[Doubles, Doubles]:
+    """Return (integer orders α, Rényi divergence of all steps at each), in a millisecond."""
+    return INTEGER_ORDERS, event.steps * renyi_of_integers(event.sample_rate, event.noise_multiplier)
 
 
 @lru_cache(maxsize=64)
-def renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
+def renyi_of_integers(rate: float, sigma: float) -> Doubles:
     """Return ln(Σₖ C(α,k)·(1−q)^(α−k)·q^k·e^((k²−k)/2σ²))/(α−1) at each integer order (Mironov et al. 2019, eq. 3)."""
     from scipy.special import gammaln, logsumexp, xlog1py
 
@@ -320,12 +370,12 @@ def renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
     log_binomial = gammaln(alpha + 1) - gammaln(k + 1) - gammaln(rest + 1)
     with np.errstate(divide="ignore"):  # q = 1 leaves the last term alone: ln 0 = −∞ drops the others
         terms = log_binomial + xlog1py(rest, -rate) + k * math.log(rate) + (k * k - k) / (2 * sigma**2)
-    moments: NDArray[np.float64] = logsumexp(np.where(k <= alpha, terms, -np.inf), axis=1)
+    moments: Doubles = logsumexp(np.where(k <= alpha, terms, -np.inf), axis=1)
     return np.maximum(moments / (INTEGER_ORDERS - 1), 0.0) + _RDP_ROUNDING
 
 
 @lru_cache(maxsize=256)
-def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | None, cells: int) -> Loss:
+def _pld(event: PoissonGaussian, delta: float, grid: Grid) -> Loss:
     """Return the PLD bound (Doroshenko et al. 2022), or an RDP bound.
 
     The latter where it is less, δ is too near rounding, or the grid would have too many cells.
@@ -336,6 +386,7 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
     bound = quick_loss(event, delta)
     if not 0 < bound.epsilon <= _MOST_PLD_EPSILON or delta < 10 * rounding:
         return _improved(*renyi(event), delta)
+    cell, cells = grid.cell, grid.cells
     if cell is not None:
         epsilon = _composed(event, cell, delta - rounding, cells)
         return Loss(epsilon, discretisation=cell) if epsilon <= bound.epsilon else bound
@@ -346,7 +397,7 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
     for _ in range(3):
         aimed = epsilon
         # A power of two, so that runs of similar length share the distribution of their step.
-        cell = 2.0 ** math.floor(math.log2(max(resolution * aimed, least_cell)))
+        cell = 2.0 ** math.floor(math.log2(max(grid.resolution * aimed, least_cell)))
         epsilon = _composed(event, cell, delta - rounding, cells)
         if epsilon <= best.epsilon:
             best = Loss(epsilon, discretisation=cell)
@@ -377,3 +428,46 @@ def _pld_of_one(rate: float, sigma: float, cell: float) -> Any:
         value_discretization_interval=cell,
         neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
     )
+
+
+PLD = Accountant(
+    name="pld",
+    title="privacy loss distributions (Doroshenko et al. 2022)",
+    bound=_pld,
+    quick=quick_loss,
+    at_once="rdp",
+    curve_bytes=9_000_000,  # their grids
+)
+RDP = Accountant(
+    name="rdp",
+    title="Rényi, improved conversion (Canonne, Kamath & Steinke 2020)",
+    bound=lambda event, delta, grid: _improved(*renyi(event), delta),
+    quick=quick_loss,
+    at_once="rdp",
+    at_orders=improved_at,
+)
+RDP_CLASSIC = Accountant(
+    name="rdp-classic",
+    title="Rényi, published conversion (Mironov 2017)",
+    bound=lambda event, delta, grid: _classic(*renyi(event), delta),
+    quick=lambda event, delta: _classic(*renyi_of_run(event), delta),
+    at_once="rdp-classic",
+    at_orders=classic_at,
+)
+
+ACCOUNTANTS: tuple[Accountant, ...] = (PLD, RDP, RDP_CLASSIC)
+"""Those of training runs, the tightest first; of mixed releases: :mod:`workbench.privacy.accounting.totals`."""
+
+
+def accountant_names() -> tuple[str, ...]:
+    """Return the names of :data:`ACCOUNTANTS`."""
+    return tuple(accountant.name for accountant in ACCOUNTANTS)
+
+
+def accountant_named(name: str) -> Accountant:
+    """Return the accountant called ``name``.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    return named(ACCOUNTANTS, name, "accountant")

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from workbench.params import CancelledError
-from workbench.privacy.accounting.accountant import COARSE, FINE, loss
+from workbench.privacy.accounting.accountant import COARSE, FINE, accountant_named, loss
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -132,7 +132,7 @@ class BackgroundCurve:
             return 0.0
         if self._curve is not None:
             return min(self._curve.at(step), self._whole)
-        row = loss(replace(self._event, steps=step), self._delta, _quick_one(self._accountant)).epsilon
+        row = loss(replace(self._event, steps=step), self._delta, accountant_named(self._accountant).at_once).epsilon
         return min(self._rows_per_person * row, self._whole)
 
     def wait(self) -> EpsilonCurve:
@@ -142,8 +142,3 @@ class BackgroundCurve:
             raise self._error
         assert self._curve is not None, "wait() is for a run that was not cancelled"
         return self._curve
-
-
-def _quick_one(accountant: str) -> str:
-    """Return the accountant whose bounds are available at once and valid for the same mechanism."""
-    return "rdp" if accountant == "pld" else accountant

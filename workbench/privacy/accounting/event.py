@@ -7,9 +7,13 @@ nothing, and the number of rows is public.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+
+from workbench.privacy.accounting.neighbours import replace_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +128,6 @@ class Cost:
 
     def replace_one(self) -> tuple[float, float]:
         """Return (2ε, (1+e^ε)δ), what a zero-out guarantee gives for replace-one neighbours."""
-        from workbench.privacy.accounting.neighbours import replace_one
-
         return replace_one(float(self.epsilon), float(self.delta))
 
 
@@ -142,3 +144,17 @@ def floor_double(share: Decimal) -> float:
     """Return the largest double that is at most ``share``: noise calibrated to it never exceeds the share."""
     nearest = float(share)
     return nearest if Decimal(nearest) <= share else math.nextafter(nearest, 0.0)
+
+
+def divided(amount: Decimal, weights: Sequence[float], digit: Decimal) -> list[Decimal]:
+    """Return a part of ``amount`` for each weight, rounded down to ``digit``; the first takes the rest of the sum."""
+    # Each different weight once: fractions are slow, and most of hundreds of columns have the same weight.
+    times = Counter(weights)
+    whole = sum((Fraction(weight) * n for weight, n in times.items()), Fraction(0))
+    parts: dict[float, Decimal] = {}
+    for weight in times:
+        part = Fraction(amount) * Fraction(weight) / whole
+        parts[weight] = (Decimal(part.numerator) / Decimal(part.denominator)).quantize(digit, rounding=ROUND_FLOOR)
+    found = [parts[weight] for weight in weights]
+    found[0] += amount - sum(found, Decimal(0))
+    return found

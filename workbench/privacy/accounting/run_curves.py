@@ -11,17 +11,16 @@ import numpy as np
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import (
-    ACCOUNTANTS,
     COARSE,
-    INTEGER_ORDERS,
     LEAST_NOISE,
     MOST_NOISE,
     MOST_STEPS,
+    accountant_named,
+    accountant_names,
     event_of,
     loss,
-    quick_loss,
     renyi,
-    renyi_of_integers,
+    renyi_of_run,
 )
 from workbench.signals.cancel import CancelToken
 
@@ -50,11 +49,9 @@ class TrainingRun:
     def epsilon(self, accountant: str = "pld", *, quick: bool = False) -> float:
         """Return an upper bound on ε; with ``quick`` Rényi by whole orders alone, in a millisecond."""
         event = event_of(self.rows, self.batch, self.epochs, self.sigma)
-        if quick and accountant == "rdp":
-            return quick_loss(event, self.delta).epsilon
-        if quick and accountant == "rdp-classic":
-            divergence = event.steps * renyi_of_integers(event.sample_rate, event.noise_multiplier)
-            return float(np.min(divergence + math.log(1 / self.delta) / (INTEGER_ORDERS - 1)))
+        chosen = accountant_named(accountant)
+        if quick and chosen.at_once == accountant:
+            return chosen.quick(event, self.delta).epsilon
         return loss(event, self.delta, accountant, COARSE, cells=CELLS).epsilon
 
 
@@ -76,24 +73,19 @@ class RunCurve:
 
 
 def orders_curve(run: TrainingRun, accountant: str, *, quick: bool = False) -> tuple[RunCurve, float]:
-    """Return ε at each Rényi order, and the order that is chosen; for the two Rényi accountants.
+    """Return ε at each Rényi order, and the order that is chosen; for the accountants that have orders.
 
     With ``quick`` at whole orders alone, in a millisecond.
 
     Raises:
         ParameterError: the accountant has no orders, or a figure is out of range.
     """
-    if accountant not in ("rdp", "rdp-classic"):
+    at_orders = accountant_named(accountant).at_orders
+    if at_orders is None:
         raise ParameterError(f"the accountant {accountant} has no orders", hint="choose rdp or rdp-classic")
     event = event_of(run.rows, run.batch, run.epochs, run.sigma)
-    if quick:
-        orders, one = INTEGER_ORDERS, renyi_of_integers(event.sample_rate, event.noise_multiplier)
-        divergence = event.steps * one
-    else:
-        orders, divergence = renyi(event)
-    epsilons = divergence + math.log(1 / run.delta) / (orders - 1)
-    if accountant == "rdp":
-        epsilons = np.maximum(epsilons + np.log1p(-1 / orders) - np.log(orders) / (orders - 1), 0.0)
+    orders, divergence = renyi_of_run(event) if quick else renyi(event)
+    epsilons = at_orders(orders, divergence, run.delta)
     kept = np.isfinite(epsilons)
     chosen = orders[kept][int(np.argmin(epsilons[kept]))]
     curve = RunCurve("order", accountant, tuple(orders[kept].tolist()), tuple(epsilons[kept].tolist()))
@@ -192,8 +184,8 @@ def csv_lines(run: TrainingRun, cancel: CancelToken | None = None) -> Iterator[s
     """Yield the lines of a CSV file with every curve of ``run`` and the heat map."""
     yield "plot,accountant,x,second,epsilon"
     for axis in AXES:
-        for accountant in ACCOUNTANTS:
-            if axis == "order" and accountant == "pld":
+        for accountant in accountant_names():
+            if axis == "order" and accountant_named(accountant).at_orders is None:
                 continue
             found = curve(run, axis, accountant, cancel)
             for x, epsilon in zip(found.x, found.epsilons, strict=True):

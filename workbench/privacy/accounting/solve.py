@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.accountant import event_of, loss, noise_for
+from workbench.privacy.accounting.accountant import accountant_named, event_of, loss, noise_for
 
 MOST_EPOCHS = 10**6
 CLOSE = 0.005
@@ -83,8 +83,9 @@ def _most(costs: Callable[[int, str], float], epsilon: float, accountant: str, m
         return costs(number, by) <= epsilon
 
     low, high = 0, most + 1
-    if accountant == "pld" and holds(1, "rdp"):  # milliseconds, and never below what it bounds
-        low = _between(1, most + 1, lambda n: holds(n, "rdp"), 0.0)
+    at_once = accountant_named(accountant).at_once
+    if at_once != accountant and holds(1, at_once):
+        low = _between(1, most + 1, lambda n: holds(n, at_once), 0.0)
     elif not holds(1):
         raise ParameterError(f"even one {unit} costs more than this epsilon", hint="use more noise or a larger ε")
     low = step = max(low, 1)

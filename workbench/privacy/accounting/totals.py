@@ -11,46 +11,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from workbench.params import ParameterError
+from workbench.privacy.accounting.accountant import PLD, RDP, RDP_CLASSIC
 from workbench.privacy.accounting.advanced import dwork_roth, optimal
 from workbench.privacy.accounting.compose import total
 from workbench.privacy.accounting.concentrated import renyi_total, zcdp_total
 from workbench.privacy.accounting.event import ApproximateDp, CostEvent, PureDp
-from workbench.privacy.accounting.leaves import Leaf, Leaves, alternatives
+from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep, alternatives
 from workbench.privacy.accounting.pld_mixture import pld_total
-
-BASIC, ADVANCED, OPTIMAL, ZCDP, RDP_CLASSIC, RDP, PLD = METHODS = (
-    "basic",
-    "advanced",
-    "optimal",
-    "zcdp",
-    "rdp-classic",
-    "rdp",
-    "pld",
-)
-"""Every account, from the simplest to the tightest."""
-
-TITLES = {
-    BASIC: "basic: the sum",
-    ADVANCED: "advanced (Dwork & Roth 2014, Theorem 3.20)",
-    OPTIMAL: "optimal for (ε, δ) releases (Kairouz, Oh & Viswanath 2015)",
-    ZCDP: "zero-concentrated (Bun & Steinke 2016)",
-    RDP_CLASSIC: "Rényi, published conversion (Mironov 2017)",
-    RDP: "Rényi, improved conversion (Canonne, Kamath & Steinke 2020)",
-    PLD: "privacy loss distributions (Doroshenko et al. 2022)",
-}
-
-_NEEDS_DELTA = "needs a delta above that of the releases"
-_NOT_EPSILON = "is for releases with an (epsilon, delta) of their own, and this list has others"
-_WHY_NOT = {
-    ADVANCED: _NOT_EPSILON,
-    OPTIMAL: f"{_NOT_EPSILON}, or too many different epsilons",
-    ZCDP: "knows no rho of a subsampled step",
-    RDP_CLASSIC: "knows no divergence of a subsampled step for a person with several rows",
-    RDP: "knows no divergence of a subsampled step for a person with several rows",
-    PLD: "needs a larger delta, a smaller loss, or an event other than zCDP",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +28,7 @@ class Total:
     """What one account says.
 
     Attributes:
-        method: one of :data:`METHODS`.
+        method: the name of one of :data:`MIXED_ACCOUNTANTS`.
         epsilon: an upper bound on ε; ``None`` where the account does not apply.
         why_not: why it does not apply; empty where it does.
         order: the Rényi order that gave the bound, where there is one.
@@ -88,6 +58,165 @@ class Totals:
         return next(t.epsilon for t in self.totals if t.method == method)
 
 
+_NEEDS_DELTA = "needs a delta above that of the releases"
+_NOT_EPSILON = "is for releases with an (epsilon, delta) of their own, and this list has others"
+_NOT_SAMPLED = "knows no divergence of a subsampled step for a person with several rows"
+_NO_GRID = "needs a larger delta, a smaller loss, or an event other than zCDP"
+
+Bound = tuple[float, float | None]
+"""An upper bound on ε, and the Rényi order that gave it, where there is one."""
+
+
+class Mixture:
+    """Releases of any kinds to the same rows, and what each account says of them, worked out when it is asked for.
+
+    Attributes:
+        leaves: the simple events, and how often each happens.
+        slack: what the δ that is asked for leaves beyond that of the releases.
+    """
+
+    def __init__(self, leaves: Leaves, slack: float) -> None:
+        self.leaves, self.slack = leaves, slack
+
+    @cached_property
+    def pure(self) -> dict[Decimal, int]:
+        """How often each ε happens among the releases that have one."""
+        found: dict[Decimal, int] = {}
+        for leaf, count in self.leaves.items():
+            if isinstance(leaf, PureDp | ApproximateDp):
+                found[leaf.epsilon] = found.get(leaf.epsilon, 0) + count
+        return found
+
+    @property
+    def has_epsilons(self) -> bool:
+        """Whether all releases have an ε of their own."""
+        return sum(self.pure.values()) == sum(self.leaves.values())
+
+    @property
+    def small_epsilons(self) -> bool:
+        """Whether all have one, and none above 100."""
+        return self.has_epsilons and max(self.pure) <= 100
+
+    @cached_property
+    def basic(self) -> Bound | None:
+        """The plain sum, in which a kind of event without an ε of its own has one at an equal share of δ."""
+        summed = _up(total(epsilon * count for epsilon, count in self.pure.items()))
+        if self.has_epsilons:
+            return summed, None
+        if not self.slack:
+            return None
+        others = {leaf: n for leaf, n in self.leaves.items() if not isinstance(leaf, PureDp | ApproximateDp)}
+        share = self.slack / len(others) * (1 - 1e-15)
+        parts = [Mixture({leaf: count}, share).of_one_kind for leaf, count in others.items()]
+        if any(part is None for part in parts):
+            return None
+        return (summed + sum(part for part in parts if part is not None)) * (1 + 1e-15), None
+
+    @property
+    def of_one_kind(self) -> float | None:
+        """ε of one kind of event alone, by its best account."""
+        own = (renyi_total(self.leaves, self.slack, classic=False), zcdp_total(self.leaves, self.slack))
+        bounds = [epsilon for epsilon, _ in filter(None, own)]
+        pld = pld_total(self.leaves, self.slack, min(bounds, default=_rough(self.leaves, self.slack)))
+        return min([*bounds, *([pld[0]] if pld else [])], default=None)
+
+    @cached_property
+    def advanced(self) -> Bound | None:
+        """By Dwork & Roth 2014."""
+        return _plain(dwork_roth(self.pure, self.slack)) if self.slack and self.small_epsilons else None
+
+    @cached_property
+    def optimal(self) -> Bound | None:
+        """By Kairouz, Oh & Viswanath 2015."""
+        return _plain(optimal(self.pure, self.slack)) if self.slack else None
+
+    @cached_property
+    def zcdp(self) -> Bound | None:
+        """By Bun & Steinke 2016."""
+        return _finite(zcdp_total(self.leaves, self.slack)) if self.slack else None
+
+    @cached_property
+    def rdp_classic(self) -> Bound | None:
+        """By Mironov 2017."""
+        return _finite(renyi_total(self.leaves, self.slack, classic=True)) if self.slack else None
+
+    @cached_property
+    def rdp(self) -> Bound | None:
+        """By Canonne, Kamath & Steinke 2020."""
+        return _finite(renyi_total(self.leaves, self.slack, classic=False)) if self.slack else None
+
+    @cached_property
+    def pld(self) -> Bound | None:
+        """By Doroshenko et al. 2022; the others set its grid."""
+        if not self.slack:
+            return None
+        own = (self.advanced, self.optimal, self.basic) if self.has_epsilons else ()
+        bounds = [bound[0] for bound in (self.rdp_classic, self.rdp, self.zcdp, *own) if bound is not None]
+        # Where there is none, only the distributions know what k rows in one step are.
+        found = pld_total(self.leaves, self.slack, min(bounds) if bounds else _rough(self.leaves, self.slack))
+        return (found[0], None) if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedAccountant:
+    """An account of any list of releases.
+
+    Attributes:
+        name: the word in results.
+        title: its name in the literature.
+        bound: bounds ε at least one release from above; ``None`` where it does not apply.
+        why_not: why it does not, where it is more than a missing δ.
+        applies: whether it is for such releases at all, whatever the δ.
+    """
+
+    name: str
+    title: str
+    bound: Callable[[Mixture], Bound | None]
+    why_not: str
+    applies: Callable[[Mixture], bool] = lambda mixture: True
+
+    def total(self, mixture: Mixture) -> Total:
+        """Return what it says."""
+        if not mixture.leaves:
+            return Total(self.name, 0.0)
+        applies = self.applies(mixture)
+        bound = self.bound(mixture) if applies else None
+        if bound is None:
+            return Total(self.name, None, self.why_not if mixture.slack or not applies else _NEEDS_DELTA)
+        return Total(self.name, bound[0], order=bound[1])
+
+
+MIXED_ACCOUNTANTS: tuple[MixedAccountant, ...] = (
+    MixedAccountant(name="basic", title="basic: the sum", bound=lambda m: m.basic, why_not=_NO_GRID),
+    MixedAccountant(
+        name="advanced",
+        title="advanced (Dwork & Roth 2014, Theorem 3.20)",
+        bound=lambda m: m.advanced,
+        why_not=_NOT_EPSILON,
+        applies=lambda m: m.small_epsilons,
+    ),
+    MixedAccountant(
+        name="optimal",
+        title="optimal for (ε, δ) releases (Kairouz, Oh & Viswanath 2015)",
+        bound=lambda m: m.optimal,
+        why_not=f"{_NOT_EPSILON}, or too many different epsilons",
+        applies=lambda m: m.has_epsilons,
+    ),
+    MixedAccountant(
+        name="zcdp",
+        title="zero-concentrated (Bun & Steinke 2016)",
+        bound=lambda m: m.zcdp,
+        why_not="knows no rho of a subsampled step",
+    ),
+    MixedAccountant(
+        name=RDP_CLASSIC.name, title=RDP_CLASSIC.title, bound=lambda m: m.rdp_classic, why_not=_NOT_SAMPLED
+    ),
+    MixedAccountant(name=RDP.name, title=RDP.title, bound=lambda m: m.rdp, why_not=_NOT_SAMPLED),
+    MixedAccountant(name=PLD.name, title=PLD.title, bound=lambda m: m.pld, why_not=_NO_GRID),
+)
+"""Every account of a list of releases, from the simplest to the tightest."""
+
+
 def compose_totals(event: CostEvent, delta: Decimal | float = Decimal(0)) -> Totals:
     """Return what every account says of ``event`` at ``delta``, zero-out neighbours.
 
@@ -99,10 +228,10 @@ def compose_totals(event: CostEvent, delta: Decimal | float = Decimal(0)) -> Tot
         ParameterError: a number is out of range, the releases alone have a larger δ, or no account applies.
     """
     allowed = delta if isinstance(delta, Decimal) else Decimal(repr(float(delta)))
-    if not 0 <= allowed < 1:
+    if not (allowed.is_finite() and 0 <= allowed < 1):
         raise ParameterError(f"delta = {delta} is not at least 0 and below 1", hint="give a δ such as 1e-5")
     found = [_of_leaves(leaves, allowed) for leaves in alternatives(event)]
-    merged = tuple(_largest([one[method] for one in found]) for method in METHODS)
+    merged = tuple(_largest([one[accountant.name] for one in found]) for accountant in MIXED_ACCOUNTANTS)
     if all(t.epsilon is None for t in merged):
         raise ParameterError("no method applies to this list of events", hint="give a larger delta")
     return Totals(float(allowed), merged)
@@ -120,26 +249,8 @@ def _of_leaves(leaves: Leaves, delta: Decimal) -> dict[str, Total]:
             f"the releases alone have a delta of {float(own):g}, above {float(delta):g}",
             hint="give a larger delta, or releases with a smaller one",
         )
-    slack = math.nextafter(float(delta - own), 0.0) if delta > own else 0.0
-    if not leaves:
-        return {method: Total(method, 0.0) for method in METHODS}
-    pure: dict[Decimal, int] = {}
-    for leaf, count in leaves.items():
-        if isinstance(leaf, PureDp | ApproximateDp):
-            pure[leaf.epsilon] = pure.get(leaf.epsilon, 0) + count
-    alone = sum(pure.values()) == sum(leaves.values())
-    found = {RDP_CLASSIC: _renyi(RDP_CLASSIC, leaves, slack), RDP: _renyi(RDP, leaves, slack)}
-    found[ZCDP] = _ordered(ZCDP, zcdp_total(leaves, slack) if slack else None, slack)
-    found[ADVANCED] = _plain(ADVANCED, (lambda: dwork_roth(pure, slack)) if alone and max(pure) <= 100 else None, slack)
-    found[OPTIMAL] = _plain(OPTIMAL, (lambda: optimal(pure, slack)) if alone else None, slack)
-    summed = _up(total(epsilon * count for epsilon, count in pure.items()))
-    bounds = [t.epsilon for t in found.values() if t.epsilon is not None] + ([summed] if alone else [])
-    if not bounds and slack:  # only the distributions know what k rows in one step are
-        bounds = [_rough(leaves, slack)]
-    pld = pld_total(leaves, slack, min(bounds)) if bounds and slack else None
-    found[PLD] = Total(PLD, pld[0]) if pld else Total(PLD, None, _NEEDS_DELTA if not slack else _WHY_NOT[PLD])
-    found[BASIC] = Total(BASIC, summed) if alone else _summed(leaves, summed, slack)
-    return found
+    mixture = Mixture(leaves, math.nextafter(float(delta - own), 0.0) if delta > own else 0.0)
+    return {accountant.name: accountant.total(mixture) for accountant in MIXED_ACCOUNTANTS}
 
 
 def _up(value: Decimal) -> float:
@@ -147,10 +258,16 @@ def _up(value: Decimal) -> float:
     return nearest if Decimal(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
+def _finite(bound: Bound | None) -> Bound | None:
+    return bound if bound is not None and math.isfinite(bound[0]) else None
+
+
+def _plain(epsilon: float | None) -> Bound | None:
+    return None if epsilon is None else _finite((epsilon, None))
+
+
 def _rough(leaves: Leaves, slack: float) -> float:
     """Return an ε that is good enough to set a grid: that of as many steps by one row, times the rows squared."""
-    from workbench.privacy.accounting.leaves import PoissonStep
-
     alike: dict[Leaf, int] = {}
     most = 1
     for leaf, count in leaves.items():
@@ -160,42 +277,3 @@ def _rough(leaves: Leaves, slack: float) -> float:
         alike[leaf] = alike.get(leaf, 0) + count
     one = renyi_total(alike, slack, classic=False)
     return (one[0] if one else 1.0) * most
-
-
-def _renyi(method: str, leaves: Leaves, slack: float) -> Total:
-    found = renyi_total(leaves, slack, classic=method == RDP_CLASSIC) if slack else None
-    return _ordered(method, found, slack)
-
-
-def _ordered(method: str, found: tuple[float, float] | None, slack: float) -> Total:
-    if found is None or not math.isfinite(found[0]):
-        return Total(method, None, _WHY_NOT[method] if slack else _NEEDS_DELTA)
-    return Total(method, found[0], order=found[1])
-
-
-def _plain(method: str, compute: Callable[[], float | None] | None, slack: float) -> Total:
-    epsilon = compute() if compute is not None and slack else None
-    if epsilon is None or not math.isfinite(epsilon):
-        return Total(method, None, _WHY_NOT[method] if compute is None or slack else _NEEDS_DELTA)
-    return Total(method, epsilon)
-
-
-def _summed(leaves: Leaves, pure: float, slack: float) -> Total:
-    """Return the plain sum where some events have no ε of their own: each kind gets one at an equal share of δ."""
-    if not slack:
-        return Total(BASIC, None, _NEEDS_DELTA)
-    others = {leaf: count for leaf, count in leaves.items() if not isinstance(leaf, PureDp | ApproximateDp)}
-    share = slack / len(others) * (1 - 1e-15)
-    parts = [_own(leaf, count, share) for leaf, count in others.items()]
-    if any(part is None for part in parts):
-        return Total(BASIC, None, _WHY_NOT[PLD])
-    return Total(BASIC, (pure + sum(part for part in parts if part is not None)) * (1 + 1e-15))
-
-
-def _own(leaf: Leaf, count: int, share: float) -> float | None:
-    """Return ε of one kind of event alone, by its best account."""
-    leaves = {leaf: count}
-    found = [renyi_total(leaves, share, classic=False), zcdp_total(leaves, share)]
-    bounds = [epsilon for epsilon, _ in filter(None, found)]
-    pld = pld_total(leaves, share, min(bounds, default=_rough(leaves, share)))
-    return min([*bounds, *([pld[0]] if pld else [])], default=None)

@@ -12,10 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
-from fractions import Fraction
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import PureDp, ZeroConcentrated, floor_double
+from workbench.privacy.accounting.event import PureDp, ZeroConcentrated, divided, floor_double
 from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.central.central_noise import CentralNoise
 
@@ -67,14 +66,8 @@ class Budget:
         """Return a share for each weight; they sum to the budget exactly, and the first has what rounding leaves."""
         if not weights:
             return ()
-        whole = sum((Fraction(weight) for weight in weights), Fraction(0))
-        amount, digits = Fraction(self.amount), _RHO_DIGITS if self.gaussian else _EPSILON_DIGITS
-        parts = [amount * Fraction(weight) / whole for weight in weights]
-        rounded = [
-            (Decimal(p.numerator) / Decimal(p.denominator)).quantize(digits, rounding=ROUND_FLOOR) for p in parts
-        ]
-        rounded[0] += self.amount - sum(rounded, Decimal(0))
-        return tuple(Share(part, self.gaussian) for part in rounded)
+        parts = divided(self.amount, weights, _RHO_DIGITS if self.gaussian else _EPSILON_DIGITS)
+        return tuple(Share(part, self.gaussian) for part in parts)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from workbench import learners
 from workbench.learners import learner
 from workbench.params import Parameters
 from workbench.params.codec import write_toml
-from workbench.release.documents.described_release import DescribedRelease
+from workbench.release.certificate import MADE_FROM
+from workbench.release.described_release import DescribedRelease
 from workbench.release.kinds import kind
-from workbench.release.model.card import MADE_FROM
 from workbench.release.open_release import plan_of
 from workbench.release.statements import EVERY_TABLE
 from workbench.release.synthetic.synthesis_work import KIND as SYNTHETIC

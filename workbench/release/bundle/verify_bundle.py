@@ -9,12 +9,12 @@ from typing import Any
 import workbench
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import read_json
-from workbench.release.bundle.manifest import MANIFEST, read_manifest
+from workbench.release.atomic import sha256_of
 from workbench.release.bundle.write_bundle import ENTRY, made_texts
-from workbench.release.documents.common_sections import release_id
-from workbench.release.documents.described_release import DescribedRelease, stated
-from workbench.release.ledger.fingerprint import sha256_of
-from workbench.release.model.card import ledger_facts
+from workbench.release.certificate import ledger_facts
+from workbench.release.described_release import DescribedRelease, stated
+from workbench.release.documents.release_document import release_id
+from workbench.release.manifest import MANIFEST, read_manifest
 from workbench.release.signature.signature_file import SUFFIX, signature_of, signature_path
 
 BUNDLE_CANNOT_KNOW = "whether the PDF says what the JSON certificate says (the HTML was made again and compared)"
@@ -68,7 +68,7 @@ def _texts(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> I
 def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:
     if listed["release_id"] != release_id(release.document):
         yield "the manifest names another release than the certificate"
-    claims = ledger_facts(release.document) if release.kind == "model" else release.document
+    claims = ledger_facts(release.document)
     entry = read_json(folder / ENTRY, "ledger's entry")
     wanted = {
         "release_id": claims["release_id"],

@@ -11,17 +11,16 @@ from typing import Any
 
 from workbench.params import CheckFailedError, InputError
 from workbench.paths import resources
-from workbench.release.atomic import PART, new_file, public_mode, write_error
-from workbench.release.bundle.manifest import MANIFEST, RELEASE, encoded, manifest
+from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
 from workbench.release.bundle.rerun import command, plan_text, request_text
-from workbench.release.documents.common_sections import day, program, release_id
-from workbench.release.documents.described_release import DescribedRelease
+from workbench.release.certificate import MADE_FROM, ledger_facts
+from workbench.release.described_release import DescribedRelease
+from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.exact import decimal_text
-from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import MADE_FROM, ledger_facts
-from workbench.release.parts import DrawFolder, remove_stale_folders, require_new
+from workbench.release.manifest import MANIFEST, RELEASE, encoded, manifest
+from workbench.release.parts import DrawFolder, require_new
 from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes
 
@@ -56,7 +55,6 @@ def write_bundle(
         WorkbenchError: Qt cannot print here.
     """
     check_bundle_place(target, replace=replace)
-    remove_stale_folders(target)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)
     made = _made_files(stated, entry)
@@ -91,7 +89,7 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
         InputError: the ledger does not know it.
         CheckFailedError: the ledger has another certificate of it.
     """
-    claims = ledger_facts(stated.document) if stated.kind == "model" else stated.document
+    claims = ledger_facts(stated.document)
     found = ledger.release(claims["release_id"])
     if found is None:
         what = f"the ledger does not know the release {claims['release_id']}"

@@ -8,15 +8,13 @@ dataset shares the account of another), ``separate`` (it does so no longer), ``n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workbench.release.ledger.column_marks import ColumnMarks
-from workbench.release.ledger.hash_chain import Entry
+from workbench.release.ledger.entry import Entry
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.resemblance import in_doubt
 from workbench.release.ledger.sketch import SHARED, Sketches
-
-KINDS = ("mark", "version", "separate", "name")
 
 NEW, SKETCH, STEWARD, NAMED, MERGED, GROUP = "new", "sketch", "steward", "name", "merged", "group"
 """Why a dataset has its account: it is new, its rows are those of a known one, a person said so, a plan named the
@@ -45,51 +43,46 @@ class Match:
         return self.accounts[0] if self.accounts else ""
 
 
-@dataclass(eq=False)
 class Accounts:
-    """The datasets of a ledger, their accounts, names and marks."""
+    """The datasets of a ledger, their accounts, names and marks, as its entries state them.
 
-    datasets: dict[str, None] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    sketches: dict[str, str] = field(default_factory=dict)
-    columns: dict[str, str] = field(default_factory=dict)
-    _parents: dict[str, str] = field(default_factory=dict)
-    _exact: dict[str, str] = field(default_factory=dict)
-    _separate: list[tuple[str, str]] = field(default_factory=list)
+    Attributes:
+        datasets: every dataset, the oldest first, with its place in that order.
+        origins: why a dataset shares the account of another.
+        names: the dataset of each public name.
+        sketches: the dataset of each digest of marks of rows.
+        columns: the dataset of each digest of marks of columns.
+        separations: the pairs of datasets that a person has declared to be different tables.
+    """
 
-    @classmethod
-    def from_entries(cls, entries: Iterable[Entry]) -> Accounts:
-        """Return what ``entries`` tell, in their order."""
-        found = cls()
-        for entry in entries:
-            found._take(entry)
-        return found
+    def __init__(self) -> None:
+        self.datasets: dict[str, int] = {}
+        self.origins: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.sketches: dict[str, str] = {}
+        self.columns: dict[str, str] = {}
+        self.separations: list[tuple[str, str]] = []
+        self._parents: dict[str, str] = {}
+        self._exact: dict[str, str] = {}
 
-    def changed_by(self, entries: Iterable[Entry]) -> bool:
-        """Return whether later entries tell anything new about the accounts; a charge of a known dataset does not."""
-        return any(e.kind in KINDS or (e.dataset and e.dataset not in self.datasets) for e in entries)
-
-    def _take(self, entry: Entry) -> None:
+    def take(self, entry: Entry) -> None:
+        """Take the next entry of the ledger into account."""
         dataset, body = entry.dataset, entry.body
         if not dataset:  # an entry about the ledger itself
             return
-        self.datasets.setdefault(dataset)
+        self.datasets.setdefault(dataset, len(self.datasets))
         if entry.kind == "mark":
-            for mark in (body.get("content"), body.get("file")):
-                if isinstance(mark, str) and mark:
-                    self._exact[mark] = dataset
-            if isinstance(body.get("sketch"), str) and body["sketch"]:
-                self.sketches[body["sketch"]] = dataset
-            if isinstance(body.get("columns"), str) and body["columns"]:
-                self.columns[body["columns"]] = dataset
-        elif entry.kind == "version" and isinstance(body.get("of"), str):
+            kept = {"content": self._exact, "file": self._exact, "sketch": self.sketches, "columns": self.columns}
+            for key, marks in kept.items():
+                if body.get(key):
+                    marks[body[key]] = dataset
+        elif entry.kind == "version" and body.get("of"):
             self._parents[dataset] = body["of"]
-            self.origins[dataset] = str(body.get("origin", STEWARD))
-        elif entry.kind == "separate" and isinstance(body.get("from"), str):
+            self.origins[dataset] = body.get("origin", STEWARD)
+        elif entry.kind == "separate" and body.get("from"):
             self._parents.pop(dataset, None)
-            self._separate.append((dataset, body["from"]))
-        elif entry.kind == "name" and isinstance(body.get("name"), str):
+            self.separations.append((dataset, body["from"]))
+        elif entry.kind == "name" and body.get("name"):
             self.names[body["name"]] = dataset
 
     def of(self, dataset: str) -> str:
@@ -104,13 +97,10 @@ class Accounts:
         """Return the dataset whose version it is; empty where it is its own account."""
         return self._parents.get(dataset, "")
 
-    def separations(self) -> list[tuple[str, str]]:
-        """Return the pairs of datasets that a person has declared to be different tables."""
-        return self._separate[:]
-
-    def name_of(self, account: str) -> str:
-        """Return the public name of an account; empty where it has none."""
-        return next((name for name, dataset in self.names.items() if self.of(dataset) == account), "")
+    def name_of(self, *accounts: str) -> str:
+        """Return the public name of the first account that has one; empty where none has."""
+        named = {self.of(dataset): name for name, dataset in reversed(self.names.items())}
+        return next((named[account] for account in accounts if account in named), "")
 
     def named(self, name: str) -> str:
         """Return the account of that name; empty where there is none."""
@@ -124,9 +114,10 @@ class Accounts:
         """Return whether tables that are about the same people share this account, as a person declared."""
         return any(o == GROUP and self.of(dataset) == account for dataset, o in self.origins.items())
 
-    def separate(self, one: str, other: str) -> bool:
-        """Return whether a person has declared that these accounts belong to different tables."""
-        return any({self.of(a), self.of(b)} == {one, other} and one != other for a, b in self._separate)
+    def separate(self, account: str, others: Iterable[str]) -> bool:
+        """Return whether a person has declared that an account belongs to another table than one of ``others``."""
+        apart = [{self.of(a), self.of(b)} for a, b in self.separations]
+        return any({account, other} in apart and account != other for other in others)
 
     def knows(self, identity: Identity) -> bool:
         """Return whether every mark of a table is recorded; those of an earlier version are none of its columns."""
@@ -154,12 +145,11 @@ class Accounts:
                 shares[account] = max(shares.get(account, 0.0), shared)
         best = 0.0
         for account, share in sorted(shares.items(), key=lambda pair: -pair[1]):
-            if share > SHARED and not any(self.separate(account, other) for other in kept):
+            if share > SHARED and not self.separate(account, kept):
                 best = best or (0.0 if same else share)
                 kept.append(account)
-        order = {dataset: position for position, dataset in enumerate(self.datasets)}
         # A named account stays, then the oldest.
-        accounts = sorted(kept, key=lambda account: (not self.name_of(account), order.get(account, 0)))
+        accounts = sorted(kept, key=lambda account: (not self.name_of(account), self._age(account)))
         return Match(same[0] if same else "", tuple(accounts), best)
 
     def doubts(
@@ -176,25 +166,22 @@ class Accounts:
             columns: the datasets that have marks of columns, with them.
             paying: the accounts that may be in doubt.
         """
-        stated, known = (identity, *identity.others), list(columns)
-
-        def separate(account: str, *others: str) -> bool:
-            return any(self.separate(account, other) for other in others)
-
+        stated, known = (identity, *identity.others), [(self.of(dataset), marks) for dataset, marks in columns]
         near = [
             (account, marks)
-            for dataset, marks in known
-            if (account := self.of(dataset)) not in match.accounts
-            and not separate(account, *match.accounts)
+            for account, marks in known
+            if account not in match.accounts
+            and not self.separate(account, match.accounts)
             and any(in_doubt(own.columns, marks) for own in stated)
         ]
         found = {account for account, _ in near} & paying
         between = [(account, marks) for account, marks in near if account not in paying]
-        for dataset, theirs in known if between else ():
-            account = self.of(dataset)
+        for account, theirs in known if between else ():
             if account not in paying - found - {*match.accounts}:
                 continue
-            if any(in_doubt(marks, theirs) and not separate(account, own, *match.accounts) for own, marks in between):
+            if any(in_doubt(m, theirs) and not self.separate(account, (own, *match.accounts)) for own, m in between):
                 found.add(account)
-        order = {dataset: position for position, dataset in enumerate(self.datasets)}
-        return tuple(sorted(found, key=lambda account: order.get(account, 0)))
+        return tuple(sorted(found, key=self._age))
+
+    def _age(self, account: str) -> int:
+        return self.datasets.get(account, 0)

@@ -99,11 +99,13 @@ def filter_of(body: dict[str, Any]) -> Filter | None:
 def event_of_cost(cost: Cost) -> CostEvent:
     """Return what happened, where it explains the whole cost; else a release of which ε and δ alone are known."""
     plain = _plain_event((cost.epsilon, cost.delta))
-    event = cost.event
-    if cost.delta == 0:
-        return event if _is_pure(event, cost.epsilon) else plain
-    inner = event.event if isinstance(event, RowsPerPerson) else event
-    return event if isinstance(inner, PoissonGaussian) and not isinstance(event, RowsPerPerson) else plain
+    explained = _is_pure(cost.event, cost.epsilon) if cost.delta == 0 else isinstance(cost.event, PoissonGaussian)
+    return cost.event if explained else plain
+
+
+def event_of_row(event: CostEvent) -> tuple[CostEvent, int]:
+    """Return what happened to one row of a person, and how many rows she may have."""
+    return (event.event, event.rows) if isinstance(event, RowsPerPerson) else (event, 1)
 
 
 def event_body(cost: Cost) -> dict[str, Any]:
@@ -120,7 +122,7 @@ def steps_body(cost: Cost) -> dict[str, Any]:
     They stand there whatever the entry says of the event as the account counts it: what is given back of a training
     is worked out from them.
     """
-    event, rows = (cost.event.event, cost.event.rows) if isinstance(cost.event, RowsPerPerson) else (cost.event, 1)
+    event, rows = event_of_row(cost.event)
     if not isinstance(event, PoissonGaussian):
         return {}
     return {"training": to_plain(_short(event)), "rows_per_person": rows}
@@ -156,8 +158,7 @@ def _plain_event(cost: Amount) -> CostEvent:
 
 def _is_pure(event: CostEvent, epsilon: Decimal) -> bool:
     """Return whether an event is of pure releases whose sum is ``epsilon``."""
-    rows = event.rows if isinstance(event, RowsPerPerson) else 1
-    event = event.event if isinstance(event, RowsPerPerson) else event
+    event, rows = event_of_row(event)
     try:
         found = _leaves_of(event)
     except ParameterError:

@@ -1,48 +1,97 @@
-"""Where a ledger lives: backups, and moving it so that the former file takes no more charges.
+"""Where a ledger lives: whether it may charge, backups, and moving it so that the former file takes no more charges.
 
 A move is an entry of the chain that names the new place. It is in both files: the one at that place goes on, any other
 one refuses. So no moment of a move leaves two ledgers that would each pay for the same table.
 
-A copy that lacks an entry which this computer has seen (:mod:`workbench.release.ledger.head_mark`) charges nothing
-until the steward accepts it; the entry that records this names what is missing. What such a copy holds as reserved may
-have been charged by then, so it is charged.
+A file that was replaced by an earlier copy of itself is a whole chain, and nothing in it shows what is gone. So the
+last entry of each ledger that this computer has seen is kept in the user's state folder as well: a copy is not noticed
+by another user or computer, nor when that folder was cleared or put back together with the ledger. A copy that lacks
+that entry charges nothing until the steward accepts it; the entry that records this names what is missing. What such a
+copy holds as reserved may have been charged by then, so it is charged.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import secrets
 import shutil
 import sqlite3
-from decimal import Decimal
+from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.params import CheckFailedError, InputError
+from workbench.params import CheckFailedError, InputError, WorkbenchError
+from workbench.params.codec import read_json
 from workbench.params.remedies import LEDGER, run
-from workbench.release.atomic import sync_folder
-from workbench.release.ledger.entries import LedgerBook
-from workbench.release.ledger.file import FAULTS, key_path, unusable
-from workbench.release.ledger.head_mark import HeadMark, last_seen, remember
+from workbench.paths import user_state
+from workbench.release.atomic import sync_folder, write_new
+from workbench.release.ledger.entry import is_digest, is_path, is_whole
+from workbench.release.ledger.file import key_path, usable
 from workbench.release.ledger.processes import is_other_live_process
-from workbench.release.ledger.records import Release
+from workbench.release.ledger.state import LedgerState
 
 MOVED, ACCEPTED, MERGE = "moved", "accepted", "merge"
-_ZERO = (Decimal(0), Decimal(0))
 
 
-class LedgerCustody(LedgerBook):
+@dataclass(frozen=True)
+class HeadMark:
+    """An entry of a ledger that was the last one.
+
+    Attributes:
+        seq: its number.
+        hash: its hash.
+        time: when it was written, as the entry says.
+        path: the ledger's file then.
+    """
+
+    seq: int
+    hash: str
+    time: str
+    path: str
+
+
+def last_seen(start: str) -> HeadMark | None:
+    """Return the mark of the ledger whose chain begins with ``start``; ``None`` where there is none that is whole."""
+    try:
+        stated = read_json(_place(start), "mark of a ledger")
+        mark = HeadMark(stated["seq"], stated["hash"], stated["time"], stated["path"])
+    except (InputError, KeyError, TypeError):
+        return None
+    known = is_whole(mark.seq) and mark.seq > 0 and is_digest(mark.hash) and isinstance(mark.time, str)
+    return mark if known and is_path(mark.path) else None
+
+
+def remember(start: str, mark: HeadMark) -> None:
+    """Keep ``mark`` for the ledger whose chain begins with ``start``.
+
+    The entry is committed already. So a folder that cannot be written is no error: `ledger verify` says that there is
+    no mark.
+    """
+    place = _place(start)
+    part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
+    with contextlib.suppress(OSError):
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            part.write_text(json.dumps(vars(mark)), "utf-8")
+            os.replace(part, place)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _place(start: str) -> Path:
+    if not is_digest(start):  # it comes from a ledger's file, and a name of a file is made of it
+        raise ValueError("the start of a ledger is 64 hexadecimal digits")
+    return user_state() / "ledger-heads" / f"{start[:32]}.json"
+
+
+class LedgerCustody(LedgerState):
     """The part of the ledger that copies the file and knows where it belongs."""
-
-    def releases(self, dataset: str | None = None) -> list[Release]:
-        """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
-        raise NotImplementedError
 
     def moved_to(self) -> Path | None:
         """Return where the ledger was moved to, if that is not here; ``None`` where it was not."""
-        stated = [e.body.get("to") for e in self.entries(MOVED)]
-        if not stated or not isinstance(stated[-1], str):
-            return None
-        place = Path(stated[-1])
-        return None if _same(place, self.path) else place
+        stated = [e.body["to"] for e in self.entries(MOVED) if "to" in e.body]
+        return None if not stated or _same(Path(stated[-1]), self.path) else Path(stated[-1])
 
     def require_not_moved(self) -> None:
         """Refuse to charge a ledger that was moved away.
@@ -120,16 +169,37 @@ class LedgerCustody(LedgerBook):
                 raise InputError("this ledger has every entry that this computer has seen", str(self.path))
             for release in self.releases():
                 if release.status == "reserved":
-                    cost = release.epsilon, release.delta
-                    self._append("charge", release.release_id, release.dataset, cost, {ACCEPTED: mark.seq})
-            self._append(ACCEPTED, "", "", _ZERO, {"seq": mark.seq, "hash": mark.hash, "time": mark.time})
+                    self._append("charge", release.dataset, {ACCEPTED: mark.seq}, release.cost, release.release_id)
+            self._append(ACCEPTED, "", {"seq": mark.seq, "hash": mark.hash, "time": mark.time})
         return mark
 
+    def require_sound(self) -> None:
+        """Raise an error unless this ledger may charge: whole, not moved away, with every entry that was seen.
+
+        Raises:
+            InputError: it was moved.
+            CheckFailedError: it was altered, or is an older copy.
+        """
+        self.require_whole()
+        self.require_not_moved()
+        self.require_newest()
+
     def verify(self) -> list[str]:
-        """Return the faults of the file and the chain; a missing entry that was once seen is one."""
-        problems = super().verify()
-        older = "" if problems else self.older()
-        return [older] if older else problems
+        """Return what is wrong with file, chain or marks, or that it is an older copy; nothing if it is as written."""
+        try:
+            self._chain.forget()
+            damage = [str(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+            if problems := damage or self._chain_problems():
+                return problems
+            if older := self.older():
+                return [older]
+            for _ in self._sketches():  # each is read
+                pass
+            for digest in self.accounts().columns:
+                self._decoded(len, digest)
+        except WorkbenchError as error:
+            return [error.what]
+        return []
 
     def back_up(self, target: Path) -> Path:
         """Write a whole copy of the ledger and its key to ``target``, and return the path.
@@ -139,33 +209,21 @@ class LedgerCustody(LedgerBook):
             CheckFailedError: the copy is not whole.
         """
         target = target.absolute()
-        for path in (target, key_path(target)):
-            if os.path.lexists(path):
-                raise InputError("a file exists there already", str(path), "name another file")
-        key = b"".join(self.keys)
+        _require_free(target)
+        keys = b"".join(self.keys)
         part = target.with_name(f"{target.name}.part")
-        try:
-            copy = sqlite3.connect(part)
+        with usable(target):
             try:
-                self._db.backup(copy)
+                with contextlib.closing(sqlite3.connect(part)) as copy:
+                    self._db.backup(copy)
+                part.chmod(0o600)
+                write_new(key_path(target), keys)
+                with part.open("rb") as stream:
+                    os.fsync(stream.fileno())
+                os.replace(part, target)
+                sync_folder(target.parent)
             finally:
-                copy.close()
-            part.chmod(0o600)
-            descriptor = os.open(key_path(target), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(key)
-                stream.flush()
-                os.fsync(stream.fileno())
-            with part.open("rb") as stream:
-                os.fsync(stream.fileno())
-            os.replace(part, target)
-            sync_folder(target.parent)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise unusable(target, error.strerror or "it cannot be written") from None
-        except FAULTS as error:
-            part.unlink(missing_ok=True)
-            raise unusable(target, str(error)) from None
+                part.unlink(missing_ok=True)
         with type(self).read(target) as copied:
             problems = copied.verify()
         if problems:
@@ -185,9 +243,7 @@ class LedgerCustody(LedgerBook):
         former = self.moved_to()
         if former is not None and former.exists():
             raise InputError("this ledger was moved already", str(self.path), f"use --ledger {former}")
-        for path in (target, key_path(target)):
-            if os.path.lexists(path):
-                raise InputError("a file exists there already", str(path), "name another file")
+        _require_free(target)
         if not os.access(target.parent, os.W_OK):
             raise InputError("the folder cannot be written", str(target.parent), "name another one")
         if shutil.disk_usage(target.parent).free < 2 * self.path.stat().st_size + (1 << 20):
@@ -203,12 +259,12 @@ class LedgerCustody(LedgerBook):
                     str(self.path),
                     "wait for it, or close the program that runs it",
                 )
-            self._append(MOVED, "", "", _ZERO, {"to": str(target)})
+            self._append(MOVED, "", {"to": str(target)})
         try:
             return self.back_up(target)
         except BaseException:
             with self._transaction():  # it stays here: the entry is in no other file
-                self._append(MOVED, "", "", _ZERO, {"to": str(self.path)})
+                self._append(MOVED, "", {"to": str(self.path)})
             raise
 
     def holds(self, mark: HeadMark) -> bool:
@@ -222,6 +278,12 @@ class LedgerCustody(LedgerBook):
         if added and self.missing() is None:
             last = self._chain.all()[-1]
             remember(self._start(), HeadMark(last.seq, last.hash, last.time, str(self.path)))
+
+
+def _require_free(target: Path) -> None:
+    for path in (target, key_path(target)):
+        if os.path.lexists(path):
+            raise InputError("a file exists there already", str(path), "name another file")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
 EXACT = Context(prec=2000, traps=[Inexact, InvalidOperation])
@@ -10,10 +11,20 @@ EXACT = Context(prec=2000, traps=[Inexact, InvalidOperation])
 Amount = tuple[Decimal, Decimal]
 """(ε, δ)."""
 
+ZERO: Amount = (Decimal(0), Decimal(0))
+
 
 def plus(one: Amount, other: Amount) -> Amount:
     """Return the sum of two amounts, exactly."""
     return EXACT.add(one[0], other[0]), EXACT.add(one[1], other[1])
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    """Return the sum of any number of amounts, exactly."""
+    found = ZERO
+    for amount in amounts:
+        found = plus(found, amount)
+    return found
 
 
 def minus(one: Decimal, other: Decimal) -> Decimal:

@@ -8,13 +8,11 @@ say so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from types import MappingProxyType
 
 from workbench.release.ledger.account_finder import NEW
 from workbench.release.ledger.accounts import LedgerAccounts
-from workbench.release.ledger.custody import LedgerCustody
-from workbench.release.ledger.hash_chain import Entry
+from workbench.release.ledger.entry import Entry
 from workbench.release.ledger.identity import Identity
 
 FIGURES = "figures"
@@ -38,8 +36,6 @@ STUDIES = MappingProxyType(
 )
 """What was shown by each kind of study, in words; the ledger has the key."""
 
-_ZERO = (Decimal(0), Decimal(0))
-
 
 @dataclass(frozen=True)
 class ShownFigures:
@@ -61,7 +57,7 @@ class ShownFigures:
         return STUDIES.get(self.study, self.study or "figures of a study")
 
 
-class LedgerFigures(LedgerAccounts, LedgerCustody):
+class LedgerFigures(LedgerAccounts):
     """The part of the ledger that knows of which tables private figures were shown."""
 
     def note_figures(self, identity: Identity | str, study: str) -> bool:
@@ -92,7 +88,7 @@ class LedgerFigures(LedgerAccounts, LedgerCustody):
             stated = {noted(e) for e in self.entries(FIGURES)}
             new = [dataset for dataset in found if (dataset, study) not in stated]
             for dataset in new:
-                self._append(FIGURES, "", dataset, _ZERO, {"study": study})
+                self._append(FIGURES, dataset, {"study": study})
             return bool(new)
 
     def figures_shown(self, dataset: str, before: str = "") -> bool:
@@ -112,22 +108,13 @@ class LedgerFigures(LedgerAccounts, LedgerCustody):
         accounts = self.accounts()
         own = None if dataset is None else accounts.of(dataset)
         found: dict[tuple[str, str], ShownFigures] = {}
-        for e in self.entries(FIGURES):
-            one = ShownFigures(_time(e), accounts.of(e.dataset), noted(e)[1])
-            if own in (None, one.dataset):
-                former = found.setdefault((one.dataset, one.study), one)
-                if one.time < former.time:
-                    found[one.dataset, one.study] = one
-        return sorted(found.values(), key=lambda one: one.time)
+        for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time):
+            account, study = accounts.of(e.dataset), noted(e)[1]
+            if own in (None, account):
+                found.setdefault((account, study), ShownFigures(e.first_time, account, study))
+        return list(found.values())
 
 
 def noted(entry: Entry) -> tuple[str, str]:
     """Return the dataset and the kind of study that an entry is about."""
-    study = entry.body.get("study")
-    return entry.dataset, study if isinstance(study, str) else ""
-
-
-def _time(entry: Entry) -> str:
-    """Return when figures were shown: of an entry that a merge has appended, when the other ledger noted it."""
-    first = entry.body.get("merged")
-    return str(first.get("time", entry.time)) if isinstance(first, dict) else entry.time
+    return entry.dataset, entry.body.get("study", "")

@@ -20,8 +20,8 @@ from urllib.parse import quote
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.paths import user_data
-from workbench.release.atomic import sync_folder
-from workbench.release.ledger.hash_chain import start_of
+from workbench.release.atomic import sync_folder, write_new
+from workbench.release.ledger.entry import start_of
 
 APPLICATION = 0x50574C31
 """What SQLite calls an application id: ``PWL1``."""
@@ -57,15 +57,6 @@ def located(path: Path | None) -> Path:
     return (path or user_data() / "ledger.sqlite").absolute()
 
 
-def _is_keys(size: int) -> bool:
-    return 0 < size <= _MOST_KEYS * KEY_BYTES and size % KEY_BYTES == 0
-
-
-def _is_own_file(path: Path) -> bool:
-    """Return whether a key is a plain file; this program never makes a link."""
-    return path.is_file() and not path.is_symlink()
-
-
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open the ledger at ``path``; create it, its key and its folder if they do not exist.
 
@@ -73,39 +64,28 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         InputError: the file is not a ledger, is locked, or cannot be written.
         CheckFailedError: it is damaged.
     """
-    try:
-        _make_folder(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        if not path.is_file():
-            raise unusable(path, "it is not a regular file")
-        _require_ledger(path)
-        _close_to_others(path)
-        if _is_own_file(key_path(path)) and _is_keys(key_path(path).stat().st_size):
-            _close_to_others(key_path(path))
-        # Autocommit mode: transactions are ours to open, so that the cap is read and charged under one lock.
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    except OSError as error:
-        raise unusable(path, error.strerror or "it cannot be opened") from None
-    except FAULTS as error:
-        raise unusable(path, str(error)) from None
-    try:
-        connection.text_factory = _text
-        # EXTRA: the folder is synced too when the journal goes, so a commit survives a power cut.
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("BEGIN IMMEDIATE")
-        _prepare(connection, path)
-        connection.execute("COMMIT")
-    except OSError as error:
-        connection.close()
-        raise unusable(key_path(path), error.strerror or "it cannot be written") from None
-    except FAULTS as error:
-        connection.close()
-        raise unusable(path, str(error)) from None
-    except BaseException:
-        connection.close()
-        raise
+    with contextlib.ExitStack() as opened:
+        with usable(path):
+            _make_folder(path.parent)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            if not path.is_file():
+                raise unusable(path, "it is not a regular file")
+            _require_ledger(path)
+            _close_to_others(path)
+            if _is_own_file(key_path(path)) and _is_keys(key_path(path).stat().st_size):
+                _close_to_others(key_path(path))
+            # Autocommit mode: transactions are ours to open, so that the cap is read and charged under one lock.
+            connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+            opened.callback(connection.close)
+            connection.text_factory = _text
+            # EXTRA: the folder is synced too when the journal goes, so a commit survives a power cut.
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("BEGIN IMMEDIATE")
+            _prepare(connection, path)
+            connection.execute("COMMIT")
+        opened.pop_all()
     return connection
 
 
@@ -116,9 +96,11 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         InputError: the file is not a ledger, or cannot be read.
         CheckFailedError: it is damaged.
     """
-    try:
+    with usable(path):
         if not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0):
-            return _empty()
+            connection = sqlite3.connect(":memory:", isolation_level=None)
+            _make_tables(connection)
+            return connection
         if not path.is_file():
             raise unusable(path, "it is a folder" if path.is_dir() else "it is not a regular file")
         _require_ledger(path)
@@ -130,10 +112,6 @@ def open_to_read(path: Path) -> sqlite3.Connection:
             if not os.path.exists(f"{path}-journal"):
                 raise
             return _rolled_back(path, error)
-    except OSError as error:
-        raise unusable(path, error.strerror or "it cannot be opened") from None
-    except FAULTS as error:
-        raise unusable(path, str(error)) from None
     return connection
 
 
@@ -144,17 +122,16 @@ def read_keys(path: Path) -> tuple[bytes, ...]:
         InputError: it is missing or no key. A new one would make every table a new dataset with a full budget.
     """
     beside = key_path(path)
-    try:
-        with beside.open("rb") as stream:
-            key = stream.read(_MOST_KEYS * KEY_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(
-            "the key of this ledger is missing, so no table can be found in it",
-            str(beside),
-            "put the key back beside the ledger, or name a ledger of your own with --ledger",
-        ) from None
-    except OSError as error:
-        raise unusable(beside, error.strerror or "it cannot be read") from None
+    with usable(beside):
+        try:
+            with beside.open("rb") as stream:
+                key = stream.read(_MOST_KEYS * KEY_BYTES + 1)
+        except FileNotFoundError:
+            raise InputError(
+                "the key of this ledger is missing, so no table can be found in it",
+                str(beside),
+                "put the key back beside the ledger, or name a ledger of your own with --ledger",
+            ) from None
     if not _is_keys(len(key)):
         raise InputError("this is not the key of a ledger", str(beside), "put back a whole copy")
     return tuple(key[at : at + KEY_BYTES] for at in range(0, len(key), KEY_BYTES))
@@ -168,19 +145,24 @@ def write_keys(path: Path, keys: tuple[bytes, ...]) -> None:
     """
     beside = key_path(path)
     part = beside.with_name(f"{beside.name}.{secrets.token_hex(4)}.part")
-    try:
+    with usable(beside):
         try:
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(b"".join(keys))
-                stream.flush()
-                os.fsync(stream.fileno())
+            write_new(part, b"".join(keys))
             os.replace(part, beside)
             sync_folder(beside.parent)
         finally:
             part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Turn faults of the system and of damaged bytes into the error for a ledger or a key that cannot be used."""
+    try:
+        yield
     except OSError as error:
-        raise unusable(beside, error.strerror or "it cannot be written") from None
+        raise unusable(path, error.strerror or "it cannot be opened") from None
+    except FAULTS as error:
+        raise unusable(path, str(error)) from None
 
 
 def unusable(path: Path, reason: str) -> WorkbenchError:
@@ -200,6 +182,15 @@ def unusable(path: Path, reason: str) -> WorkbenchError:
 
 
 # -- within -----------------------------------------------------------------------------------------------------------
+
+
+def _is_keys(size: int) -> bool:
+    return 0 < size <= _MOST_KEYS * KEY_BYTES and size % KEY_BYTES == 0
+
+
+def _is_own_file(path: Path) -> bool:
+    """Return whether a key is a plain file; this program never makes a link."""
+    return path.is_file() and not path.is_symlink()
 
 
 def _text(data: bytes) -> str:
@@ -269,13 +260,6 @@ def _reading(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _empty() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in _statements():
-        connection.execute(statement)
-    return connection
-
-
 def _rolled_back(path: Path, error: sqlite3.Error) -> sqlite3.Connection:
     """Return an in-memory copy of a ledger whose writer was killed, as it was before that write began."""
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
@@ -296,8 +280,9 @@ def _rolled_back(path: Path, error: sqlite3.Error) -> sqlite3.Connection:
         return target
 
 
-def _statements() -> Iterator[str]:
-    return filter(str.strip, _SCHEMA.split(";"))
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in filter(str.strip, _SCHEMA.split(";")):  # not `executescript`, which would commit
+        connection.execute(statement)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -305,8 +290,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (present,) = connection.execute("PRAGMA application_id").fetchone()
     if present == APPLICATION:
         return
-    for statement in _statements():
-        connection.execute(statement)
+    _make_tables(connection)
     former = connection.execute("SELECT value FROM meta WHERE key = 'key'").fetchall()
     entries = connection.execute("SELECT count(*) FROM entry").fetchone()[0]
     if former or not entries:
@@ -323,21 +307,16 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _keep_key(path: Path, former: bytes | None) -> bytes:
     """Write the key of a new ledger, or the key stored in an older one, durably to its own file."""
     beside = key_path(path)
-    key = former
-    if os.path.lexists(beside):
-        standing = beside.read_bytes()
-        if len(standing) == KEY_BYTES and former in (None, standing) and _is_own_file(beside):
-            return standing
-        if former is not None:
-            raise InputError("the key beside this ledger is not its own", str(beside), "move it elsewhere")
-        if len(standing) >= KEY_BYTES or not _is_own_file(beside):
-            raise InputError("another file has the name of the ledger's key", str(beside), "name another ledger")
-        beside.unlink()  # cut short by a crash; no entry depends on it yet
-    key = key or secrets.token_bytes(KEY_BYTES)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(descriptor, key)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with usable(beside):
+        if os.path.lexists(beside):
+            standing = beside.read_bytes()
+            if len(standing) == KEY_BYTES and former in (None, standing) and _is_own_file(beside):
+                return standing
+            if former is not None:
+                raise InputError("the key beside this ledger is not its own", str(beside), "move it elsewhere")
+            if len(standing) >= KEY_BYTES or not _is_own_file(beside):
+                raise InputError("another file has the name of the ledger's key", str(beside), "name another ledger")
+            beside.unlink()  # cut short by a crash; no entry depends on it yet
+        key = former or secrets.token_bytes(KEY_BYTES)
+        write_new(beside, key)
     return key

@@ -15,12 +15,17 @@ import weakref
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.table import Table
 from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks
 from workbench.release.ledger.sketch import NO_SKETCHES, Sketches, sketches
+
+_CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
+"""What stands between cells, for a missing one, before an escaped character, and after a row of a fingerprint."""
+_ROWS_AT_ONCE = 1 << 18
 
 _EVERY_ROW = 1 << 20
 """Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""
@@ -89,12 +94,7 @@ def _identify(table: Table, key: bytes, former: bool) -> Identity:
     stated = found.encode() if not every and found.parts else _sums(rows)
     content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
     of_file = _mark(key, b"file", table.digest) if table.digest else ""
-    old = ""
-    if former:
-        from workbench.release.ledger.fingerprint import fingerprint
-
-        old = fingerprint(table, key)
-    return Identity(content, of_file, found, marker.made(), old)
+    return Identity(content, of_file, found, marker.made(), fingerprint(table, key) if former else "")
 
 
 def _sums(rows: Words) -> bytes:
@@ -110,3 +110,27 @@ def _sums(rows: Words) -> bytes:
 
 def _mark(key: bytes, purpose: bytes, stated: bytes) -> str:
     return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + stated, hashlib.sha256).hexdigest()
+
+
+def fingerprint(table: Table, key: bytes) -> str:
+    """Return the mark that the first format of a ledger knows a table by, 32 hexadecimal digits.
+
+    It is of the *sorted* column names and the *sorted* rows as text.
+    """
+    mac = hmac.new(key, digestmod=hashlib.sha256)
+    names = sorted(table.names)
+    for name in names:
+        mac.update(len(name.encode()).to_bytes(8, "big") + name.encode())
+    rows = table.frame.select(pl.concat_str([_cell(n) for n in names], separator=_CELL).alias("row"))
+    ordered = rows["row"].sort()
+    for start in range(0, ordered.len(), _ROWS_AT_ONCE):
+        mac.update((ordered[start : start + _ROWS_AT_ONCE].str.join(_ROW).item() + _ROW).encode())
+    return mac.hexdigest()[:32]
+
+
+def _cell(name: str) -> pl.Expr:
+    """Return the column with control characters escaped, so that different rows never become the same text."""
+    text = pl.col(name)
+    for mark in (_ESCAPE, _CELL, _MISSING, _ROW):
+        text = text.str.replace_all(mark, _ESCAPE + f"{ord(mark):02x}", literal=True)
+    return text.fill_null(_MISSING)

@@ -10,55 +10,30 @@ it ends; its steps are counted by entries as well (:mod:`workbench.release.ledge
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import DATA, LEDGER, run
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
-from workbench.release.ledger.entries import texts
-from workbench.release.ledger.exact import loss, minus, plus
+from workbench.release.ledger.book import texts
+from workbench.release.ledger.counting import FILTER, SUM, Count, event_body, filter_of
+from workbench.release.ledger.exact import Amount, loss
 from workbench.release.ledger.identity import Identity
-from workbench.release.ledger.merge import FROM, LedgerMerge
+from workbench.release.ledger.merge import LedgerMerge
 from workbench.release.ledger.processes import this_process
-from workbench.release.ledger.records import (
-    COUNTED,
-    FIRST_RELEASE,
-    MERGED,
-    STEWARD,
-    Account,
-    Cap,
-    Release,
-    cap_for,
-)
-from workbench.release.ledger.steps import PAUSE, RESUME, LedgerSteps
-
-_STATUS = {
-    "reserve": "reserved",
-    RESUME: "reserved",
-    PAUSE: "reserved",
-    "charge": "charged",
-    "settle": "settled",
-    "void": "void",
-    "refuse": "refused",
-}
-_CERTIFY = "certify"
-"""The entry that names the certificate of a release; it leaves status and cost as they are."""
+from workbench.release.ledger.records import CERTIFY, FIRST_RELEASE, STEWARD, Account, Cap, cap_for
+from workbench.release.ledger.steps import LedgerSteps, goes_on
 
 
 class Ledger(LedgerMerge, LedgerSteps):
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
 
-    _releases: tuple[int, int, dict[str, Release]] | None = None
-
-    # -- what happened ------------------------------------------------------------------------------------------
+    # -- releases -------------------------------------------------------------------------------------------------
 
     def reserve(self, dataset: Identity | str, cost: Cost, *, work: str, details: dict[str, Any] | None = None) -> str:
         """Charge ``cost`` to ``dataset`` durably, before its rows are used, and return the release's id.
@@ -82,11 +57,11 @@ class Ledger(LedgerMerge, LedgerSteps):
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
             if refused is not None:
                 stated = {"cap": texts(cap), "used": texts(account.used)}
-                self._append("refuse", release_id, dataset, wanted, {**body, **stated})
+                self._append("refuse", dataset, {**body, **stated}, wanted, release_id)
             else:
                 if cap != account.cap:
-                    self._append("cap", "", dataset, cap, {"origin": FIRST_RELEASE})
-                self._append("reserve", release_id, dataset, wanted, body)
+                    self._append("cap", dataset, {"origin": FIRST_RELEASE}, cap)
+                self._append("reserve", dataset, body, wanted, release_id)
         if refused is not None:
             raise refused
         return release_id
@@ -103,7 +78,7 @@ class Ledger(LedgerMerge, LedgerSteps):
         """Make a lower cost final, of a run that stopped for a reason independent of the data. As :meth:`charge`."""
         self._follow(release_id, "settle", loss(epsilon, delta))
 
-    def give_up(self, release_id: str, taken: int, cost: tuple[Decimal, Decimal] | None) -> None:
+    def give_up(self, release_id: str, taken: int, cost: Amount | None) -> None:
         """End an interrupted training for good, at ``cost``; in full where that is ``None``.
 
         Args:
@@ -112,11 +87,13 @@ class Ledger(LedgerMerge, LedgerSteps):
             cost: what these steps cost, of a run of which nobody saw a figure.
 
         Raises:
-            InputError: it goes on, or has ended.
+            InputError: it goes on, or has gone on since ``taken`` of its steps counted, or has ended.
             CheckFailedError: the ledger is not as it was written, or is an older copy.
         """
         with self._transaction():
-            self.require_left(release_id, taken)
+            self.require_sound()
+            if goes_on(self._reserved(release_id)) or self.steps_taken(release_id) != taken:
+                raise InputError("this training is still going on", release_id, "pause it first, or let it end")
             if cost is None:
                 self.charge(release_id)
             else:
@@ -139,8 +116,7 @@ class Ledger(LedgerMerge, LedgerSteps):
             release = self.release(release_id)
             if release is None or release.status not in ("charged", "settled"):
                 raise InputError(f"the release {release_id} is not charged", str(self.path))
-            cost = release.epsilon, release.delta
-            self._append(_CERTIFY, release_id, release.dataset, cost, {"certificate": checksum})
+            self._append(CERTIFY, release.dataset, {"certificate": checksum}, release.cost, release_id)
             self._db.execute("INSERT INTO finished VALUES (?, ?, ?)", (release_id, request, document))
 
     @contextmanager
@@ -162,30 +138,36 @@ class Ledger(LedgerMerge, LedgerSteps):
         """Return (request, document) of every finished draw that is not renamed yet, by release."""
         return {str(r): (str(q), str(d)) for r, q, d in self._rows("SELECT * FROM finished")}
 
-    def set_cap(self, dataset: Identity | str, epsilon: Decimal, delta: Decimal | None = None) -> Account:
-        """Set the cap of ``dataset``, and record it permanently; without ``delta`` the cap of δ stays as it is."""
-        loss(epsilon, delta or Decimal(0))
-        with self._transaction():
-            dataset = self.enter(dataset)
-            present = self.account(dataset).cap
-            kept = present[1] if present else None
-            self._append("cap", "", dataset, (epsilon, kept if delta is None else delta), {"origin": STEWARD})
-        return self.account(dataset)
+    # -- caps -----------------------------------------------------------------------------------------------------
 
-    def set_delta_cap(self, dataset: Identity | str, delta: Decimal) -> Account:
-        """Set the cap of δ alone, and record it permanently; the cap of ε stays as it is.
+    def set_cap(self, dataset: Identity | str, epsilon: Decimal | None, delta: Decimal | None = None) -> Account:
+        """Set the cap of ``dataset``, and record it permanently; of ε and δ, the one that is ``None`` stays as it is.
 
         Raises:
             ParameterError: there is no cap of ε yet, which one of δ alone could stand beside.
         """
         with self._transaction():
-            dataset = self.enter(dataset)
-            standing = self.account(dataset).standing_cap
-            if standing is None:
-                raise ParameterError(
-                    "there is no cap of epsilon yet that could stay as it is", "--delta", "give --epsilon as well"
-                )
-            return self.set_cap(dataset, standing[0], delta)
+            account = self.account(self.enter(dataset))
+            if epsilon is None:
+                if account.standing_cap is None:
+                    raise ParameterError(
+                        "there is no cap of epsilon yet that could stay as it is", "--delta", "give --epsilon as well"
+                    )
+                epsilon = account.standing_cap[0]
+            if delta is None and account.cap is not None:
+                delta = account.cap[1]
+            loss(epsilon, delta or Decimal(0))
+            self._append("cap", account.dataset, {"origin": STEWARD}, (epsilon, delta))
+        return self.account(account.dataset)
+
+    def set_first_cap(self, dataset: Identity | str, cap: Cap) -> None:
+        """Set the caps that are not set yet to those of ``cap``; existing ones stay as they are."""
+        with self._transaction():
+            account = self.account(self.enter(dataset))
+            epsilon, delta = account.standing_cap or (cap[0], None)
+            delta = cap[1] if delta is None else delta
+            if (epsilon, delta) != account.standing_cap:
+                self.set_cap(account.dataset, epsilon, delta)
 
     def count_by(self, dataset: Identity | str, method: str) -> Account:
         """Choose how the releases of an account are counted from now on, and record it permanently.
@@ -215,128 +197,21 @@ class Ledger(LedgerMerge, LedgerSteps):
                 former = [found for e in self.entries("count") if e.dataset == dataset and (found := filter_of(e.body))]
                 chosen = former[0] if former else Filter.for_cap(cap[0], cap[1] or Decimal(0))
                 body = Count(chosen, ()).stated()
-            self._append("count", "", dataset, (Decimal(0), Decimal(0)), body)
+            self._append("count", dataset, body)
         return self.account(dataset)
 
-    def set_first_cap(self, dataset: Identity | str, cap: Cap) -> None:
-        """Set the caps that are not set yet to those of ``cap``; existing ones stay as they are."""
-        with self._transaction():
-            account = self.account(self.enter(dataset))
-            standing = account.standing_cap
-            epsilon, delta = standing or (cap[0], None)
-            delta = cap[1] if delta is None else delta
-            if (epsilon, delta) != standing:
-                self.set_cap(account.dataset, epsilon, delta)
-
-    # -- what is known --------------------------------------------------------------------------------------------
-
-    def account(self, dataset: str) -> Account:
-        """Return the budget of the account that ``dataset`` is charged to."""
-        dataset = self.account_of(dataset)
-        caps = [e for e in self.entries("cap") if e.dataset == dataset]
-        zero = (Decimal(0), Decimal(0))
-        spent, reserved = zero, zero
-        counted = [r for r in self.releases(dataset) if r.status in COUNTED]
-        for release in counted:
-            if release.status == "reserved":
-                reserved = plus(reserved, (release.epsilon, release.delta))
-            else:
-                spent = plus(spent, (release.epsilon, release.delta))
-        count = self._count(dataset, counted)
-        if count is not None:
-            final = {r.release_id for r in counted if r.status != "reserved"}
-            spent, used = count.amount(r for r in count.releases if r.release_id in final), count.amount()
-            reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
-        history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
-        cap = None
-        if caps:
-            epsilon, delta = self._cost(caps[-1])
-            cap = (epsilon, delta if caps[-1].delta else None)
-        return Account(dataset, cap, spent, reserved, history, count)
-
-    def releases(self, dataset: str | None = None) -> list[Release]:
-        """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
-        accounts, found = self.accounts(), self._present().values()
-        own = None if dataset is None else accounts.of(dataset)
-        return [release for release in found if own is None or accounts.of(release.dataset) == own]
-
-    def release(self, release_id: str) -> Release | None:
-        """Return one release, or ``None``."""
-        return self._present().get(release_id)
-
-    def called(self) -> dict[str, str]:
-        """Return a readable name of each account: its public name, or else the newest file released from it."""
-        accounts = self.accounts()
-        stated: dict[str, str] = {}
-        for release in self.releases():
-            output = release.body.get("output")
-            if isinstance(output, str) and output and release.status in COUNTED:
-                stated[accounts.of(release.dataset)] = f"released as {Path(output).name}"
-        return stated | {accounts.named(name): name for name in accounts.names}
-
-    def caps(self) -> dict[str, Decimal]:
-        """Return the present ε cap of every account."""
-        accounts = self.accounts()
-        return {e.dataset: self._cost(e)[0] for e in self.entries("cap") if accounts.of(e.dataset) == e.dataset}
-
     # -- within ---------------------------------------------------------------------------------------------------
-
-    def _present(self) -> dict[str, Release]:
-        """Return every release by its id, in order; entries that were taken into account are not taken again."""
-        entries, generation = self._chain.all(), self._chain.generation
-        if self._releases is None or self._releases[0] != generation:
-            self._releases = generation, 0, {}
-        _, done, found = self._releases
-        for e in entries[done:]:
-            if e.kind not in _STATUS and e.kind != _CERTIFY:
-                continue
-            before = found.get(e.release_id)
-            body = {**(before.body if before else {}), **e.body}
-            if before is not None and e.kind == _CERTIFY:
-                found[e.release_id] = dataclasses.replace(before, body=body)
-            elif e.kind != _CERTIFY:
-                first = e.body.get(FROM)  # of an entry that a merge has appended
-                own_time = str(first.get("time", e.time)) if isinstance(first, dict) else e.time
-                time = before.time if before else own_time
-                found[e.release_id] = Release(e.release_id, e.dataset, *self._cost(e), _STATUS[e.kind], time, body)
-        self._releases = generation, len(entries), found
-        return found
-
-    def _count(self, dataset: str, counted: list[Release]) -> Count | None:
-        """Return how an account counts its releases; ``None`` for their plain sum."""
-        chosen = [e for e in self.entries("count") if e.dataset == dataset]
-        chosen_filter = filter_of(chosen[-1].body) if chosen else None
-        if chosen_filter is None:
-            return None
-        parts = [
-            Counted(r.release_id, (r.epsilon, r.delta), event_of_release(r.status, (r.epsilon, r.delta), r.body))
-            for r in counted
-        ]
-        return Count(chosen_filter, tuple(parts))
-
-    def _join_caps(self, lesser: Account, own: Account) -> None:
-        """Set the cap of the account ``own``, which ``lesser`` has joined, to the lower of the two."""
-        caps = [cap for cap in (own.standing_cap, lesser.standing_cap) if cap is not None]
-        if not caps:
-            return
-        deltas = [delta for _, delta in caps if delta is not None]
-        lower = min(epsilon for epsilon, _ in caps), min(deltas) if deltas else None
-        if lower != own.cap or lesser.standing_cap is not None:
-            self._append("cap", "", own.dataset, lower, {"origin": MERGED})
 
     def _follow(
         self,
         release_id: str,
         kind: str,
-        cost: tuple[Decimal, Decimal] | None = None,
+        cost: Amount | None = None,
         body: dict[str, Any] | None = None,
     ) -> None:
         with self._transaction():
             self.require_not_moved()  # what is written here after a move is in no ledger that anybody counts by
-            release = self.release(release_id)
-            if release is None or release.status != "reserved":
-                status = release.status if release else "unknown"
-                raise InputError(f"the release {release_id} is {status}, not reserved", str(self.path))
+            release = self._reserved(release_id, "release")
             if cost is not None and (cost[0] > release.epsilon or cost[1] > release.delta):
                 raise InputError(f"the release {release_id} cannot cost more than it reserved", str(self.path))
-            self._append(kind, release_id, release.dataset, cost or (release.epsilon, release.delta), body or {})
+            self._append(kind, release.dataset, body or {}, cost or release.cost, release_id)

@@ -14,21 +14,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from workbench.params import InputError
 from workbench.release.ledger.account_finder import MERGED, NAMED, Accounts
 from workbench.release.ledger.counting import SUM, filter_of
 from workbench.release.ledger.custody import MERGE, MOVED
-from workbench.release.ledger.exact import plus
+from workbench.release.ledger.entry import FROM, Entry
+from workbench.release.ledger.exact import ZERO, plus
 from workbench.release.ledger.figures import FIGURES, LedgerFigures, noted
 from workbench.release.ledger.file import write_keys
-from workbench.release.ledger.hash_chain import Entry
-from workbench.release.ledger.records import COUNTED, Release
-
-FROM = "merged"
-"""Key in the body of an entry that was appended by a merge: the time and the ledger of the first one."""
+from workbench.release.ledger.records import CLAIM, COUNTED, PAUSE, RESUME, Cap, Release, lowest
 
 MERGED_CAP = "two ledgers became one"
 """Who set a cap that is the lower one of two ledgers."""
@@ -39,9 +35,8 @@ PARTS = "parts"
 RESUMABLE = "resumable"
 """Key of a reservation whose work can be interrupted and go on."""
 
-_GOING_ON = ("resume", "claim", "pause")
+_GOING_ON = (RESUME, CLAIM, PAUSE)
 _ENDING = ("charge", "settle")
-_ZERO = (Decimal(0), Decimal(0))
 
 
 @dataclass(frozen=True)
@@ -75,12 +70,8 @@ class LedgerMerge(LedgerFigures):
             self._take_keys(other)
             result = self._take_over(other)
             if place is None:
-                other._append(MOVED, "", "", _ZERO, {"to": str(self.path), "merged": True})
+                other._append(MOVED, "", {"to": str(self.path), FROM: True})
         return result
-
-    def finished(self) -> dict[str, tuple[str, str]]:
-        """Return (request, document) of every finished draw that is not renamed yet, by release."""
-        raise NotImplementedError
 
     def _require_whole(self, other: LedgerMerge) -> None:
         """Raise an error unless the chain is whole, and what was seen of it is here or in the other file."""
@@ -107,7 +98,7 @@ class LedgerMerge(LedgerFigures):
             parent = theirs.parent(dataset)
             if parent:
                 body = {"of": parent, "origin": theirs.origins[dataset], FROM: {"ledger": source}}
-                self._append("version", "", dataset, _ZERO, body)
+                self._append("version", dataset, body)
         releases, shared = self._take_releases(other, source)
         self._take_choices(other, source, known)
         for dataset in theirs.datasets:
@@ -119,8 +110,7 @@ class LedgerMerge(LedgerFigures):
         for account, cap in caps.items():
             if cap is not None and account in known:
                 self._lower_cap(account, cap)
-        for release_id, (request, document) in other.finished().items():
-            self._db.execute("INSERT OR IGNORE INTO finished VALUES (?, ?, ?)", (release_id, request, document))
+        self._db.executemany("INSERT OR IGNORE INTO finished VALUES (?, ?, ?)", other._rows("SELECT * FROM finished"))
         self._record(other, source, releases)
         return MergeResult(releases, shared, len(new))
 
@@ -129,15 +119,14 @@ class LedgerMerge(LedgerFigures):
         stated = {(e.dataset, *_marks(e)) for e in self.entries("mark")}
         same = {mark: e.dataset for e in self.entries("mark") for mark in _marks(e)[:2] if mark}
         joins = []
-        for digest, data in other._rows("SELECT digest, data FROM sketch"):
-            self._db.execute("INSERT OR IGNORE INTO sketch VALUES (?, ?)", (digest, data))
+        self._db.executemany("INSERT OR IGNORE INTO sketch VALUES (?, ?)", other._rows("SELECT * FROM sketch"))
         for e in other.entries("mark"):
             if (e.dataset, *_marks(e)) not in stated:
-                self._append("mark", "", e.dataset, _ZERO, {**e.body, FROM: _origin(e, source)})
+                self._append("mark", e.dataset, _taken_over(e, source))
             joins += [(e.dataset, same[m]) for m in _marks(e)[:2] if m in same and same[m] != e.dataset]
-        for one, two in other.accounts().separations():
+        for one, two in other.accounts().separations:
             if one not in known and two not in known:  # a link that stands here is never undone
-                self._append("separate", "", one, _ZERO, {"from": two, FROM: {"ledger": source}})
+                self._append("separate", one, {"from": two, FROM: {"ledger": source}})
         return joins
 
     def _take_releases(self, other: LedgerMerge, source: str) -> tuple[int, int]:
@@ -146,13 +135,12 @@ class LedgerMerge(LedgerFigures):
         theirs = {r.release_id: r for r in other.releases()}
         for e in other.entries():
             if e.release_id and e.release_id not in here:
-                self._append(e.kind, e.release_id, e.dataset, self._cost(e), {**e.body, FROM: _origin(e, source)})
+                self._append(e.kind, e.dataset, _taken_over(e, source), e.cost, e.release_id)
         for release_id, release in theirs.items():
             if release_id not in here:
                 # Whoever holds a reservation will end it in the other file, so here it is final.
                 if release.status == "reserved":
-                    cost = release.epsilon, release.delta
-                    self._append("charge", release_id, release.dataset, cost, {FROM: {"ledger": source}})
+                    self._append("charge", release.dataset, {FROM: {"ledger": source}}, release.cost, release_id)
             else:
                 self._raise_cost(other, here[release_id], release, source)
         shared = sum(release_id in here for release_id in theirs)
@@ -165,9 +153,9 @@ class LedgerMerge(LedgerFigures):
         here, there = self._parts(own), other._parts(theirs)
         new = there - here
         body: dict[str, Any] = {FROM: {"ledger": source}}
-        present = (own.epsilon, own.delta) if own.status in COUNTED else _ZERO
+        present = own.cost if own.status in COUNTED else ZERO
         if new and here - there:
-            cost = plus(present, (theirs.epsilon, theirs.delta))
+            cost = plus(present, theirs.cost)
             body["event"] = None  # it was not one event: of both together ε and δ alone are known
         else:
             cost = max(present[0], theirs.epsilon), max(present[1], theirs.delta)
@@ -175,7 +163,7 @@ class LedgerMerge(LedgerFigures):
             body[PARTS] = sorted(new)
         # Its last entry here may say "void", or "reserved" of a run that ends it in the other file.
         if new or cost != present or own.status == "reserved":
-            self._append("charge", own.release_id, own.dataset, cost, body)
+            self._append("charge", own.dataset, body, cost, own.release_id)
 
     def _parts(self, release: Release) -> set[str]:
         """Return the hashes of the entries by which a training that can be interrupted went on or ended.
@@ -186,11 +174,10 @@ class LedgerMerge(LedgerFigures):
         for e in self.entries():
             if e.release_id == release.release_id:
                 pausable = pausable or e.kind in _GOING_ON
-                former = e.body.get(FROM)
-                if isinstance(e.body.get(PARTS), list):
-                    found |= {str(part) for part in e.body[PARTS]}
-                elif e.kind in (*_GOING_ON, *_ENDING) and (not isinstance(former, dict) or "time" in former):
-                    found.add(str(former.get("hash", e.hash)) if isinstance(former, dict) else e.hash)
+                if PARTS in e.body:
+                    found.update(e.body[PARTS])
+                elif e.kind in (*_GOING_ON, *_ENDING) and (e.origin is None or "time" in e.origin):
+                    found.add((e.origin or {}).get("hash", e.hash))
         return found if pausable else set()
 
     def _take_choices(self, other: LedgerMerge, source: str, known: set[str]) -> None:
@@ -200,18 +187,17 @@ class LedgerMerge(LedgerFigures):
         """
         for e in other.entries("cap", "count"):
             if e.dataset not in known:
-                epsilon, delta = self._cost(e)
-                cost = (epsilon, delta if e.delta else None) if e.kind == "cap" else _ZERO
-                self._append(e.kind, "", e.dataset, cost, {**e.body, FROM: _origin(e, source)})
+                cap = (e.cost[0], e.cost[1] if e.delta else None)
+                self._append(e.kind, e.dataset, _taken_over(e, source), cap)
         stated = {noted(e) for e in self.entries(FIGURES)}
         for e in other.entries(FIGURES):
             if noted(e) not in stated:
-                self._append(FIGURES, "", e.dataset, _ZERO, {**e.body, FROM: _origin(e, source)})
+                self._append(FIGURES, e.dataset, _taken_over(e, source))
         last = {e.dataset: e for e in other.entries("count")}
         own = {e.dataset: e for e in self.entries("count")}
         for dataset, e in last.items():
             if dataset in known and dataset in own and filter_of(e.body) is None and filter_of(own[dataset].body):
-                self._append("count", "", dataset, _ZERO, {"method": SUM, FROM: _origin(e, source)})
+                self._append("count", dataset, {**_taken_over(e, source), "method": SUM})
 
     def _take_names(self, theirs: Accounts) -> None:
         for name, dataset in theirs.names.items():
@@ -219,45 +205,32 @@ class LedgerMerge(LedgerFigures):
             if standing:
                 self._joined(dataset, standing, NAMED)
             else:
-                self._append("name", "", self.account_of(dataset), _ZERO, {"name": name})
+                self._append("name", self.account_of(dataset), {"name": name})
 
-    def _joined(self, one: str, two: str, origin: str) -> None:
-        """Let two datasets share one account, with both names where both have one."""
-        account, kept = self.account_of(one), self.account_of(two)
-        if account == kept:
-            return
-        lesser, own = self.account(account), self.account(kept)
-        self._append("version", "", account, _ZERO, {"of": kept, "origin": origin})
-        self._join_caps(lesser, own)
-
-    def _lower_cap(self, account: str, theirs: tuple[Decimal, Decimal | None]) -> None:
+    def _lower_cap(self, account: str, theirs: Cap) -> None:
         """Set the cap of an account that both ledgers hold to the lower one."""
-        present = self.account(account)
-        own = present.standing_cap or theirs
-        deltas = [delta for _, delta in (own, theirs) if delta is not None]
-        lower = min(own[0], theirs[0]), min(deltas) if deltas else None
-        if lower != present.standing_cap:
-            self._append("cap", "", present.dataset, lower, {"origin": MERGED_CAP})
+        own = self.account(account)
+        lower = lowest(own.standing_cap, theirs)
+        if lower is not None and lower != own.standing_cap:
+            self._append("cap", own.dataset, {"origin": MERGED_CAP}, lower)
 
     def _record(self, other: LedgerMerge, source: str, releases: int) -> None:
         head, stated = other._head(), {(e.body.get("ledger"), e.body.get("head")) for e in self.entries(MERGE)}
         for e in other.entries(MERGE):  # what was merged into the other one before came along
             if (e.body.get("ledger"), e.body.get("head")) not in stated:
-                self._append(MERGE, "", "", _ZERO, {**e.body, FROM: _origin(e, source)})
+                self._append(MERGE, "", _taken_over(e, source))
         if (source, head) not in stated:
             body = {"ledger": source, "head": head, "path": str(other.path), "releases": releases}
             mark = self.missing()  # then the other one holds it
             seen = {} if mark is None else {"seq": mark.seq, "hash": mark.hash}
-            self._append(MERGE, "", "", _ZERO, {**body, "former": other._former(), **seen})
+            self._append(MERGE, "", {**body, "former": other._former(), **seen})
 
 
 def _marks(entry: Entry) -> tuple[str, ...]:
     return tuple(str(entry.body.get(key) or "") for key in ("content", "file", "sketch", "columns"))
 
 
-def _origin(entry: Entry, source: str) -> dict[str, Any]:
-    """Return where an entry comes from; one that was merged before keeps its first ledger."""
-    former = entry.body.get(FROM)
-    if isinstance(former, dict) and "time" in former:
-        return former
-    return {"ledger": source, "time": entry.time, "hash": entry.hash}
+def _taken_over(entry: Entry, source: str) -> dict[str, Any]:
+    """Return the body of an entry of another ledger, with its origin; one that was merged before keeps its first."""
+    origin = {"ledger": source, "time": entry.time, "hash": entry.hash}
+    return {**entry.body, FROM: entry.origin if entry.origin and "time" in entry.origin else origin}

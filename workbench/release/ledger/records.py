@@ -16,10 +16,27 @@ from workbench.release.ledger.exact import Amount, decimal_text, minus, plus
 Cap = tuple[Decimal, Decimal | None]
 """(ε, δ) of a cap; δ is ``None`` until a release with δ > 0 or the steward sets it."""
 
+CLAIM, PAUSE, RESUME = "claim", "pause", "resume"
+"""Entries about the steps of a training: some count as taken; a part of it has ended; another one goes on."""
+
+STATUS = {
+    "reserve": "reserved",
+    RESUME: "reserved",
+    PAUSE: "reserved",
+    "charge": "charged",
+    "settle": "settled",
+    "void": "void",
+    "refuse": "refused",
+}
+"""The status of a release after each kind of entry."""
+
+CERTIFY = "certify"
+"""The entry that names the certificate of a release; it leaves status and cost as they are."""
+
 COUNTED = ("reserved", "charged", "settled")
 """The statuses that count against the cap."""
 
-FIRST_RELEASE, STEWARD, MERGED = "first release", "steward", "two accounts became one"
+FIRST_RELEASE, STEWARD, JOINED = "first release", "steward", "two accounts became one"
 """Who set a cap."""
 
 
@@ -34,6 +51,11 @@ class Release:
     status: str
     time: str
     body: dict[str, Any]
+
+    @property
+    def cost(self) -> Amount:
+        """(ε, δ) at present."""
+        return self.epsilon, self.delta
 
 
 def has_output(release: Release) -> bool:
@@ -96,6 +118,13 @@ def cap_for(wanted: Amount, cap: Cap | None) -> Cap:
     """Return the cap that applies to the charge ``wanted``; where no cap is set, the charge itself becomes the cap."""
     epsilon, delta = cap or (wanted[0], None)
     return epsilon, wanted[1] if delta is None and wanted[1] > 0 else delta
+
+
+def lowest(*caps: Cap | None) -> Cap | None:
+    """Return the lowest ε and the lowest δ of those caps that are set."""
+    found = [cap for cap in caps if cap is not None]
+    deltas = [delta for _, delta in found if delta is not None]
+    return (min(epsilon for epsilon, _ in found), min(deltas) if deltas else None) if found else None
 
 
 def refusal(wanted: Amount, cap: Cap | None, used: Amount, after: Amount | None = None) -> BudgetRefusedError | None:

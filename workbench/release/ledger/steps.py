@@ -8,20 +8,15 @@ altered, an older copy of the ledger and one that was moved away are noticed bef
 from __future__ import annotations
 
 import secrets
-from decimal import Decimal
 from typing import Any
 
 from workbench.params import InputError
 from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.processes import still_runs, this_process
-from workbench.release.ledger.records import Release
-
-CLAIM, PAUSE, RESUME = "claim", "pause", "resume"
+from workbench.release.ledger.records import CLAIM, PAUSE, RESUME, Release
 
 RUN = "run"
 """Key of a reservation: what names the part of a run that may claim steps; empty while it is paused."""
-
-_ZERO = (Decimal(0), Decimal(0))
 
 _going: set[str] = set()
 """The parts of runs that go on in this process."""
@@ -48,26 +43,11 @@ def end_part(run: str) -> None:
 class LedgerSteps(LedgerCustody):
     """The part of a ledger that counts steps."""
 
-    def release(self, release_id: str) -> Release | None:
-        """Return one release, or ``None``."""
-        raise NotImplementedError
-
-    def require_sound(self) -> None:
-        """Raise an error unless this ledger may charge: whole, not moved away, with every entry that was seen.
-
-        Raises:
-            InputError: it was moved.
-            CheckFailedError: it was altered, or is an older copy.
-        """
-        self.require_whole()
-        self.require_not_moved()
-        self.require_newest()
-
     def steps_taken(self, release_id: str) -> int:
         """Return how many steps of a release were taken, or may have been."""
-        claimed = (_whole(e.body.get("steps")) for e in self.entries(CLAIM) if e.release_id == release_id)
-        given_back = (_whole(e.body.get("given_back")) for e in self.entries(PAUSE) if e.release_id == release_id)
-        return max(0, sum(claimed) - sum(given_back))
+        claimed = sum(e.body.get("steps", 0) for e in self.entries(CLAIM) if e.release_id == release_id)
+        given_back = sum(e.body.get("given_back", 0) for e in self.entries(PAUSE) if e.release_id == release_id)
+        return max(0, int(claimed - given_back))
 
     def claim_steps(self, release_id: str, steps: int, most: int, run: str) -> None:
         """Count ``steps`` more as taken, durably.
@@ -86,7 +66,7 @@ class LedgerSteps(LedgerCustody):
             release = self._own(release_id, run)
             if not 0 < steps <= most - self.steps_taken(release_id):
                 raise InputError(f"the training has taken all of its {most:,} steps", release_id)
-            self._append(CLAIM, release_id, release.dataset, _ZERO, {"steps": steps})
+            self._append(CLAIM, release.dataset, {"steps": steps}, release_id=release_id)
 
     def pause_steps(self, release_id: str, given_back: int, run: str) -> None:
         """Count ``given_back`` fewer, none of which was taken; the part ``run`` has ended and claims no more.
@@ -99,8 +79,8 @@ class LedgerSteps(LedgerCustody):
             release = self._own(release_id, run)
             if not 0 <= given_back <= self.steps_taken(release_id):
                 raise InputError("a training cannot give back more steps than it claimed", release_id)
-            cost = release.epsilon, release.delta
-            self._append(PAUSE, release_id, release.dataset, cost, {"given_back": given_back, RUN: ""})
+            body = {"given_back": given_back, RUN: ""}
+            self._append(PAUSE, release.dataset, body, release.cost, release_id)
 
     def resume(self, release_id: str, details: dict[str, Any]) -> None:
         """Record that this process goes on with an interrupted training; it costs what was reserved, and no more.
@@ -114,39 +94,22 @@ class LedgerSteps(LedgerCustody):
         """
         with self._transaction():
             self.require_sound()
-            release = self._unfinished(release_id)
+            release = self._reserved(release_id)
             if goes_on(release):
                 raise InputError("this training is still going on", release_id, "wait for it, or pause it first")
             body = {RUN: secrets.token_hex(8), "process": this_process(), **details}
-            self._append(RESUME, release_id, release.dataset, (release.epsilon, release.delta), body)
-
-    def require_left(self, release_id: str, taken: int) -> None:
-        """Refuse to end a run that goes on, or has gone on since ``taken`` of its steps counted.
-
-        Raises:
-            InputError: it does, or has ended.
-            CheckFailedError: the ledger may not charge.
-        """
-        self.require_sound()
-        release = self._unfinished(release_id)
-        if goes_on(release) or self.steps_taken(release_id) != taken:
-            raise InputError("this training is still going on", release_id, "pause it first, or let it end")
+            self._append(RESUME, release.dataset, body, release.cost, release_id)
 
     def _own(self, release_id: str, run: str) -> Release:
         self.require_sound()
-        release = self._unfinished(release_id)
+        release = self._reserved(release_id)
         if not run or release.body.get(RUN) != run or release.body.get("process") != this_process():
             raise InputError("this training was taken over by another run", release_id)
         return release
 
-    def _unfinished(self, release_id: str) -> Release:
+    def _reserved(self, release_id: str, what: str = "training") -> Release:
         release = self.release(release_id)
         if release is None or release.status != "reserved":
             status = release.status if release else "unknown"
-            raise InputError(f"the training {release_id} is {status}, not reserved", str(self.path))
+            raise InputError(f"the {what} {release_id} is {status}, not reserved", str(self.path))
         return release
-
-
-def _whole(value: object) -> int:
-    """Return a count of steps; a damaged entry, which no check passes, has none."""
-    return value if isinstance(value, int) and value > 0 else 0

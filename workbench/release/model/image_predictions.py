@@ -5,8 +5,6 @@ All of it follows from the images, and is as private as they are.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,8 +18,14 @@ from workbench.data.images.image_set import CLASS, ImageSet, ImageShape
 from workbench.data.images.loose import is_loose, is_picture, read_loose
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.params import InputError
-from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.open_model import IMAGES_AT_ONCE, OpenModel, ReadsImages, cell_text, require_no_images
+from workbench.release.model.open_model import (
+    IMAGES_AT_ONCE,
+    OpenModel,
+    ReadsImages,
+    cell_text,
+    private_csv,
+    require_no_images,
+)
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -151,19 +155,11 @@ def write_image_predictions(found: ImagePredictions, output: Path, cancel: Cance
     files, truth = found.images.files, found.truth
     classes = [cell_text(name) for name in found.classes]
     header = ["row", *(["file"] if files else []), PREDICTED, CONFIDENCE, *([CLASS] if truth is not None else [])]
-    with PartFile(output, private=True) as part:
-        try:
-            stream = io.TextIOWrapper(part.stream, encoding="utf-8", newline="", write_through=False)
-            writer = csv.writer(stream)
-            writer.writerow(header)
-            for at in range(found.rows):
-                if at % _KEPT == 0 and cancel is not None:
-                    cancel.check()
-                own = [classes[truth[at]]] if truth is not None else []
-                name = [cell_text(files[at])] if files else []
-                writer.writerow([at + 1, *name, classes[found.codes[at]], f"{found.chances[at]:.6g}", *own])
-            stream.flush()
-            stream.detach()
-            part.publish()
-        except OSError as error:
-            raise write_error(error, output) from None
+    with private_csv(output) as writerow:
+        writerow(header)
+        for at in range(found.rows):
+            if at % _KEPT == 0 and cancel is not None:
+                cancel.check()
+            own = [classes[truth[at]]] if truth is not None else []
+            name = [cell_text(files[at])] if files else []
+            writerow([at + 1, *name, classes[found.codes[at]], f"{found.chances[at]:.6g}", *own])

@@ -7,16 +7,15 @@ raw row is read; the guarantee on its card is that of the release.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import workbench
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected
 from workbench.learners.corrected_model import CorrectedModel
@@ -24,11 +23,19 @@ from workbench.learners.public_tables import Chances, PublicTable
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.atomic import PART, write_error
-from workbench.release.certificate import VERSION, checksum, read_certificate
-from workbench.release.model.card import CARD, FORMAT, MADE_FROM, encoded_card
-from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
+from workbench.release.card import MODEL, model_bytes
+from workbench.release.certificate import (
+    CARD,
+    CARD_FORMAT,
+    MADE_FROM,
+    encoded,
+    guarantee_facts,
+    read_certificate,
+    sealed,
+)
+from workbench.release.model.open_model import OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
-from workbench.release.parts import DrawFolder, remove_stale_folders
+from workbench.release.parts import DrawFolder
 from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
 from workbench.release.verify import VerifiedRelease, verified_release
 from workbench.sanitize.calibrated import TableOnDemand
@@ -146,7 +153,6 @@ def train_on_release(
     """
     cancel = cancel or CancelToken()
     corrected(chosen)  # refused before the release is read
-    remove_stale_folders(output)
     with DrawFolder(output, _ROOM, CARD, ending=PART, replace=replace) as part:
         made = fit_on_release(chosen, verified_release(release, certificate, emit, cancel), target, emit, cancel)
         part.reserve(made.files)
@@ -239,19 +245,17 @@ def _require(chosen: Learner, facts: list[Attribute]) -> None:
 
 
 def _finished(chosen: Learner, model: CorrectedModel, released: VerifiedRelease) -> ModelOnRelease:
-    data = json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    files = {MODEL: data.encode()}
+    files = {MODEL: model_bytes(model)}
     card = _card(chosen, model, released, files)
-    return ModelOnRelease(chosen, model, card, {**files, CARD: encoded_card(card)})
+    return ModelOnRelease(chosen, model, card, {**files, CARD: encoded(card)})
 
 
 def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, files: dict[str, bytes]) -> dict[str, Any]:
     """Return the card: guarantee, and what stands outside it, are the release's."""
     document, facts = released.document, model.facts
     guarantee = document["guarantee"]
-    card = {
-        "format": FORMAT,
-        "version": VERSION,
+    stated = {
+        "format": CARD_FORMAT,
         MADE_FROM: {
             "release_id": document["release_id"],
             "time": document["time"],
@@ -259,18 +263,14 @@ def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, fil
             "sha256": document["output"]["sha256"],
             "certificate": document["checksum"],
         },
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "program": {"name": "privacy-workbench", "version": workbench.__version__},
         "rows": facts.rows,
         "model": chosen.name,
-        "guarantee": {
-            "relation": guarantee["relation"],
-            "statement": f"{TRAINED_ON_RELEASE} Of the release: {guarantee['statement']}",
-            "epsilon": guarantee["epsilon"],
-            "delta": guarantee["delta"],
-            "replace_one": guarantee["replace_one"],
-            "randomness": "none of its own: it follows from the released file and its certificate",
-        },
+        "guarantee": guarantee_facts(
+            f"{TRAINED_ON_RELEASE} Of the release: {guarantee['statement']}",
+            (Decimal(guarantee["epsilon"]), Decimal(guarantee["delta"])),
+            (guarantee["replace_one"]["epsilon"], guarantee["replace_one"]["delta"]),
+            "none of its own: it follows from the released file and its certificate",
+        ),
         "parameters": {},
         "inputs": [a.to_plain() for a in (*facts.attributes, facts.target)],
         "outside_guarantee": document["outside_guarantee"],
@@ -280,4 +280,4 @@ def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, fil
         },
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
-    return {**card, "checksum": checksum(card)}
+    return sealed(stated, time=datetime.now(UTC).isoformat(timespec="milliseconds"))

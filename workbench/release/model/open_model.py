@@ -7,7 +7,8 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -26,14 +27,14 @@ from workbench.learners import Learner
 from workbench.learners.corrected_model import CorrectedModel
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
-from workbench.params.codec import read_json
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.card import MADE_FROM, read_card, verify_model
+from workbench.release.card import learned
+from workbench.release.certificate import MADE_FROM, read_card
+from workbench.release.verify import verify_release
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
-MODEL = "model.json"
 _ROWS_AT_ONCE = 20_000
 IMAGES_AT_ONCE = 256
 """Images between two looks whether to stop: a frozen part can take a tenth of a second for each."""
@@ -177,23 +178,18 @@ def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
         ParameterError: its facts are not those of a model of this version.
     """
     card = read_card(folder)
-    problems = verify_model(folder)
+    problems = verify_release(folder)
     if problems:
         raise InputError(
             f"the model is not what its card says: {problems[0]}", str(folder), "give it as it was released"
         )
     name = card["model"]
     if name in (known.name for known in learners.LEARNERS):
-        chosen = learners.learner(name)
-        values = read_json(folder / MODEL, "model")
-        if not isinstance(values, dict):
-            raise InputError("this is not a model", str(folder / MODEL), "give the folder as it was released")
+        chosen, model = learners.learner(name), learned(card, folder)
         if MADE_FROM in card:
-            return opened_from_release(folder, card, chosen, learners.corrected(chosen).from_plain(values))
+            return opened_from_release(folder, card, chosen, model)
         facts = [Attribute.from_plain(a, str(folder)) for a in card["inputs"]]
-        return OpenModel(
-            folder, card, chosen.title, chosen.task, tuple(facts[:-1]), facts[-1], chosen.estimator.from_plain(values)
-        )
+        return OpenModel(folder, card, chosen.title, chosen.task, tuple(facts[:-1]), facts[-1], model)
     from workbench.deep.model import TrainedModel  # only a network needs what it loads
 
     network = TrainedModel.load(folder, card["training"], card["inputs"], weights)
@@ -239,24 +235,34 @@ def write_predictions(
     if isinstance(table, ImageSet):
         files = table.files
         require_no_images(output, table)
+    with private_csv(output) as writerow:
+        writerow(["row", *(["file"] if files else []), *map(cell_text, opened.header)])
+        for cells in opened.predict(table, emit, cancel):
+            written += 1
+            if seen is not None:
+                seen[cells[0]] += 1
+            if guesses is not None:
+                guesses.append(cells[0])
+            writerow([written, *map(cell_text, (*files[written - 1 : written], *cells))])
+    return written
+
+
+@contextmanager
+def private_csv(output: Path) -> Iterator[Callable[[Sequence[Any]], Any]]:
+    """Write the rows that the block gives as CSV, which its owner alone can read: it appears whole, or not at all.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
     with PartFile(output, private=True) as part:
         try:
-            stream = io.TextIOWrapper(part.stream, encoding="utf-8", newline="", write_through=True)
-            writer = csv.writer(stream)
-            writer.writerow(["row", *(["file"] if files else []), *map(cell_text, opened.header)])
-            for cells in opened.predict(table, emit, cancel):
-                written += 1
-                if seen is not None:
-                    seen[cells[0]] += 1
-                if guesses is not None:
-                    guesses.append(cells[0])
-                writer.writerow([written, *map(cell_text, (*files[written - 1 : written], *cells))])
+            stream = io.TextIOWrapper(part.stream, encoding="utf-8", newline="")
+            yield csv.writer(stream).writerow
             stream.flush()
             stream.detach()
             part.publish()
         except OSError as error:
             raise write_error(error, output) from None
-    return written
 
 
 def _cell(value: float, column: Attribute) -> str:

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.schema import Attribute
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.privacy.accounting.event import Cost
-from workbench.release.ledger.counting import steps_of_release
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import Release
-from workbench.release.model.kept_run import (
+from workbench.release.kept_run import (
     RESUMABLE,
     PausedRun,
     checkpoint_of,
@@ -25,6 +22,9 @@ from workbench.release.model.kept_run import (
     remove,
     run_at,
 )
+from workbench.release.ledger.counting import steps_of_release
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import Release
 from workbench.release.recover import place_of
 from workbench.signals.events import Emit, Notice
 
@@ -38,11 +38,12 @@ PAUSED, STEPS = "paused", "steps"
 
 
 @dataclass(frozen=True)
-class PausedTraining:
+class PausedTraining(PausedRun):
     """A run of DP-SGD that can go on; everything that :func:`release_training` asks for is known.
 
+    Where a figure of it may have been shown, it costs as much to give it up as to go on.
+
     Attributes:
-        folder: of the checkpoint.
         plan: what was being done.
         features: the public map from rows to inputs.
         output: the folder of the model.
@@ -52,16 +53,10 @@ class PausedTraining:
         account: the public name of the account that pays.
         quiet: whether no private figure is shown.
         tested: whether it is measured on public test rows, which it needs again.
-        shown: whether a figure of it may have been, so that it costs as much to give it up as to go on.
-        steps: of the whole run.
-        taken: steps that count as taken.
-        epsilon: what is reserved for it.
-        delta: the same.
         spent: ε of the steps taken, by what the ledger says of them.
         cost: (ε, δ) that giving it up costs where that is less than what is reserved.
     """
 
-    folder: Path
     plan: DpSgdPlan
     features: Features
     output: Path
@@ -71,13 +66,13 @@ class PausedTraining:
     account: str | None
     quiet: bool
     tested: bool
-    shown: bool
-    steps: int
-    taken: int
-    epsilon: Decimal
-    delta: Decimal
     spent: Decimal
     cost: tuple[Decimal, Decimal] | None
+
+    @property
+    def epsilon(self) -> Decimal:
+        """What is reserved for it."""
+        return self.release.epsilon
 
     @property
     def lost(self) -> Decimal:
@@ -149,7 +144,7 @@ def _of(run: PausedRun) -> PausedTraining:
         reserved, spent = (run.release.epsilon, run.release.delta), _cost_of(run, plan)
         less = spent is not None and spent.epsilon <= reserved[0] and spent.delta <= reserved[1]
         return PausedTraining(
-            folder=run.folder,
+            **vars(run),
             plan=plan,
             features=features,
             output=Path(stated["output"]),
@@ -159,11 +154,6 @@ def _of(run: PausedRun) -> PausedTraining:
             account=_text(stated["account"]),
             quiet=bool(stated["quiet"]),
             tested=bool(stated["public_test"]),
-            shown=run.shown,
-            steps=run.steps,
-            taken=run.taken,
-            epsilon=run.release.epsilon,
-            delta=run.release.delta,
             spent=spent.epsilon if spent is not None and less else reserved[0],
             cost=(spent.epsilon, spent.delta) if spent is not None and less and not run.shown else None,
         )

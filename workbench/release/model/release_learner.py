@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -19,10 +18,13 @@ from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
+from workbench.release.card import MODEL, model_bytes
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import ModelRelease, ModelRequest, Trained, release_model
+from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
+from workbench.release.path import ReleaseRequest
+from workbench.release.recover import request_of
 from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
@@ -98,16 +100,18 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> ModelRele
     asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": task.target}
     if files:
         asked["files"] = {name: digest.hex() for name, digest in files.items()}
-    wanted = ModelRequest(
+    work = f"fit {task.learner.name}"
+    wanted = ReleaseRequest(
         table=task.table,
-        target=task.output,
-        work=f"fit {task.learner.name}",
-        asked=asked,
+        to=model_folder(task.output, replace=task.replace),
+        work=work,
+        digest=request_of(work, **asked),
         room=_room(estimator, plan, task.target, rows),
+        draw=drawn_by(partial(_train, task, estimator)),
+        facts=card_facts,
         account=plan.account,
-        replace=task.replace,
     )
-    return release_model(wanted, ledger, partial(_train, task, estimator), emit)
+    return release_model(wanted, ledger, emit)
 
 
 def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str, rows: int) -> int:
@@ -183,7 +187,6 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
 
     estimator.set_params(noise=Charged(reserve))
     estimator.fit_rows(table.rows, lambda: (matrix(table, features), task(chosen.task).read(table, target)))
-    data = json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return Trained(
         model=chosen.name,
         parameters=estimator.published_parameters(),
@@ -198,5 +201,5 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], charge: Charge) ->
             "attributes_used": list(estimator.attributes_used),
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
         },
-        files={"model.json": data.encode()},
+        files={MODEL: model_bytes(estimator)},
     )

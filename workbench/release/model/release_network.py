@@ -20,11 +20,12 @@ from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.delta_limit import require_small_cost, require_small_delta
+from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.kept_run import KeptRun, was_watched
-from workbench.release.model.model import ModelRelease, ModelRequest, Trained, release_model
+from workbench.release.model.model import ModelRelease, Trained, card_facts, drawn_by, model_folder, release_model
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
+from workbench.release.path import ReleaseRequest
 from workbench.release.recover import place_of, request_of
 from workbench.release.reservation import Reservation
 from workbench.release.statements import model_statement
@@ -37,6 +38,8 @@ from workbench.work.noise import Charged
 if TYPE_CHECKING:
     from workbench.deep.trainer import Training
 
+
+_WORK = "dpsgd"
 
 CLOCK_SENTENCE = (
     "The run was to stop after a time: the number of steps tells how fast this machine was, which depends on what else "
@@ -88,19 +91,20 @@ def release_training(
     run = _prepared(task, ledger, emit, cancel)
     asked = _asked(task)
     run.kept = None if task.checkpoints is None else _kept(run, asked, task.checkpoints, ledger)
-    wanted = ModelRequest(
+    wanted = ReleaseRequest(
         table=task.table,
-        target=task.folder,
-        work="dpsgd",
-        asked=asked,
+        to=model_folder(task.folder, replace=task.replace),
+        work=_WORK,
+        digest=request_of(_WORK, **asked),
         room=_room(task.plan, task.features),
+        draw=drawn_by(run.train),
+        facts=card_facts,
         account=task.account,
         watched=None if task.quiet and not task.public_test else lambda: run.seen,
         kept=run.kept,
-        replace=task.replace,
     )
     try:
-        model = release_model(wanted, ledger, run.train, emit)
+        model = release_model(wanted, ledger, emit)
     finally:
         if run.kept is not None:
             run.kept.leave()
@@ -147,7 +151,7 @@ def _kept(run: _Run, asked: dict[str, Any], checkpoints: Checkpoints, ledger: Le
     task = run.task
     stated = {**asked, "target": task.features.target.name, "outside": list(task.outside), "account": task.account}
     stated |= {"quiet": task.quiet, "output": place_of(task.folder), "rows": run.rows.rows}
-    request, content = request_of("dpsgd", **asked, quiet=task.quiet), ledger.identify(task.table).content
+    request, content = request_of(_WORK, **asked, quiet=task.quiet), ledger.identify(task.table).content
     if checkpoints.resume is None:
         kept = KeptRun.begin(ledger, request, content, stated, checkpoints.folder)
     else:

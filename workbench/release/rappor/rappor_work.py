@@ -1,8 +1,12 @@
-"""RAPPOR reports as a central release: charged first, certified, verified. Each client's reports are local."""
+"""RAPPOR reports, each client's of its own, and what `verify` recomputes: ε from the parameters, and the reports.
+
+The reports are the answers: there is nothing else that they could be made of again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +17,11 @@ from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collected, Collection, clients_of, collected
-from workbench.rappor.reports import report_bytes
+from workbench.rappor.reports import read_sum, report_bytes
+from workbench.release.certificate import require_format
 from workbench.release.rappor.answers_file import load_answers, save_answers
+from workbench.release.verify import rerun
+from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask
@@ -110,3 +117,38 @@ def stated(parameters: RapporParameters, asked: Collection, basic: Sequence[str]
         # f = 0 bounds nothing in the long run, and JSON has no infinity.
         "epsilon_permanent": None if bound.permanent == float("inf") else bound.permanent,
     }
+
+
+# -- verification ------------------------------------------------------------------------------------------------------
+
+_BESIDE = {"parameters", "basic", "kept_answers", "epsilon_one", "epsilon_permanent"}
+
+
+def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    """Yield a sentence for every fault of RAPPOR reports whose bytes and guarantee were checked.
+
+    Raises:
+        WorkbenchError: the request is malformed, or the file does not hold such reports.
+    """
+    require_format(document, output, FORMATS)
+    asked, parameters, basic = _asked(document["request"])
+    work = rappor_work(parameters, asked, document["rows"], basic=basic)
+    kept = document["request"].get("kept_answers")
+    if kept is True:
+        work = dataclasses.replace(work, request={**work.request, "kept_answers": kept})
+    wrong = list(rerun(document, work, output, cancel))
+    yield from wrong
+    if wrong:
+        return
+    counts = read_sum(output, parameters, cancel=cancel)
+    expected = document["rows"] * (asked.reports if asked.client is None else 1)
+    if counts.total != expected or document["method"] != {"reports": counts.total}:
+        yield f"the file has {counts.total} reports, its certificate gives {expected}"
+
+
+def _asked(request: dict[str, Any]) -> tuple[Collection, RapporParameters, tuple[str, ...]]:
+    values, basic = request.get("parameters"), request.get("basic")
+    if not isinstance(values, dict) or not isinstance(basic, list) or not all(isinstance(b, str) for b in basic):
+        raise ParameterError("the certificate's request is malformed", "request")
+    plain = {key: value for key, value in request.items() if key not in _BESIDE}
+    return Collection.from_plain(plain, "request"), RapporParameters.from_plain(values, "request"), tuple(basic)

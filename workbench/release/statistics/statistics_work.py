@@ -1,22 +1,29 @@
-"""Statistics as a central release: the request becomes queries, their noisy answers become the released file."""
+"""Statistics: a request becomes queries, and their noisy answers the file, which `verify` makes of them again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from workbench.data.table import Table
+from workbench.learners.queries import checked_whole_numbers
+from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget
+from workbench.release.certificate import require_format, stated_budget
+from workbench.release.verify import rerun
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Request
 from workbench.statistics.figures import figures
-from workbench.statistics.queries import CHOICE, DRAWN, RULES, Query, queries_of
-from workbench.statistics.release_file import encode
+from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Query, queries_of
+from workbench.statistics.release_file import FORMATS, decode, encode, written
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
@@ -40,6 +47,11 @@ QUANTILES_DRAWN = "the exponential mechanism for quantiles"
 """How quantiles are drawn, where they are not read from a histogram."""
 
 _ROOM_OF_A_FIGURE = 200
+_SLACK = 1 << 10
+_LAST_DIGITS, _LAST_BITS = 1e-6, 1e-12
+"""Relative to an interval's length: half-widths hang on sines and exponentials, whose last bits differ between
+processors. And relative to the figure itself."""
+
 _NO_DELTA = Decimal(0)
 
 
@@ -86,6 +98,7 @@ def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budge
         ask=asked,
         files=files,
         budget=budget,
+        answers=lambda method: _answers(method.get("answers"), queries),
     )
 
 
@@ -135,3 +148,64 @@ def _room(queries: Sequence[Query]) -> int:
         names = sum(2 * len(f"{b.column.name}{max(b.grid.labels, key=len)}".encode()) * 2 for b in parts)
         longest = max(longest, names + 2 * len(query.label.encode()))
     return sum(q.length for q in queries) * 3 * (_ROOM_OF_A_FIGURE + 2 * longest) + (1 << 16)
+
+
+# -- verification ------------------------------------------------------------------------------------------------------
+
+
+def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    """Yield a sentence for every fault of released statistics that the general checks cannot see.
+
+    Raises:
+        WorkbenchError: request, answers or file are not what statistics have.
+    """
+    require_format(document, output, FORMATS)
+    request = Request.from_plain(document["request"], "the request in the certificate").checked(plan)
+    budget, kind = stated_budget(document), document["output"]["format"]
+    rules = document["method"].get("rules", FORMER_RULES)
+    if rules not in (RULES, FORMER_RULES) or isinstance(rules, bool):
+        yield "the certificate is of rules that this version of the program does not know"
+        return
+    queries = queries_of(request, plan, budget.epsilon, document["rows"], budget.delta, rules=rules)
+    work = work_of(request, queries, kind)
+    yield from rerun(document, work, output, cancel, lambda made: _unlike(made, output, kind))
+
+
+def _unlike(made: bytes, output: Path, kind: str) -> Iterator[str]:
+    """Yield how a file differs from the one that was made of the answers, last digits aside."""
+    # Last digits may differ between processors: a record of 20 bytes or more has three numbers of 25 at most.
+    most = 5 * len(made) + _SLACK
+    if output.stat().st_size > most:
+        yield f"the file has {output.stat().st_size} bytes, its figures take at most {most}"
+        return
+    data = output.read_bytes()
+    if data == made:
+        return
+    expected = decode(made, kind, str(output))
+    found = decode(data, kind, str(output), len(expected))
+    if written(found, kind) != data:
+        yield "the file is not written as released statistics are"
+    if len(found) != len(expected) or not all(itertools.starmap(_alike, zip(found, expected, strict=True))):
+        yield "the file's figures do not follow from the noisy answers in the certificate"
+
+
+def _answers(stated: Any, queries: Sequence[Query]) -> Answers:
+    if not isinstance(stated, dict) or not all(isinstance(text, str) for text in stated.values()):
+        raise ParameterError("the certificate has no noisy answers", "method")
+    try:
+        numbers = {label: [int(word) for word in text.split()] for label, text in stated.items()}
+    except ValueError:
+        raise ParameterError("the noisy answers are not whole numbers", "method") from None
+    return {k: list(v) for k, v in checked_whole_numbers(numbers, {q.label: q.length for q in queries}).items()}
+
+
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    low, high = other["low"], other["high"]
+    length = 0.0 if isinstance(low, str) or isinstance(high, str) else abs(high - low)
+    return one.keys() == other.keys() and all(_same(one[key], other[key], length) for key in one)
+
+
+def _same(one: Any, other: Any, length: float) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str) or isinstance(other, str):
+        return type(one) is type(other) and bool(one == other)
+    return math.isclose(one, other, rel_tol=_LAST_BITS, abs_tol=_LAST_DIGITS * length + 1e-9)

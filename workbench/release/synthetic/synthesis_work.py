@@ -1,10 +1,16 @@
-"""A synthetic table as a central release: its queries, its file, and what its certificate says."""
+"""A synthetic table: its queries, its file, what its certificate says, and what `verify` recomputes of it.
+
+The noisy counts are not in the certificate, and the rows are drawn anew from them: verification makes queries, cuts and
+measured tables again, and checks that every value is a public one.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import itertools
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,13 +18,16 @@ import polars as pl
 from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.release.rows_work import csv_bytes
+from workbench.release.certificate import certificate_path, require_format, stated_budget
+from workbench.release.open_release import certified_rows
+from workbench.release.rows_work import FORMATS, csv_bytes, with_types
+from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
-from workbench.synth.base import Answered, Setting, events
-from workbench.synth.columns import CoarseColumn, coarse_columns, coded
+from workbench.synth.base import CHOICE, Answered, Query, Setting, events
+from workbench.synth.columns import MOST_CUTS, CoarseColumn, coarse_columns, coded
 from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.setting import setting_for
@@ -82,13 +91,18 @@ def synthesis_work(
         ParameterError: as :func:`synthesis_setting`.
     """
     method, setting = synthesis_setting(plan, epsilon, rows, chosen, delta)
+    return _work_of(method, setting, rows, kind, chosen, joined(plan.impossible, chosen.impossible))
+
+
+def _work_of(
+    method: Synthesiser, setting: Setting, rows: int, kind: str, chosen: SynthesisParameters, impossible: Any
+) -> Work:
     count = rows if chosen.rows is None else chosen.rows
     if count < 1:
         raise ParameterError("the table has no rows", hint="name the number of rows to draw by --rows")
     target = None if setting.target is None else setting.columns[setting.target].name
 
     declared: dict[str, Any] = {}
-    impossible = joined(plan.impossible, chosen.impossible)
     if impossible is not None:
         declared = {"impossible": impossible, "equal_cuts": equal_cuts(setting)}
 
@@ -155,12 +169,130 @@ def _most_bytes(columns: tuple[CoarseColumn, ...], rows: int) -> int:
 def _file(frame: pl.DataFrame, columns: tuple[CoarseColumn, ...], kind: str) -> bytes:
     if kind != "parquet":
         return csv_bytes(frame, "\t" if kind == "tsv" else ",", header=True)
-    types: dict[str | None, Callable[[pl.Expr], pl.Expr]] = {
-        "integer": lambda cells: cells.cast(pl.Int64),
-        "real": lambda cells: cells.cast(pl.Float64),
-        "date": lambda cells: cells.str.to_date("%Y-%m-%d"),
-    }
-    kinds = {column.name: column.grid.attribute.kind for column in columns}
     buffer = io.BytesIO()
-    frame.with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types]).write_parquet(buffer)
+    with_types(frame, {column.name: column.grid.attribute.kind for column in columns}).write_parquet(buffer)
     return buffer.getvalue()
+
+
+# -- verification ------------------------------------------------------------------------------------------------------
+
+_REQUEST = {"method", "target", "rows", "cuts"}
+_IMPOSSIBLE = {"impossible", "equal_cuts"}
+_ENTRY = {"query", "form", "columns", "cells"}
+
+
+def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    """Yield a sentence for every fault of a synthetic table whose bytes and guarantee were checked.
+
+    Raises:
+        WorkbenchError: its request is malformed, or the file cannot be read.
+    """
+    require_format(document, output, FORMATS)
+    plan, table = certified_rows(output, document, certificate_path(output), cancel)
+    chosen, budget = _chosen(document["request"], plan), stated_budget(document)
+    method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
+    impossible = joined(plan.impossible, chosen.impossible)
+    work = _work_of(method, setting, document["rows"], document["output"]["format"], chosen, impossible)
+    wrong = list(rerun(document, work, output, cancel))
+    yield from wrong
+    if not wrong:
+        measured = document["method"].get("measured")
+        if document["method"] != {**public_facts(setting), "measured": measured}:
+            yield "the certificate says otherwise how the rows were made than synthetic rows are"
+        yield from _measured(measured, method.queries(setting), setting, circles=method.closes_circles)
+    if table.rows != chosen.rows:
+        yield f"the file has {table.rows} rows, its certificate says {chosen.rows}"
+    yield from unknown_values(plan, table, cancel)
+
+
+def _chosen(asked: dict[str, Any], plan: Plan) -> SynthesisParameters:
+    """Return what a person chose, as the request in a certificate has it.
+
+    Raises:
+        ParameterError: the request is malformed.
+    """
+    cuts, given = asked.get("cuts"), "impossible" in asked
+    if set(asked) == _REQUEST | (_IMPOSSIBLE if given else set()) and isinstance(cuts, dict):
+        # The cuts of numbers are one public number, or fewer where a grid is smaller; names are not cut.
+        numbers = [cuts.get(column.name, 2) for column in plan.protected if column.numeric]
+        numbers = [asked["equal_cuts"]] if given else numbers
+        if all(type(n) is int for n in (*cuts.values(), *numbers)):
+            return SynthesisParameters(
+                method=asked["method"],
+                target=asked["target"],
+                rows=asked["rows"],
+                cuts=min(max([2, *numbers]), MOST_CUTS),
+                impossible=asked.get("impossible"),
+            )
+    raise ParameterError("the certificate's request is malformed", "request")
+
+
+def _measured(stated: Any, queries: Sequence[Query], setting: Setting, *, circles: bool) -> Iterator[str]:
+    """Yield where what was measured does not belong to the queries and columns."""
+    shaped = (
+        isinstance(stated, list) and len(stated) == len(queries) and all(isinstance(entry, dict) for entry in stated)
+    )
+    if not shaped:
+        yield "the certificate does not say for each query what was measured"
+        return
+    sizes = {column.name: column.size for column in setting.columns}
+    chosen = [entry.get("columns") for query, entry in zip(queries, stated, strict=True) if query.form == CHOICE]
+    if not _pairs(chosen, list(sizes), circles=circles):
+        yield "the pairs of columns that the certificate names are not those of the method"
+        return
+    for (query, names, coarse), entry in zip(_expected(queries, chosen, setting), stated, strict=True):
+        cells = entry.get("cells")
+        fits = set(entry) == _ENTRY and entry == {**entry, "query": query.label, "form": query.form, "columns": names}
+        if query.form == CHOICE:
+            fits = fits and cells == []
+        else:
+            fits = fits and isinstance(cells, list) and len(cells) == len(names)
+            fits = fits and all(
+                type(c) is int and (1 <= c <= sizes[n] if j else c == sizes[n])
+                for c, n, j in zip(cells, names, coarse, strict=True)
+            )
+        if not fits:
+            yield f"the certificate's account of {query.label!r} does not fit its columns"
+
+
+def _pairs(pairs: list[Any], names: list[str], *, circles: bool) -> bool:
+    """Return whether these are pairs of columns, each in the order of the table, without a circle if there is none."""
+    part = {name: name for name in names}
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) and n in part for n in pair):
+            return False
+        a, b = pair
+        if names.index(a) >= names.index(b) or (part[a] == part[b] and not circles):
+            return False
+        part = {name: part[a] if p == part[b] else p for name, p in part.items()}
+    return True
+
+
+def _expected(
+    queries: Sequence[Query], chosen: list[list[str]], setting: Setting
+) -> Iterator[tuple[Query, list[str], tuple[bool, ...]]]:
+    """Yield for each query its columns, and along which of them cells may have been joined.
+
+    Args:
+        queries: those of the method.
+        chosen: the pairs that were chosen, each before its table is measured.
+        setting: the public facts.
+    """
+    names = [column.name for column in setting.columns]
+    target = None if setting.target is None else names[setting.target]
+    alone = {f"counts of {name}": [name] for name in (names if chosen or target is None else [target])}
+    by_target = {} if chosen else {f"counts of {target} by {name}": [target, name] for name in names}
+    coarse = not chosen and target is not None and f"counts of {target}" in {query.label for query in queries}
+    choices, tables = iter(chosen), iter(chosen)
+    for query in queries:
+        if query.form == CHOICE:
+            yield query, next(choices), ()
+        elif query.label in alone:
+            yield query, alone[query.label], (False,)
+        elif chosen:
+            yield query, next(tables), (True, True)
+        elif query.label in by_target:
+            yield query, [str(name) for name in by_target[query.label]], (coarse, False)
+        else:  # a method that measures other pairs, which follow from public facts
+            pairs = (list(pair) for pair in itertools.permutations(names, 2))
+            yield query, next(pair for pair in pairs if query.label == f"counts of {' by '.join(pair)}"), (True, True)

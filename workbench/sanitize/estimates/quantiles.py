@@ -256,7 +256,6 @@ class QuantileTests:
         return _scaled((1 - _EVEN) * self._observed.fitted + _EVEN * even, left, right, share)
 
     def _value(self, frequencies: Floats) -> float:
-        """Return the log-likelihood per row."""
         used = self._seen > 0
         answers = self._observed.channel.backward(frequencies)[used]
         return float(self._seen[used] @ np.log(np.maximum(answers, _LEAST)))

@@ -117,7 +117,6 @@ def _combinations(table: Mapping[str, Any], repeats: int, where: str) -> tuple[t
 
 
 def _stated(given: Mapping[str, Any], lists: Mapping[str, list[Any]]) -> str:
-    """Return which combination a refusal is about."""
     return ", ".join(f"{n}={_short(v)}" for n, v in given.items() if len(lists[n]) > 1) or SETTINGS
 
 

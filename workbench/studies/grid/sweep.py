@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
 from workbench.privacy.entropy import SeededEntropy
-from workbench.processes.executor import run_tasks
+from workbench.processes.runner import runner
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -191,7 +191,7 @@ def run_grid(
             emit(Notice("info", f"{ended} of {len(tasks)} runs are in {output.name} already and are kept"))
         emit(Progress(ended, len(tasks), "runs"))
         shared = _Shared(data, spec.file.seed)
-        run = _runner(jobs, scheduler, [replace(shared, device=device) for device in devices], cancel, emit)
+        run = runner(jobs, scheduler, cancel, emit, [replace(shared, device=device) for device in devices])
         ended_runs = run(_one, shared, rest, name=lambda task: task.stated, group=lambda task: task)
         with closing(ended_runs) as results:
             for task, found in results:
@@ -235,16 +235,6 @@ def _calibrated(setting: DpSgdPlan, schedule: Schedule) -> DpSgdPlan:
     if schedule.steps < schedule.steps_asked:
         return setting  # a cap ends it
     return replace(setting, noise=schedule.event.noise_multiplier, epsilon=None, accountant="rdp")
-
-
-def _runner(
-    jobs: int, scheduler: str | None, each: Sequence[_Shared], cancel: CancelToken, emit: Emit
-) -> Callable[..., Any]:
-    if scheduler is None:
-        return partial(run_tasks, jobs=len(each) or jobs, cancel=cancel, each=each)
-    from workbench.processes.dask_executor import run_tasks_on
-
-    return partial(run_tasks_on, scheduler, cancel=cancel, warn=lambda text: emit(Notice("warning", text)))
 
 
 def _split(data: LoadedRows, seed: int, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

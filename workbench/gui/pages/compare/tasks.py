@@ -118,8 +118,7 @@ def released_models(emit: Emit, cancel: CancelToken) -> tuple[ReleasedModel, ...
 
 def _card(output: str, release_id: str, certified: str) -> dict[str, Any]:
     """Return the card of a release; empty where it has gone, is another model's, or is not as the ledger knows it."""
-    from workbench.release.certificate import checksum
-    from workbench.release.model.card import is_model, read_card
+    from workbench.release.certificate import checksum, is_model, read_card
 
     if not output or not is_model(Path(output)):
         return {}

@@ -68,7 +68,7 @@ def open_released(
     """
 
     def work(emit: Emit, cancel: CancelToken) -> OpenModel:
-        from workbench.release.model.card import read_card
+        from workbench.release.certificate import read_card
         from workbench.release.model.open_model import open_model
 
         stated = read_card(folder)["training"].get("architecture")

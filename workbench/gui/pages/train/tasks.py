@@ -233,7 +233,7 @@ def _start(
     opened, draft = session.open_data, session.plan
 
     def stated(emit: Emit, cancel: CancelToken) -> Any:
-        from workbench.release.model.kept_run import release_of
+        from workbench.release.kept_run import release_of
         from workbench.release.model.paused_training import charge_text, give_up_into
 
         resumed = "" if run.resumed is None else release_of(run.resumed)
@@ -269,7 +269,7 @@ def _start(
 
 def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
     """Return what the Release page shows of a model that was published."""
-    from workbench.release.model.card import CARD
+    from workbench.release.certificate import CARD
 
     done = getattr(result, "model", result)
     return ReleasedStep(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params.field import named
 from workbench.privacy.central.mechanisms.base import Asked, Card, CentralMechanism
 from workbench.privacy.central.mechanisms.choice import EXPONENTIAL, REPORT_NOISY_MAX
 from workbench.privacy.central.mechanisms.gaussian import DISCRETE_GAUSSIAN, GAUSSIAN, GAUSSIAN_CLASSIC
@@ -26,13 +25,7 @@ def central_mechanism(name: str) -> CentralMechanism:
     Raises:
         ParameterError: there is none.
     """
-    for candidate in CENTRAL_MECHANISMS:
-        if candidate.name == name:
-            return candidate
-    known = [m.name for m in CENTRAL_MECHANISMS]
-    raise ParameterError(
-        f"the central mechanism {name!r} is not known{did_you_mean(name, known)}", hint=f"choose {', '.join(known)}"
-    )
+    return named(CENTRAL_MECHANISMS, name, "central mechanism")
 
 
 __all__ = ["CENTRAL_MECHANISMS", "Asked", "Card", "CentralMechanism", "central_mechanism"]

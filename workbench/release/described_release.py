@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CheckFailedError
-from workbench.release.bundle.manifest import is_bundle, released_in
-from workbench.release.certificate import checksum, is_central, read_any_certificate, read_certificate
-from workbench.release.documents.central_document import central_document
-from workbench.release.documents.model_document import model_document
-from workbench.release.documents.table_document import table_document
-from workbench.release.model.card import CARD, is_model, read_card
+from workbench.release.certificate import CARD, ROWS_FORMAT, checksum, is_model, read_any_certificate, read_card
+from workbench.release.documents.release_document import release_document
+from workbench.release.manifest import is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.render.document import Document
 
@@ -35,9 +32,8 @@ class DescribedRelease:
 
     def paper(self) -> Document:
         """Return the document that a person reads."""
-        if self.kind == "model":
-            return model_document(self.document, self.release.absolute().name)
-        return central_document(self.document) if self.kind == "central" else table_document(self.document)
+        name = self.release.absolute().name if self.kind == "model" else self.document["output"]["file"]
+        return release_document(self.document, name)
 
 
 def stated(path: Path) -> DescribedRelease:
@@ -55,9 +51,9 @@ def stated(path: Path) -> DescribedRelease:
         found = DescribedRelease("model", path, path / CARD, read_card(path))
     else:
         release, certificate = located(path)
-        central = is_central(certificate)
-        document = read_any_certificate(certificate) if central else read_certificate(certificate)
-        found = DescribedRelease("central" if central else "table", release, certificate, document)
+        document = read_any_certificate(certificate)
+        kind = "table" if document["format"] == ROWS_FORMAT else "central"
+        found = DescribedRelease(kind, release, certificate, document)
     if checksum(found.document) != found.document["checksum"]:
         raise CheckFailedError("the certificate was changed after it was written: its checksum differs", str(path))
     return found

@@ -1,17 +1,19 @@
-"""What the file of a ledger may hold: the type and the range of every value that is read from it.
+"""One entry of the ledger: the hash chain, and the type and range of every value that is read from a file.
 
-A ledger may come from somebody else. The hash chain shows that entries were changed, but whoever changes them can
-compute it anew: so a value is a path, a count or an amount only where its form says so, whatever the chain says.
+Each entry contains the hash of the previous one, the first that of the key. A ledger may come from somebody else. The
+chain shows that entries were changed, but whoever changes them can compute it anew: so a value is a path, a count or an
+amount only where its form says so, whatever the chain says.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
-
-from workbench.release.ledger.hash_chain import Entry
 
 Form = Callable[[Any], bool]
 
@@ -22,8 +24,78 @@ _AMOUNT = re.compile(r"[0-9]{1,1100}(\.[0-9]{1,1100})?([eE][+-]?[0-9]{1,4})?")
 _LARGEST, _SMALLEST, _LAST_DIGIT = 300, -400, -1100
 """Powers of ten of the largest and the smallest amount, and of the last digit of any: a sum of them is exact."""
 
+FROM = "merged"
+"""Key in the body of an entry that was appended by a merge: the time and the ledger of the first one."""
+
 _MOST = 10**15
 _LONGEST, _LONGEST_PATH, _LONGEST_LIST = 1000, 8192, 10_000
+
+
+def start_of(key: bytes) -> str:
+    """Return the hash in the first entry, which depends on the key: with another key every table would look new."""
+    return hashlib.sha256(b"privacy-workbench ledger" + key).hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. ε and δ are decimals as text, so that they hash and add exactly.
+
+    The hash is of the other fields, in this order.
+    """
+
+    seq: int
+    time: str
+    kind: str
+    release_id: str
+    dataset: str
+    epsilon: str
+    delta: str
+    body: dict[str, Any]
+    prev: str
+    hash: str
+
+    @property
+    def cost(self) -> tuple[Decimal, Decimal]:
+        """The (ε, δ) of the entry; the δ of a cap may be open, which reads as 0."""
+        return Decimal(self.epsilon), Decimal(self.delta or 0)
+
+    @property
+    def origin(self) -> dict[str, Any] | None:
+        """Of an entry that a merge has appended, which ledger wrote it first, when, and under which hash."""
+        stated = self.body.get(FROM)
+        return stated if isinstance(stated, dict) else None
+
+    @property
+    def first_time(self) -> str:
+        """When it was written: of an entry that a merge has appended, in the other ledger."""
+        return str((self.origin or {}).get("time", self.time))
+
+
+def entry_hash(entry: Entry) -> str:
+    """Return the SHA-256 of everything in ``entry`` except its hash."""
+    *stated, _ = vars(entry).values()
+    return hashlib.sha256(json.dumps(stated, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def verify_chain(entries: Iterable[Entry], start: str, first: int = 1) -> list[str]:
+    """Return a sentence for each break of the chain.
+
+    Args:
+        entries: the entries in order.
+        start: what the first one must name.
+        first: the number of the first one.
+    """
+    problems = []
+    prev, expected = start, first
+    for entry in entries:
+        if entry.seq != expected:
+            problems.append(f"entry {expected} is missing")
+        if entry.prev != prev:
+            problems.append(f"entry {entry.seq} does not follow the entry before it")
+        if entry_hash(entry) != entry.hash:
+            problems.append(f"entry {entry.seq} was changed after it was written")
+        prev, expected = entry.hash, entry.seq + 1
+    return problems
 
 
 def is_digest(value: object) -> bool:
@@ -112,7 +184,7 @@ _BODY: Mapping[str, Form] = {
     **dict.fromkeys(("ledger", "head"), is_digest),
     **dict.fromkeys(("parts", "cap", "used"), _is_list),
     "process": _is_process,
-    "merged": _is_origin,
+    FROM: _is_origin,
 }
 """The keys of bodies that are read, whatever the kind of the entry."""
 

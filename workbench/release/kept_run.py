@@ -24,7 +24,7 @@ from workbench.params.codec import read_json
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, sync_folder, write_error
 from workbench.release.ledger.counting import steps_of_release
-from workbench.release.ledger.entry_form import is_name, is_whole
+from workbench.release.ledger.entry import is_name, is_whole
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
 from workbench.release.ledger.steps import RUN, begin_part, end_part, goes_on

@@ -1,4 +1,4 @@
-"""The card of a released model, read and verified: its files by their digests, and what it says against itself.
+"""The card of a released model, and what it says against itself.
 
 Whoever forges a card can compute its checksum anew, so a checksum alone says nothing where no ledger is at hand: cost,
 queries and steps must follow from parameters and columns.
@@ -8,43 +8,32 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench import learners
 from workbench.data.schema import Attribute
-from workbench.learners import Learner, learner
+from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema
-from workbench.params import CheckFailedError, InputError, ParameterError
+from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
-from workbench.release.certificate import VERSION, account_problems, checksum, other_version
+from workbench.release.certificate import MADE_FROM
 from workbench.release.delta_limit import replaced, require_small_cost
-from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.exact import decimal_text
-from workbench.release.ledger.fingerprint import sha256_of
-from workbench.release.parts import PRIVATE
-from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
 from workbench.work.noise import uncharged
 
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
 
-CARD = "card.json"
-FORMAT = "privacy-workbench-model-card"
+MODEL = "model.json"
 CANNOT_KNOW_ORIGIN = "whether the model was trained on the release that its card names (train it again to see)"
 """What a verification leaves open of such a model, besides all that it leaves open of any."""
-
-_SCHEMA = "card.v2"
-
-MADE_FROM = "made_from"
-"""Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
 
 _RELATIVE = 1e-6
 """How far a figure may be from the one that is computed here, on a processor that may round otherwise."""
@@ -52,83 +41,46 @@ _RELATIVE = 1e-6
 _EPOCHS, _CAP, _CLOCK = "epochs", "cap", "clock"
 
 
-def is_model(path: Path) -> bool:
-    """Return whether ``path`` is the folder of a released model."""
-    return os.path.isfile(path / CARD)
+class Learned(Protocol):
+    """A fitted learner."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        ...
 
 
-def read_card(folder: Path) -> dict[str, Any]:
-    """Return the card of a released model.
-
-    Raises:
-        InputError: it cannot be read or is not a card of a known version.
-    """
-    card = read_json(folder / CARD, "model card")
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise InputError("this is not a model card of the workbench", str(folder / CARD))
-    if card.get("version") != VERSION:
-        raise other_version("model card", card, folder / CARD)
-    problems = schema_problems(card, _SCHEMA)
-    if problems:
-        raise InputError(f"the model card is malformed: {problems[0]}", str(folder / CARD))
-    return card
+def model_bytes(model: Learned) -> bytes:
+    """Return the file of a learner's model: public facts and noisy whole numbers, from which the rest follows."""
+    return (json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def verify_model(folder: Path) -> list[str]:
-    """Return a sentence for every fault of the model in ``folder``."""
-    try:
-        card = read_card(folder)
-    except InputError as error:
-        return [str(error)]
-    problems = []
-    if card["checksum"] != checksum(card):
-        problems.append("the card was changed after it was written: its checksum differs")
-    for name, digest in card["files"].items():
-        file = folder / name
-        if Path(name).name != name or not os.path.isfile(file):
-            problems.append(f"the file {name} is missing")
-        elif sha256_of(file) != digest:
-            problems.append(f"the file {name} was changed after its release: its SHA-256 differs")
-    known = {*card["files"], CARD, CARD + SIGNATURE, PRIVATE}
-    problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
-    return problems + account_problems(card) + contradictions(card)
-
-
-def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
-    """Return what a ledger can confirm of a card: the card itself, or the release that the model was trained on."""
-    made = card.get(MADE_FROM)
-    if made is None:
-        return card
-    stated = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
-    return {**stated, "guarantee": card["guarantee"]}
-
-
-def encoded_card(card: dict[str, Any]) -> bytes:
-    """Return a card that was made here as the bytes of its file.
+def learned(card: dict[str, Any], folder: Path) -> Any:
+    """Return the model of a learner as its file has it.
 
     Raises:
-        CheckFailedError: it does not fit its own schema.
+        InputError: the file cannot be read.
+        ParameterError: it is not one of such a model of this version.
     """
-    problems = schema_problems(card, _SCHEMA)
-    if problems:
-        raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
-    return (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
+    values = read_json(folder / MODEL, "model")
+    if not isinstance(values, dict):
+        raise InputError("this is not a model", str(folder / MODEL), "give the folder as it was released")
+    chosen = learner(card["model"])
+    return (corrected(chosen) if MADE_FROM in card else chosen.estimator).from_plain(values)
 
 
 # -- what a card says against itself -----------------------------------------------------------------------------------
 
 
-def contradictions(card: dict[str, Any]) -> list[str]:
-    """Return a sentence for each statement of a card, valid by its schema, that its other statements contradict."""
+def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
+    """Return a sentence for each statement of a card, valid by its schema, that the others or its files contradict."""
     try:
         inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
-        if MADE_FROM in card:
-            return list(_of_release(card, inputs))
-        if "queries" in card["training"]:
-            return list(_of_queries(card, inputs))
-        return list(_of_steps(card, inputs))
-    except (ParameterError, ArithmeticError, ValueError, TypeError, KeyError) as error:
-        reason = str(error)[:300] if isinstance(error, ParameterError) else type(error).__name__
+        if MADE_FROM not in card and "queries" not in card["training"]:
+            return list(_of_steps(card, inputs))
+        found = list((_of_release if MADE_FROM in card else _of_queries)(card, inputs))
+        return found or list(_of_answers(card, folder))
+    except (ParameterError, InputError, ArithmeticError, ValueError, TypeError, KeyError) as error:
+        reason = str(error)[:300] if isinstance(error, WorkbenchError) else type(error).__name__
         return [f"the facts on the card cannot be recomputed: {reason}"]
 
 
@@ -151,6 +103,14 @@ def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     yield from _replaced(card, claimed)  # a table's mechanisms are local: the figures of both relations are the same
     if Decimal(guarantee["delta"]):
         yield "the release of a table has no delta, and the card has one"
+
+
+def _of_answers(card: dict[str, Any], folder: Path) -> Iterator[str]:
+    """Yield where the file of a learner holds something else than what follows from the answers in it."""
+    if list(card["files"]) != [MODEL]:
+        yield f"the model is not one file called {MODEL}"
+    elif json.loads(model_bytes(learned(card, folder))) != read_json(folder / MODEL, "model"):
+        yield "the model's file holds something else than its public facts and its answers"
 
 
 def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:

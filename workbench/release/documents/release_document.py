@@ -1,0 +1,433 @@
+"""The document of a release: the sections that its certificate or card has something for, in one order.
+
+Nothing is in it that the verified JSON does not hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from workbench import learners
+from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
+from workbench.privacy.local.mechanisms import mechanism
+from workbench.release.certificate import MADE_FROM
+from workbench.release.kinds import kind
+from workbench.release.open_release import as_it_ran, plan_of
+from workbench.release.statements import CANNOT_KNOW
+from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section
+from workbench.sanitize.calibrated import each_protected_column
+from workbench.statistics.queries import DRAWN
+from workbench.synth.base import CHOICE
+
+PRIORS = (0.01, 0.1, 0.5, 0.9)
+
+FORMULA = "P[ M(T) ∈ S ]  ≤  e^ε · P[ M(T′) ∈ S ]"
+_NEIGHBOURS = (
+    "Two tables are neighbours (zero-out) if one is the other with {unit} emptied: the row stays, and contributes "
+    "nothing. The number of rows is public."
+)
+
+
+_ERRORS_OF_VALUES = (
+    "Expected error: of a number, the mean distance between the released and the true value, in its own unit; of a "
+    "category, the chance that it was changed. Each is the mean over the values that the column can have. It follows "
+    "from the mechanism alone and is the same whatever the rows say."
+)
+_MOST_SHOWN, _NAMED = 120, 8
+_ERRORS_OF_COUNTS = (
+    "Expected error: the mean absolute noise of each number, counted in rows that contribute as much as a row may. "
+)
+_LAPLACE = "The noise is discrete Laplace: 1 / sinh(ε/Δ) for a query of sensitivity Δ."
+_GAUSSIAN = "The noise is discrete Gaussian: σ² = Δ²/(2ρ) for a query of sensitivity Δ."
+_FAR = 50.0
+"""From this σ on, the mean absolute noise is that of the continuous normal distribution in all digits shown."""
+
+_TRAINING = {
+    "noise_multiplier": "Noise multiplier σ",
+    "clip": "Clipping norm C",
+    "noise_standard_deviation": "Standard deviation of the noise",
+    "sample_rate": "Sample rate",
+    "steps": "Steps",
+    "batch": "Expected batch",
+    "sampling": "Sampling",
+    "accountant": "Privacy accountant",
+    "delta_row": "δ of one row",
+}
+
+
+def release_document(stated: Mapping[str, Any], name: str) -> Document:
+    """Return the document of the release that ``stated``, a verified certificate or card, describes.
+
+    Args:
+        stated: the verified JSON.
+        name: the released file or folder.
+    """
+    guarantee = stated["guarantee"]
+    return Document(
+        title=f"Certificate of {_title(stated)}",
+        subtitle=f"{name} · {day(stated['time'])} · ε = {guarantee['epsilon']}, δ = {guarantee['delta']}",
+        sections=tuple(_sections(stated, name)),
+        foot=f"{program(stated)} · release {release_id(stated)} · checksum {stated['checksum'][:16]}…",
+        time=stated["time"],
+    )
+
+
+def _title(stated: Mapping[str, Any]) -> str:
+    if "training" in stated:
+        return "a private model"
+    return kind(stated["kind"]).released if "kind" in stated else "a sanitised table"
+
+
+def _sections(stated: Mapping[str, Any], name: str) -> Iterator[Section]:
+    people = int({**stated["guarantee"], **stated.get("training", {})}.get("rows_per_person", 1))
+    yield Section("What was released", (FactList(tuple(_facts(stated))),))
+    yield _guarantee(stated, people)
+    if "training" in stated:
+        yield _training(stated, people)
+        yield Section("The columns it reads", (_inputs(stated["inputs"]),))
+    elif "queries" in stated:
+        yield _queries(stated, people)
+    else:
+        yield _columns(stated)
+    yield _not_covered(stated)
+    yield _account(stated)
+    yield _checks(stated, name)
+    if "plan" in stated:
+        yield Section("The plan", (Paragraph(stated["plan"], "code"),))
+
+
+# -- what was released -------------------------------------------------------------------------------------------------
+
+
+def _facts(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "training" in stated:
+        made = stated.get(MADE_FROM)
+        model = stated["model"]
+        yield "Model", next((known.title for known in learners.LEARNERS if known.name == model), model)
+        yield "Trained on", f"the release {made['file']}" if made else f"{stated['rows']:,} rows"
+        yield "Predicts or leaves out", stated["inputs"][-1]["name"]
+        yield "Trained", day(stated["time"])
+        yield "Made by", program(stated)
+        return
+    output = stated["output"]
+    yield "File", output["file"]
+    if "kind" in stated:
+        yield "Contents", kind(stated["kind"]).gives
+        yield "Computed from", f"{stated['rows']:,} rows, columns {', '.join(stated['columns'])}"
+    else:
+        acts = [c["action"] for c in stated["columns"]]
+        counts = f"{acts.count('protect')} protected, {acts.count('drop')} left out, {acts.count('keep')} as they are"
+        yield "Contents", f"{stated['rows']:,} rows, each value drawn at random from its column's mechanism"
+        yield "Columns", counts
+        yield "Order of rows", "as in the original" if stated["keep_order"] else "random"
+    yield "Size", f"{output['bytes']:,} bytes of {output['format']}"
+    yield "Released", day(stated["time"])
+    yield "Made by", program(stated)
+    yield from _asked(stated)
+
+
+def _asked(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a person chose of a kind of release."""
+    if "kind" not in stated:
+        return
+    made, asked = kind(stated["kind"]), stated["request"]
+    words = {"rows": "Rows drawn", "method": "Method", "target": "Target column"}
+    if made.derived:
+        words = {name: name.replace("_", " ").capitalize() for name in made.asked().declared()}
+    for key, word in words.items():
+        if asked.get(key) is not None:
+            yield word, f"{asked[key]:,}" if isinstance(asked[key], int) else str(asked[key])
+
+
+# -- what every release has --------------------------------------------------------------------------------------------
+
+
+def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
+    """Return the guarantee in words and symbols, with what it lets anybody learn about one person."""
+    claims = stated["guarantee"]
+    epsilon, delta = Decimal(claims["epsilon"]), Decimal(claims["delta"])
+    other = claims["replace_one"]
+    unit = "one row" if rows_per_person == 1 else f"all rows of one person, {rows_per_person} at most,"
+    formula = FORMULA + ("  +  δ" if delta else "")
+    facts = [
+        ("ε, δ", f"{claims['epsilon']}, {claims['delta']}"),
+        ("e^ε", f"{_factor(epsilon)}: the most by which the odds of anything about one person can change"),
+        ("Privacy unit", "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"),
+        ("Neighbours", f"{claims['relation']}, the number of rows n public"),
+        ("Replace-one", f"ε = {figure(other['epsilon'])}, δ = {figure(other['delta'])}"),
+    ]
+    if "epsilon_row" in claims and claims["epsilon_row"] != claims["epsilon"]:
+        facts.insert(1, ("ε of one row", claims["epsilon_row"]))
+    blocks: list[Block] = [
+        Paragraph(formula, "formula"),
+        Paragraph(
+            f"for every set S of outputs and every pair of neighbouring tables T and T′, where M is the release. "
+            f"{_NEIGHBOURS.format(unit=unit)}",
+            "muted",
+        ),
+        FactList(tuple(facts)),
+        Paragraph(claims["statement"]),
+        Paragraph(
+            "What it means: someone who sees the release, and knows everything else, can become no surer of a fact "
+            "about one person than this."
+        ),
+        belief_table(float(epsilon)),
+        Paragraph(f"Each line is p / (p + e^∓ε (1 − p)) for the belief p from before.{_delta_note(delta)}", "muted"),
+        FactList((("Randomness", claims["randomness"]),)),
+    ]
+    return Section("The guarantee", tuple(blocks))
+
+
+def belief_table(epsilon: float) -> Grid:
+    """Return by how sure someone was before how sure they can become."""
+    beliefs = [posterior(epsilon, prior) for prior in PRIORS]
+    rows = tuple((share(b.prior), share(b.low), share(b.high)) for b in beliefs)
+    return Grid(("sure before", "at least, after", "at most, after"), rows, (0, 1, 2))
+
+
+def _not_covered(stated: Mapping[str, Any]) -> Section:
+    """Return what ε does not cover, and what no file can show."""
+    listed = stated["outside_guarantee"]
+    first: Block = Bullets(tuple(listed)) if listed else Paragraph("The certificate lists nothing.")
+    return Section(
+        "What is not covered",
+        (
+            first,
+            Paragraph(
+                "ε bounds what is learnt about a person because their row was there. It does not hide what is true of "
+                "people in general: a release may well show that smokers fall ill more often, and so tell something "
+                "about a smoker who is not in the table.",
+                "muted",
+            ),
+            Paragraph(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.", "muted"),
+        ),
+    )
+
+
+def _account(stated: Mapping[str, Any]) -> Section:
+    """Return where the release stands in the ledger."""
+    charged = f"ε = {stated['guarantee']['epsilon']}, δ = {stated['guarantee']['delta']}"
+    facts = [("Release", release_id(stated)), ("Charged", charged)]
+    account = stated.get("account")
+    if account is None:
+        note = (
+            "The account has no public name, so this document does not say what else was charged to it: the account is "
+            "found by the rows, and nothing that is published may follow from them. The steward's ledger holds the "
+            "release under its id."
+        )
+        return Section("In the ledger", (FactList(tuple(facts)), Paragraph(note, "muted")))
+    facts += [
+        ("Account", account["name"]),
+        ("Cap", f"ε = {account['cap_epsilon']}"),
+        ("Spent before", f"ε = {account['spent_before']}"),
+        ("Remaining after", f"ε = {account['remaining_after']}"),
+    ]
+    facts += [("Cap raised", f"to ε = {step['epsilon']} on {day(step['time'])}") for step in account["cap_raised"]]
+    return Section("In the ledger", (FactList(tuple(facts)),))
+
+
+def _checks(stated: Mapping[str, Any], name: str) -> Section:
+    """Return the checksums, and how to check the release."""
+    sums = stated["files"].items() if "files" in stated else [("Released file", stated["output"]["sha256"])]
+    version = f"{stated['format']}, version {stated['version']}"
+    facts = [*sums, ("Certificate", stated["checksum"]), ("Made by", program(stated)), ("Format", version)]
+    how = (
+        f"`workbench verify {name}` recomputes the checksums, the mechanisms and the sums of ε. This document adds "
+        "nothing to the JSON file: it repeats it."
+    )
+    return Section("Checksums and versions", (FactList(tuple(facts)), Paragraph(how, "muted")))
+
+
+# -- what was done -----------------------------------------------------------------------------------------------------
+
+
+def _columns(stated: Mapping[str, Any]) -> Section:
+    where = Path(stated["output"]["file"])
+    plan = as_it_ran(plan_of(stated, where), stated, where)
+    protected = (c for c in each_protected_column(plan))
+    errors = {c.column.name: c.facts.expected_absolute_error for c in protected}
+    rows = []
+    for column in stated["columns"]:
+        if column["action"] != "protect":
+            done = "left out" if column["action"] == "drop" else "published as it is: not covered"
+            rows.append((column["name"], column.get("kind", ""), done, "–", "–", "–", ""))
+            continue
+        title = mechanism(column["mechanism"]).title
+        exact, error = f"{column['exact_epsilon']:.10g}", figure(errors.get(column["name"]))
+        rows.append((column["name"], column["kind"], title, column["epsilon"], exact, error, _domain(column)))
+    header = ("column", "kind", "mechanism", "ε, its share", "exact ε", "expected error", "public values")
+    notes = [f"{c['name']}: {c['note']}" for c in stated["columns"] if c.get("note")]
+    blocks: list[Block] = [
+        Grid(header, tuple(rows), (3, 4, 5)),
+        Paragraph(
+            "The shares add up to the ε of one row. The exact ε is the largest log-ratio of probabilities in the "
+            "table that the values were drawn from; it is never above the share.",
+            "muted",
+        ),
+        Paragraph(_ERRORS_OF_VALUES, "muted"),
+        *(Paragraph(note, "muted") for note in notes),
+    ]
+    return Section("What was done with each column", tuple(blocks))
+
+
+def _domain(column: dict[str, Any]) -> str:
+    origin = ", read off the data" if column.get("bounds_origin") == "data" else ""
+    if "lower" in column:
+        return f"{column['lower']} to {column['upper']}, {column['cells']:,} cells{origin}"
+    if "domain" not in column:
+        return f"{column['cells']:,} values{origin}"
+    names = ", ".join(column["domain"])
+    listed = names if len(names) <= _MOST_SHOWN else f"{len(column['domain']):,} values"
+    return f"{listed}{origin}"
+
+
+def _queries(stated: Mapping[str, Any], people: int) -> Section:
+    method = stated["method"]
+    about = method.get("queries") or method.get("measured") or [{}] * len(stated["queries"])
+    gaussian = "rho" in stated["queries"][0]
+    key, unit, noise = ("rho", "ρ", "Gaussian") if gaussian else ("epsilon", "ε", "Laplace")
+    rows = []
+    for query, more in zip(stated["queries"], about, strict=True):
+        if more.get("form") == CHOICE:
+            rows.append((query["label"], "a choice by the exponential mechanism", query[key], "–"))
+            continue
+        if more.get("form") == DRAWN:
+            what = f"cells drawn by the exponential mechanism, and counts around them with discrete {noise} noise"
+            rows.append((query["label"], what, query[key], "–"))
+            continue
+        size, share = more.get("sensitivity", 1), float(query[key])
+        numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
+        what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete {noise} noise"
+        error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size
+        rows.append((query["label"], what, query[key], figure(error)))
+    note = f"{_queries_note(people, unit)} {_ERRORS_OF_COUNTS}{_GAUSSIAN if gaussian else _LAPLACE}"
+    blocks: list[Block] = [
+        Grid(("asked of the rows", "answered by", unit, "expected error"), tuple(rows), (2, 3)),
+        Paragraph(note, "muted"),
+    ]
+    blocks += [Paragraph(method[key], "muted") for key in ("intervals",) if isinstance(method.get(key), str)]
+    if isinstance(method.get("values"), str):
+        values = method["values"]
+        blocks.append(Paragraph(f"How rows are made of the noisy counts: {values}.", "muted"))
+    return Section("What was asked of the rows", tuple(blocks))
+
+
+def expected_error(epsilon: float, sensitivity: int) -> float:
+    """Return the mean absolute discrete Laplace noise: with b = e^(−ε/Δ) it is 2b/(1 − b²) = 1/sinh(ε/Δ)."""
+    ratio = epsilon / sensitivity
+    return 1 / math.sinh(ratio) if ratio < 700 else 0.0
+
+
+def expected_gaussian_error(rho: float, sensitivity: int) -> float:
+    """Return the mean absolute discrete Gaussian noise, P(k) ∝ e^(−k²/(2σ²)) with σ = Δ/√(2ρ)."""
+    sigma = sensitivity / math.sqrt(2 * rho)
+    if sigma > _FAR:
+        return sigma * math.sqrt(2 / math.pi)
+    weights = [math.exp(-(k * k) / (2 * sigma * sigma)) for k in range(1, int(12 * sigma) + 3)]
+    return 2 * math.fsum(k * w for k, w in enumerate(weights, 1)) / (1 + 2 * math.fsum(weights))
+
+
+def _queries_note(people: int, unit: str = "ε") -> str:
+    """Return how the ε (or ρ) of the queries add up to the ε of the release."""
+    whole = f"The {unit} of the queries add up to that of one row"
+    if unit == "ρ":
+        return f"{whole}, from which its ε at the δ above follows." + (
+            "" if people == 1 else f" A person has {people} rows, and is charged for all of them together."
+        )
+    return whole + ("." if people == 1 else f", which is charged {people} times, once for each row of a person.")
+
+
+def _training(stated: Mapping[str, Any], people: int) -> Section:
+    facts = stated["training"]
+    blocks: list[Block] = []
+    if MADE_FROM in stated:
+        blocks.append(Paragraph("It was trained on a release alone: it asked nothing of the rows and costs nothing."))
+    if stated["parameters"]:
+        blocks.append(FactList(tuple((name, _value(value)) for name, value in stated["parameters"].items())))
+    if "queries" in facts:
+        rows = tuple((q["label"], q["epsilon"]) for q in facts["queries"])
+        blocks += [Grid(("asked of the rows", "ε"), rows, (1,)), Paragraph(_queries_note(people), "muted")]
+    known = tuple((word, _value(facts[key])) for key, word in _TRAINING.items() if key in facts)
+    if known:
+        blocks.append(FactList(known))
+    architecture = facts.get("architecture")
+    remarks = architecture.get("remarks", ()) if isinstance(architecture, Mapping) else ()
+    blocks += [Paragraph(f"{remark[:1].upper()}{remark[1:]}.") for remark in remarks if isinstance(remark, str)]
+    accuracy = facts.get("accuracy")
+    if isinstance(accuracy, Mapping):
+        accuracy_text = f"{_value(accuracy['value'])} on {accuracy['rows']:,} rows of {accuracy['on']}"
+        blocks.append(FactList((("Accuracy", accuracy_text),)))
+    else:
+        blocks.append(
+            Paragraph("The card gives no accuracy: measured on private rows, it would be a figure about them.", "muted")
+        )
+    return Section("How it was trained", tuple(blocks))
+
+
+def _inputs(inputs: list[dict[str, Any]]) -> Grid:
+    rows = []
+    for column in inputs:
+        if "lower" in column:
+            values = f"{figure(column['lower'])} to {figure(column['upper'])}"
+        else:
+            domain = [str(value) for value in column.get("domain", ())]
+            values = ", ".join(domain[:_NAMED]) + (f" and {len(domain) - _NAMED} more" if len(domain) > _NAMED else "")
+        rows.append((column["name"], column.get("kind", ""), values))
+    return Grid(("column", "kind", "public values"), tuple(rows))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "–"}[value]
+    if isinstance(value, float):
+        return figure(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def release_id(stated: Mapping[str, Any]) -> str:
+    """Return the id of the release; of a model made from one, that one's."""
+    found: str = stated["release_id"] if "release_id" in stated else stated["made_from"]["release_id"]
+    return found
+
+
+def program(stated: Mapping[str, Any]) -> str:
+    """Return which program made the release."""
+    return f"{stated['program']['name']} {stated['program']['version']}"
+
+
+def day(time: str) -> str:
+    """Return the day and minute of a time, in UTC as it was written."""
+    return f"{time[:10]} {time[11:16]} UTC"
+
+
+def figure(value: float | None) -> str:
+    """Return a number with four digits; a dash where there is none."""
+    if value is None:
+        return "–"
+    if abs(value) < 1e15 and (float(value).is_integer() or abs(value) >= 10_000):
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """Return a probability in per cent, never rounded to certainty."""
+    if value in (0.0, 1.0):
+        return f"{value:.0%}"
+    if value > 0.999:
+        return "over 99.9 %"
+    return "under 0.01 %" if value < 0.0001 else f"{100 * value:.3g} %"
+
+
+def _factor(epsilon: Decimal) -> str:
+    return f"{math.exp(float(epsilon)):.4g}" if epsilon <= 700 else "more than 10^300"
+
+
+def _delta_note(delta: Decimal) -> str:
+    return f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
