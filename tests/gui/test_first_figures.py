@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from hands import show
 from mishaps import PATIENCE, retype, text_of
 from PySide6.QtWidgets import QApplication, QCheckBox, QMessageBox, QWidget
 
@@ -146,15 +147,16 @@ def ask_and_refuse(window, press, idle, answer, qtbot, button):
 
 def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle, qtbot, answer, tmp_path):
     def questions():
+        people.session.choose_way("rows")
         people.show_page("release")
         idle(people)
         retype(people, qtbot, "release_target", tmp_path / "released.csv")
         yield ask_and_refuse(people, press, idle, answer, qtbot, "release_now")
-        people.show_page("synthetic")
+        show(people, "synthetic")
         idle(people)
-        retype(people, qtbot, "synthetic_output", tmp_path / "synthetic.csv")
+        retype(people, qtbot, "release_target", tmp_path / "synthetic.csv")
         qtbot.waitUntil(lambda: people.page.primary.isEnabled(), timeout=PATIENCE)
-        yield ask_and_refuse(people, press, idle, answer, qtbot, "synthetic_release")
+        yield ask_and_refuse(people, press, idle, answer, qtbot, "release_now")
         people.show_page("train")
         press(people, "train_model_naive-bayes")
         retype(people, qtbot, "train_folder", tmp_path / "model")
@@ -171,6 +173,7 @@ def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle
         assert "Private figures of these rows were shown before (a draw that was not released)" in text
         assert "will say so" in text
     answer("yes")
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     press(people, "release_now")

@@ -237,6 +237,7 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
     people, press, idle, qtbot, answer, tmp_path, monkeypatch, request
 ):
     """Drawn values are being written: a stop throws them away, and their charge stays."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "released.csv")

@@ -94,7 +94,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     qtbot.waitUntil(lambda: window.page.primary.isEnabled())  # a study releases nothing
     press(window, "tab_train")
     told = window.findChild(QWidget, "note_train").accessibleName()
-    press(window, "tab_release")
+    press(window, "tab_rows")
     assert told == window.findChild(QWidget, "note_release").accessibleName()
     assert "guessed: confirm it in Data, Columns" in told
     press(window, "tab_train")

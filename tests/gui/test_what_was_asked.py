@@ -58,6 +58,7 @@ def iris_opens(qtbot):
 @pytest.fixture
 def releasable(people, tmp_path, idle, qtbot):
     """The people sample on the Release page, with a file to release into."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "released.csv")

@@ -25,7 +25,7 @@ TO_DATA = "Data →"
 GUESSED = "⚠ How the file is written was guessed: confirm it in Data, Columns."
 """Of a table that only a release must not be made of: one row could turn a guess, and with it all other rows."""
 
-IN_DOUBT = "⚠ It is not certain which account pays: decide it in Release."
+IN_DOUBT = "⚠ It is not certain which account pays: decide it in Release, Settings."
 
 
 class RunPage(PageFrame):

@@ -153,10 +153,13 @@ class Session(QObject):
         figures_agreed: the table or images of which the person agreed to see private figures.
         to_draw: the model that a curve was asked for last; empty for none.
         network: the training that is planned for the images that are open.
+        release_wanted: whether a release was asked for that no page has taken up yet.
 
     Signals:
         table_changed: another table or set of images is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
+        way_changed: another way to release is chosen, or advised where nobody has chosen.
+        release_asked: release what is chosen, after a question, where somebody asks for it on the Release page.
         questions_changed: who gets the release, what they need or what they ask differs; ``plan_changed`` goes before.
         account_changed: the ledger's view of the dataset differs.
         paused_changed: other interrupted trainings of the table can go on.
@@ -180,6 +183,8 @@ class Session(QObject):
 
     table_changed = Signal()
     plan_changed = Signal()
+    way_changed = Signal()
+    release_asked = Signal()
     questions_changed = Signal()
     account_changed = Signal()
     paused_changed = Signal()
@@ -216,6 +221,8 @@ class Session(QObject):
         self._theme = LIGHT
         self._training: tuple[str, Decimal] | None = None
         self.run_figures: dict[str, float | str] | None = None
+        self._way = self._advised = ""
+        self.release_wanted = False
         self._to_learn_from: Path | None = None
         self._to_compare: tuple[object, str, float] | None = None
         self.to_draw = ""
@@ -249,6 +256,8 @@ class Session(QObject):
         self.network.set(network)
         self._account = AccountView()
         self._runs, self._released = (), ()
+        self._way = self._advised = ""
+        self.release_wanted = False
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
         self.to_draw = ""
         self.undo_stack.clear()
@@ -268,6 +277,29 @@ class Session(QObject):
     def questions(self) -> Questions:
         """Who gets the release, which columns they need and what they will ask of it, as the plan has it."""
         return self._plan.questions
+
+    @property
+    def way(self) -> str:
+        """The way to release: the one that is chosen, else the one that is advised, or that suits the questions."""
+        return self._way or self._advised or self.questions.way
+
+    def choose_way(self, name: str) -> None:
+        """Choose a way to release: ``rows``, ``synthetic``, ``statistics``, ``model`` or the name of a kind."""
+        before, self._way = self.way, name
+        if self.way != before:
+            self.way_changed.emit()
+
+    def advise_way(self, name: str) -> None:
+        """Follow the way that is advised until a person chooses one."""
+        before, self._advised = self.way, name
+        if self.way != before:
+            self.way_changed.emit()
+
+    def ask_for_release(self) -> None:
+        """Open the settings of the way that is chosen, and ask there whether to release by them."""
+        self.release_wanted = True
+        self.go("release")
+        self.release_asked.emit()
 
     def answer(self, text: str, **changes: Any) -> None:
         """Change answers to the three questions; the plan follows them, as one step that can be undone.
