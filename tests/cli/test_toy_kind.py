@@ -130,7 +130,7 @@ def test_python_releases_and_studies_it(folder: Path, run: Run) -> None:
         ({"column": "city", "least": -1}, "least"),
         ({"column": "city", "leest": 1}, "did you mean"),
         ({}, "column"),
-        ({"kind": "statistics"}, "a function of their own"),
+        ({"kind": "sanitize"}, "a function of their own"),
     ],
 )
 def test_python_refuses_a_bad_option_in_one_sentence(folder: Path, options: dict[str, object], sentence: str) -> None:

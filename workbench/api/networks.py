@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import opened, paid
+from workbench.api.datasets import opened
 from workbench.api.frames import table_of
+from workbench.api.handed import Handed
 from workbench.api.places import Place, path_of
-from workbench.api.plans import for_frame
 from workbench.api.released import Released
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
@@ -77,15 +76,14 @@ def train(
         ParameterError: an argument is refused, or who pays is not said.
         BudgetRefusedError: the cap does not allow it; nothing was read.
     """
-    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+    handed = Handed.of(frame, plan, account=account, ledger=ledger, output=output)
+    pays, facts, table = handed.pays, handed.plan, handed.table
     if pays is None:
         raise ParameterError("a training is charged and released", "train", "give output= and a ledger")
     given = {"network": network, "delta": delta, "batch": batch, "epochs": epochs, "lr": lr, "clip": clip}
     given |= {key: value for key, value in (("epsilon", epsilon), ("noise", noise)) if value is not None}
     asked = DpSgdPlan.from_plain({**given, **settings}, "train")
-    facts = dataclasses.replace(for_frame(plan, frame), account=pays.account)
     features = network_features(facts, target)
-    table = table_of(frame)
     columns = [a.name for a in (*features.attributes, features.target)]
     table.require(columns)
     held_out = None if test is None else TestSet(table_of(test), test_public)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +11,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from workbench.api.datasets import Paid, note, opened, paid
-from workbench.api.frames import restored, table_of
+from workbench.api.datasets import PRIVATE, warn_of_study
+from workbench.api.frames import restored
+from workbench.api.handed import Handed, facts_of
 from workbench.api.places import Place, path_of, place_of
-from workbench.api.plans import for_frame
-from workbench.api.study_warning import PRIVATE, warn_of_study
-from workbench.params import ParameterError
-from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
+from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import read_release
-from workbench.release.path import check_values, destination, prepare_rows, release_prepared
+from workbench.release.path import prepare_rows
+from workbench.release.rows_work import FORMATS
 from workbench.release.verify import verified_release
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
@@ -61,40 +59,26 @@ def release(
 
     Returns:
         The released table: labels, order and dtypes of the columns as in ``frame``. Of a release its ``attrs`` hold
-        ``output``, ``certificate``, ``release_id``, ``epsilon`` (charged), ``remaining`` and ``outside`` (what epsilon
-        does not cover); of a study ``private``.
+        ``output``, ``certificate``, ``release_id``, ``epsilon`` and ``delta`` (charged), ``remaining`` and ``outside``
+        (what epsilon does not cover); of a study ``private``.
 
     Raises:
         InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other, or who pays is not said.
     """
-    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
-    refuse_seed(pays, seed)
-    plan, table = for_frame(plan, frame), table_of(frame)
-    declared = {column.name: column for column in plan.columns}
-    if pays is None:
-        note("preview", table, frame, study_ledger=study_ledger)
-        drawn = draw(plan, table, study_entropy(seed))
+    pays = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    declared = {column.name: column for column in handed.plan.columns}
+    to = handed.to(FORMATS)
+    if to is None:
+        handed.note("preview")
+        entropy = KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
+        drawn = draw(handed.plan, handed.table, entropy)
         warn_of_study("this table")
-        return restored(frame, texts(drawn.frame()), declared, private=PRIVATE)
-    prepared = prepare_rows(
-        dataclasses.replace(plan, account=pays.account), table, destination(pays.output, replace=replace)
-    )
-    check_values(prepared, CancelToken())
-    with opened(pays) as book:
-        done = release_prepared(prepared, book)
-    return restored(
-        frame,
-        texts(read_release(done.output).table.frame),
-        declared,
-        output=str(done.output),
-        certificate=str(done.certificate),
-        release_id=done.release_id,
-        epsilon=float(done.epsilon_charged),
-        remaining=float(done.epsilon_remaining),
-        outside=list(done.outside),
-    )
+        return restored(frame, _texts(drawn.frame()), declared, private=PRIVATE)
+    done = handed.released(prepare_rows(handed.plan, handed.table, to))
+    return restored(frame, _texts(read_release(done.output).table.frame), declared, **facts_of(done))
 
 
 def verify(path: Place) -> list[str]:
@@ -189,17 +173,6 @@ def _row(column: str, of: str, estimate: float, low: float, high: float) -> dict
     return {"column": column, "of": of, **figures, "biased": True}
 
 
-def texts(frame: pl.DataFrame) -> dict[str, list[str | None]]:
+def _texts(frame: pl.DataFrame) -> dict[str, list[str | None]]:
     """Return released cells as text, by column; ``None`` where a value is missing."""
     return {name: frame[name].to_list() for name in frame.columns}
-
-
-def refuse_seed(pays: Paid | None, seed: int | None) -> None:
-    """Raise :class:`ParameterError` for a release that was given a seed."""
-    if pays is not None and seed is not None:
-        raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
-
-
-def study_entropy(seed: int | None) -> Entropy:
-    """Return randomness that nothing can be released from."""
-    return KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)

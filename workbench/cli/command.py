@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from workbench.data.csv.options import ReadOptions
 from workbench.params import ParameterError, Parameters, WorkbenchError
-from workbench.params.field import METADATA_KEY, BooleanField
+from workbench.params.field import METADATA_KEY, BooleanField, TextsField
+from workbench.params.nested import RecordsField
 from workbench.params.remedies import LEDGER, shown
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -80,6 +81,8 @@ def add_options(
     defaults = {f.name: f.default for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
     for name in names or declared:
         spec, default = declared[name], defaults[name]
+        if isinstance(spec, RecordsField):
+            continue  # no single option can hold it
         unit = f" [{spec.unit}]" if spec.unit else ""
         if isinstance(spec, BooleanField):
             _add_flag(parser, cls, name, f"{prefix}.{name}", default=default)
@@ -89,6 +92,7 @@ def add_options(
             flag_of(cls, name),
             dest=f"{prefix}.{name}",
             metavar=spec.symbol or name.upper(),
+            action="append" if isinstance(spec, TextsField) and spec.repeated else "store",
             required=default is dataclasses.MISSING,
             help=(spec.help + unit + stated).replace("%", "%%"),
         )

@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, flag_of, read_options
-from workbench.cli.releasing import released, released_text, warn_of
+from workbench.cli.kind_command import Asked, KindCommand
 from workbench.cli.tables import (
-    add_account,
-    add_data,
     add_ledger,
-    add_release_output,
-    charged_to,
     columns_text,
     figure,
     keep_inputs,
-    load_confirmed,
     note_study,
     read_data,
 )
@@ -26,11 +21,10 @@ from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import ChoiceField, IntegerField, RealField
-from workbench.privacy.rappor.account import MOST_REPORTS, cost
+from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import map_bytes, read_candidates, read_map
-from workbench.rappor.collection import Collection
 from workbench.rappor.decode import decode
 from workbench.rappor.distributions import form, observed
 from workbench.rappor.files import count_bytes, read_counts, read_parameters
@@ -38,10 +32,9 @@ from workbench.rappor.reports import read_sum
 from workbench.rappor.results import result_bytes, summary
 from workbench.rappor.simulate import preset, score, simulate, with_extra
 from workbench.release.atomic import write_output
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import check_values, destination, prepare, release_prepared
-from workbench.release.rappor.rappor_work import FORMATS, rappor_work
-from workbench.sanitize.plan import Column, Plan
+from workbench.release.kinds import kind
+from workbench.release.path import Released
+from workbench.sanitize.plan import Plan
 from workbench.signals import Notice
 
 _CORRECTION = ChoiceField(choices=("bonferroni", "fdr"), help="bonferroni, or fdr (Benjamini and Hochberg)")
@@ -56,25 +49,21 @@ _TOP = 20
 _PUBLISHED = {"encoding": "utf-8", "delimiter": ",", "quote": '"', "decimal": ".", "header": "yes"}
 """How a file is read for which neither a plan nor an option says otherwise: as the published files are written."""
 
-_VALUE, _CLIENT, _COHORT = ("value",), ("client", "client_id", "user_id"), ("cohort",)
-_REPORTS_EACH = IntegerField(
-    at_least=1, upto=MOST_REPORTS, help="most reports of a client (default 1); without --client, each row's number"
-)
-
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="encode|sum|map|decode|simulate")
     subs = {
         name: actions.add_parser(name, help=stated)
         for name, stated in (
-            ("encode", "release the reports of a column: charged first"),
+            ("encode", _ENCODE.kind.help),
             ("sum", "add reports up: for each cohort its reports and the count of each bit"),
             ("map", "which bits each candidate sets"),
             ("decode", "which candidates occur, and how often"),
             ("simulate", "a collection from end to end on made-up clients; releases nothing"),
         )
     }
-    _configure_encode(subs["encode"])
+    _ENCODE.configure(subs["encode"])
+    subs["encode"].add_argument("--seed", dest="seed_refused", help=argparse.SUPPRESS)
     subs["sum"].add_argument("reports_file", type=Path, metavar="REPORTS", help="reports, as encode writes them")
     subs["map"].add_argument("candidates", type=Path, metavar="CANDIDATES", help="one candidate string a line")
     subs["decode"].add_argument("--counts", required=True, type=Path, metavar="FILE", help="counts, as sum writes them")
@@ -131,119 +120,37 @@ def _epsilon_text(result: Mapping[str, Any]) -> str:
     return f"epsilon of one report {one}, of any number of reports of one client {permanent}"
 
 
-def _configure_encode(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    parser.add_argument("--params", required=True, type=Path, metavar="FILE", help="CSV: k,h,m,p,q,f")
-    parser.add_argument("--column", metavar="COL", help="the column to report (default: value, or the only one)")
-    parser.add_argument(
-        "--client", metavar="COL", help="the column that names each row's client (default: client; else a client a row)"
-    )
-    parser.add_argument(
-        "--cohort", metavar="COL", help="the column with each client's cohort, public (default: cohort; else drawn)"
-    )
-    parser.add_argument("--reports", metavar="N", help=_REPORTS_EACH.help)
-    parser.add_argument(
-        "--answers", type=Path, metavar="FILE", help="private file in which clients' permanent answers are kept"
-    )
-    parser.add_argument(
-        "--basic", type=Path, metavar="CANDIDATES", help="list of the public values: each has a bit of its own"
-    )
-    parser.add_argument(
-        "--plan", type=Path, metavar="PLAN", help="how the file is read, rows per person, account (default: one row)"
-    )
-    add_release_output(parser, "the reports; .csv")
-    add_ledger(parser)
-    add_account(parser)
-    parser.add_argument("--seed", dest="seed_refused", help=argparse.SUPPRESS)
+class _Encode(KindCommand):
+    def table(self, options: argparse.Namespace, context: Context, plan: Plan | None) -> Table:
+        """Return the table; without a plan it is read as the published files are, where no option says otherwise."""
+        stated = read_options(options, ReadOptions)
+        if plan is None and not options.data.startswith(SAMPLE_PREFIX):
+            for name, usual in _PUBLISHED.items():
+                if getattr(stated, name) is None:
+                    setattr(options, f"{ReadOptions.__name__}.{name}", usual)
+        return read_data(options, context, plan)
+
+    def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
+        assert done is not None
+        stated = done.document["request"]
+        found = {name: stated.get(name) for name in ("column", "client", "cohort")}
+        reports = stated.get("reports", 1)
+        if found["cohort"] is not None:
+            what = f"the cohorts of the column {found['cohort']!r} are published as they are"
+            context.emit(Notice("warning", what))
+        return {
+            **found,
+            "reports": done.document["method"]["reports"],
+            "reports_each": reports,
+            **{name: stated[name] for name in ("epsilon_permanent", "epsilon_one")},
+            "epsilon_exact": cost(RapporParameters(**stated["parameters"]), reports).exact,
+        }
+
+    def what(self, result: Mapping[str, Any]) -> str:
+        return f"{result['reports']} reports of the column {result['column']}"
 
 
-def _encode(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    if options.answers is not None:
-        keep_inputs(options.answers, options.data, options.params, options.plan, options.basic, options.output)
-    to = destination(
-        options.output,
-        options.data,
-        options.params,
-        options.plan,
-        options.ledger,
-        options.basic,
-        options.answers,
-        formats=FORMATS,
-        replace=options.replace,
-    )
-    parameters = read_parameters(options.params)
-    basic = () if options.basic is None else read_candidates(options.basic)
-    plan = None if options.plan is None else load_confirmed(options.plan, options.account)
-    table = read_data(options, context, plan) if plan is not None else _published(options, context)
-    asked = _asked(options, table)
-    plan = plan if plan is not None else charged_to(_open_plan(table), options.account)
-    rows = plan.rows_of(table).rows
-    work = rappor_work(parameters, asked, rows, basic=basic, answers=options.answers)
-    prepared = prepare(plan, table, to, work)
-    check_values(prepared, context.cancel)  # a contradiction is no reason to reserve and void
-    with Ledger.open(options.ledger) as ledger:
-        done = release_prepared(prepared, ledger, context.emit, context.cancel)
-    warn_of(done.document["outside_guarantee"], context)
-    if asked.cohort is not None:
-        context.emit(Notice("warning", f"the cohorts of the column {asked.cohort!r} are published as they are"))
-    return released(
-        options,
-        context,
-        done,
-        rows=done.document["rows"],
-        reports=done.document["method"]["reports"],
-        column=asked.column,
-        client=asked.client,
-        cohort=asked.cohort,
-        reports_each=asked.reports,
-        epsilon_permanent=done.document["request"]["epsilon_permanent"],
-        epsilon_one=done.document["request"]["epsilon_one"],
-        epsilon_exact=cost(parameters, asked.reports).exact,
-    )
-
-
-def _encode_text(result: Mapping[str, Any]) -> str:
-    return released_text(f"released {result['reports']} reports of the column {result['column']}", result)
-
-
-def _published(options: argparse.Namespace, context: Context) -> Table:
-    """Return the table, read as the published files are written where no option says otherwise."""
-    stated = read_options(options, ReadOptions)
-    if not options.data.startswith(SAMPLE_PREFIX):
-        for name, usual in _PUBLISHED.items():
-            if getattr(stated, name) is None:
-                setattr(options, f"{ReadOptions.__name__}.{name}", usual)
-    return read_data(options, context)
-
-
-def _asked(options: argparse.Namespace, table: Table) -> Any:
-    """Return what is collected; columns with the published names stand for options that are not given."""
-
-    def named(given: str | None, usual: tuple[str, ...]) -> str | None:
-        return given if given is not None else next((name for name in usual if name in table.names), None)
-
-    column = named(options.column, _VALUE)
-    if column is None and len(table.names) == 1:
-        column = table.names[0]
-    if column is None:
-        raise ParameterError(
-            "the column to report is not named", hint=f"give --column, one of {', '.join(table.names)}"
-        )
-    client, cohort = named(options.client, _CLIENT), named(options.cohort, _COHORT)
-    reports = 1 if options.reports is None else _REPORTS_EACH.parse(options.reports, "--reports")
-    found = Collection(
-        column=column,
-        client=None if client == column and options.client is None else client,
-        cohort=None if cohort == column and options.cohort is None else cohort,
-        reports=reports,
-    )
-    table.require(found.columns)
-    return found
-
-
-def _open_plan(table: Table) -> Any:
-    """Return the plan of a file without one: every column is read as text, one row of a person."""
-    return Plan(epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in table.names))
+_ENCODE = _Encode(kind("rappor"))
 
 
 def _sum(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -428,7 +335,7 @@ def _simulate_text(result: Mapping[str, Any]) -> str:
 _ACTIONS: dict[
     str, tuple[Callable[[argparse.Namespace, Context], dict[str, Any]], Callable[[Mapping[str, Any]], str]]
 ] = {
-    "encode": (_encode, lambda result: f"{_encode_text(result)}\n{_epsilon_text(result)}"),
+    "encode": (_ENCODE.run, lambda result: f"{_ENCODE.text(result)}\n{_epsilon_text(result)}"),
     "sum": (_sum, _sum_text),
     "map": (_map, lambda result: f"{_map_text(result)}\n{_epsilon_text(result)}"),
     "decode": (_decode, _decode_text),

@@ -189,11 +189,3 @@ def charged_words(result: Mapping[str, Any]) -> str:
     """Return what a release has charged and what remains, in words."""
     charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}"
     return f"{charged}, {charge(result['epsilon_remaining'])} remain (release {result['release_id']})"
-
-
-def not_here(options: argparse.Namespace, *names: str) -> None:
-    """Refuse options whose engine is not in this version."""
-    for name in names:
-        if getattr(options, name, None) is not None:
-            flag = "--" + name.replace("_", "-")
-            raise ParameterError(f"{flag} is not in this version", hint=f"leave {flag} out")

@@ -13,7 +13,7 @@ from workbench.params import CheckFailedError, InputError
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, write_error
 from workbench.release.bundle.manifest import MANIFEST, RELEASE, encoded, manifest
-from workbench.release.bundle.rerun import command, plan_text, request_text
+from workbench.release.bundle.rerun import command, plan_text, request_texts
 from workbench.release.documents.common_sections import day, program, release_id
 from workbench.release.documents.described_release import DescribedRelease
 from workbench.release.documents.written_document import document_bytes
@@ -140,13 +140,12 @@ def scripts() -> dict[str, bytes]:
 
 def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
     """Return the files of a bundle that follow from the certificate alone, byte for byte."""
-    request = request_text(stated)
     return {
         "README.txt": readme(stated).encode(),
         HTML: document_bytes(stated.paper(), ".html"),
         "plan.toml": plan_text(stated).encode(),
         "rerun.json": encoded({"command": command(stated)}),
-        **({"request.toml": request.encode()} if request is not None else {}),
+        **{name: text.encode() for name, text in request_texts(stated).items()},
         **scripts(),
     }
 

@@ -43,13 +43,10 @@ def central_document(stated: dict[str, Any]) -> Document:
         ("Released", day(stated["time"])),
         ("Made by", program(stated)),
     ]
-    words = {"rows": "Rows drawn", "method": "Method", "target": "Target column"}
-    if made.derived:
-        words = {name: name.replace("_", " ").capitalize() for name in made.asked().declared()}
     facts += [
-        (word, f"{asked[key]:,}" if isinstance(asked[key], int) else str(asked[key]))
-        for key, word in words.items()
-        if asked.get(key) is not None
+        (spec.title or key.replace("_", " ").capitalize(), f"{value:,}" if isinstance(value, int) else str(value))
+        for key, spec in made.asked().declared().items()
+        if isinstance(value := asked.get(key), (str, int, float))
     ]
     sections = (
         Section("What was released", (FactList(tuple(facts)),)),

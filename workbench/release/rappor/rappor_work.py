@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
-from workbench.rappor.collection import Collected, Collection, clients_of, collected
+from workbench.rappor.collection import Asked, Collected, Collection, clients_of, collected
+from workbench.rappor.files import parameter_text, read_parameters
 from workbench.rappor.reports import report_bytes
+from workbench.release.kinds import Repeated
 from workbench.release.rappor.answers_file import load_answers, save_answers
+from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask
@@ -76,6 +80,25 @@ def rappor_work(
         files=files,
         check=lambda table, cancel: _check(table, asked, bits, cancel),
     )
+
+
+def asked_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+    """Return the release of what a person asked for, whose cost is that of the parameters; reads no row."""
+    found = asked.collection([column.name for column in plan.columns])
+    answers = None if asked.answers is None else Path(asked.answers)
+    return rappor_work(read_parameters(Path(asked.params)), found, rows, basic=asked.candidates(), answers=answers)
+
+
+def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
+    """Return the request of a certificate, to be asked for once more; kept answers stay where they are."""
+    values = {name: asked[name] for name in Collection.declared() if name in asked}
+    files = {"params.csv": parameter_text(RapporParameters(**asked["parameters"]))}
+    files |= {"candidates.txt": "".join(f"{value}\n" for value in asked["basic"])} if asked["basic"] else {}
+    return {
+        "params": "@params.csv",
+        **values,
+        **({"basic": "@candidates.txt"} if asked["basic"] else {}),
+    }, files
 
 
 def _check(table: Table, asked: Collection, bits: Bits, cancel: CancelToken) -> None:

@@ -7,13 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 from workbench.data.table import Table
+from workbench.params.codec import write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget
+from workbench.release.kinds import Repeated
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.statistics.asked import Request
+from workbench.statistics.asked import Asked, Request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, RULES, Query, queries_of
 from workbench.statistics.release_file import encode
@@ -87,6 +89,16 @@ def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budge
         files=files,
         budget=budget,
     )
+
+
+def asked_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+    """Return the release of what a person asked for; reads no row."""
+    return statistics_work(asked.checked(plan), plan, epsilon, rows, file_format, delta)
+
+
+def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
+    """Return the request of a certificate, to be asked for once more."""
+    return {"request": "@request.toml"}, {"request.toml": write_toml(asked)}
 
 
 def columns_of(request: Request) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ import polars as pl
 from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.release.kinds import Repeated
 from workbench.release.rows_work import csv_bytes
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -116,6 +117,20 @@ def synthesis_work(
         files=files,
         budget=setting.budget if setting.budget.gaussian else None,
     )
+
+
+def asked_work(
+    plan: Plan, asked: SynthesisParameters, epsilon: Decimal, delta: Decimal, rows: int, file_format: str
+) -> Work:
+    """Return the release of what a person asked for; reads no row."""
+    return synthesis_work(plan, epsilon, rows, file_format, asked, delta)
+
+
+def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
+    """Return the request of a certificate, to be asked for once more; what is impossible is in its plan."""
+    chosen = {key: asked[key] for key in ("method", "target", "rows") if asked.get(key) is not None}
+    numbers = [asked["cuts"][column.name] for column in plan.protected if column.numeric]
+    return chosen | ({"cuts": max(numbers)} if numbers else {}), {}
 
 
 def cut_facts(setting: Setting) -> dict[str, int]:
