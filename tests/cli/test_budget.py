@@ -73,7 +73,7 @@ def test_belief_gives_both_bounds_and_the_note(capsys: pytest.CaptureFixture[str
         (["gaussian", "--epsilon", "1e999", "--delta", "1e-5", "--sensitivity", "1"], "--epsilon"),
         (["gaussian", "--epsilon", "1", "--delta", "1", "--sensitivity", "1"], "--delta"),
         (["belief", "--epsilon", "1", "--prior", "1.5"], "--prior"),
-        (["compose", "no-events.json"], "no such file"),
+        (["compose", "no-events.json"], "does not exist"),
         (["solve", "--rows", "100", "--delta", "1e-5", "--noise", "1"], "of epsilon, sigma, epochs and batch are open"),
         (["shuffle", "--epsilon", "1", "--rows", "0", "--delta", "1e-6"], "--rows"),
         (["group", "--epsilon", "5", "--delta", "0.1", "--rows", "9"], "guarantees nothing"),

@@ -76,7 +76,7 @@ def test_json_is_read_as_toml_is(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("[[event]]\nkind='poisson-gaussian'\nsigma=1\nsteps=3\nrows=4", "rows is given together with"),
         ("[[event]]\nkind='parallel'\npart=[]", "no list of events"),
         ("spent = 3", "'spent' is not a key"),
-        ("[[event", "not valid TOML"),
+        ("[[event", "not TOML"),
     ],
 )
 def test_a_list_that_cannot_be_totalled_is_refused_in_one_sentence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -16,6 +17,7 @@ from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.field import RealField
+from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.event import exact
 from workbench.release.ledger import study_note
 from workbench.sanitize.origin import require_confirmed
@@ -152,6 +154,19 @@ def columns_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 def figure(value: float) -> str:
     """Return a number as a person reads it: four digits, no exponent where none is needed."""
     return f"{value:.4g}"
+
+
+class _Filled(string.Formatter):
+    def format_field(self, value: Any, spec: str) -> str:
+        """Return ``value``; ``figure`` is :func:`figure`, ``up4`` rounds up to four digits."""
+        if spec == "figure":
+            return figure(value)
+        return str(round_up(value, int(spec[2:]))) if spec.startswith("up") else format(value, spec)
+
+
+def filled(words: str, result: Mapping[str, Any]) -> str:
+    """Return ``words`` with the values of ``result`` in braces: ``{epsilon:up4}``, ``{variance:figure}``."""
+    return _Filled().vformat(words, (), result)
 
 
 def charge(epsilon: float) -> str:
