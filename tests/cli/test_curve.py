@@ -170,7 +170,7 @@ def test_without_declared_bounds_nothing_starts(made: Path, capsys: pytest.Captu
 def test_the_table_is_never_the_output(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (made / "data.csv").read_bytes()
     assert main(words(made, "-o", str(made / "data.csv"))) == 2
-    assert "the table itself" in capsys.readouterr().err
+    assert "what the study is made from" in capsys.readouterr().err
     assert (made / "data.csv").read_bytes() == before
 
 

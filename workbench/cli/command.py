@@ -66,7 +66,11 @@ def flag_of(cls: type[Parameters], name: str) -> str:
 
 
 def add_options(
-    parser: argparse._ActionsContainer, cls: type[Parameters], *names: str, prefix: str | None = None
+    parser: argparse._ActionsContainer,
+    cls: type[Parameters],
+    *names: str,
+    prefix: str | None = None,
+    listed: Mapping[str, str] | None = None,
 ) -> None:
     """Add an option for each of ``names`` (all declared attributes where none is named).
 
@@ -75,6 +79,7 @@ def add_options(
         cls: the parameter set.
         names: attributes of it.
         prefix: what the parsed options are called by; the class's name where none is given.
+        listed: what an attribute can be, where its list lies above ``cls``, by its name.
     """
     prefix = cls.__name__ if prefix is None else prefix
     declared = cls.declared()
@@ -94,7 +99,7 @@ def add_options(
             metavar=spec.symbol or name.upper(),
             action="append" if isinstance(spec, TextsField) and spec.repeated else "store",
             required=default is dataclasses.MISSING,
-            help=(spec.help + unit + stated).replace("%", "%%"),
+            help=", ".join([spec.help, *filter(None, [(listed or {}).get(name)])]).replace("%", "%%") + unit + stated,
         )
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import shlex
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.cli.command import Context, read_options
+from workbench.cli.command import Context, add_options, read_options
+from workbench.cli.models import one_of
 from workbench.cli.tables import charge, load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.data.table import Table
-from workbench.deep.networks import network
+from workbench.deep.networks import NETWORKS, network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.model.network_task import TestSet
@@ -32,6 +34,28 @@ from workbench.signals import Notice
 
 if TYPE_CHECKING:
     from workbench.deep.features import Features
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a network's training: columns or images, the settings of DP-SGD, and trusted code."""
+    parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
+    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
+    add_options(parser, ImageOptions)
+    add_options(parser, DpSgdPlan, listed={"network": one_of(NETWORKS)})
+    parser.add_argument(
+        "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
+    )
+
+
+def read_training(options: argparse.Namespace) -> DpSgdPlan:
+    """Return the settings, after importing trusted code that they name."""
+    import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
+    return read_options(options, DpSgdPlan)
+
+
+def training_of(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:
+    """Return the table, or the images, that DATA names."""
+    return (image_training if is_image_set(options.data) else table_training)(options, context, plan)
 
 
 def import_trusted(name: str, *, trusted: bool) -> None:
