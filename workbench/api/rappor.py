@@ -16,7 +16,6 @@ from workbench.api.frames import cell_text, frame_of
 from workbench.api.handed import Handed
 from workbench.api.places import Place, path_of
 from workbench.params import ParameterError
-from workbench.params.field import ChoiceField, RealField
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
@@ -25,7 +24,7 @@ from workbench.rappor.collection import Collection
 from workbench.rappor.decode import decode as decoded
 from workbench.rappor.files import count_bytes, csv_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
-from workbench.rappor.results import summary
+from workbench.rappor.results import Judged, summary
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
@@ -35,9 +34,6 @@ __all__ = ["decode", "encode", "map", "sum"]
 
 ParametersOrFile = RapporParameters | Mapping[str, Any] | Place
 """Parameters of RAPPOR: k, h, m, p, q and f as a mapping, or the file of the commands."""
-
-_CORRECTION = ChoiceField(choices=("bonferroni", "fdr"), help="bonferroni, or fdr (Benjamini and Hochberg)")
-_ALPHA = RealField(above=0, below=1, symbol="α", help="chance of a false discovery, or expected share of them")
 
 
 def encode(
@@ -160,13 +156,12 @@ def decode(
         InputError: counts or candidates are not of these parameters.
         ParameterError: alpha or correction is refused.
     """
-    parameters, chosen = _parameters(params), _CORRECTION.check(correction, "correction")
-    level = _ALPHA.check(alpha, "alpha")
+    parameters, judged = _parameters(params), Judged(correction=correction, alpha=alpha)
     with _file(counts, lambda frame: csv_bytes(frame.to_numpy().tolist())) as path:
         read = read_counts(path, parameters)
     with _file(candidates, lambda frame: csv_bytes(frame.to_numpy().tolist())) as path:
         known = read_map(path, parameters)
-    found = summary(decoded(read, known, level, ignore, CancelToken()), chosen)
+    found = summary(decoded(read, known, judged.alpha, ignore, CancelToken()), judged.correction)
     keys = ("string", "estimate", "low", "high", "std_error", "p_value")
     stated = {key: found[key] for key in ("reports", "candidates", "detected", "unexplained")}
     return frame_of({key: [row[key] for row in found["strings"]] for key in keys}, **stated)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.mechanism import CellOptions
 from workbench.cli.tables import figure
 from workbench.params import Parameters, integer, real
 from workbench.privacy.audit import DEFAULT_SAMPLES
 from workbench.privacy.audit_mechanism import audit_mechanism
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
+from workbench.privacy.explain.mechanism_facts import CellOptions
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import Mechanism, mechanism

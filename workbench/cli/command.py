@@ -121,17 +121,26 @@ def _written(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def given_options(namespace: argparse.Namespace, cls: type[Parameters], prefix: str | None = None) -> dict[str, Any]:
+    """Return the values that were given for attributes of ``cls``, by name.
+
+    Raises:
+        ParameterError: a value is refused; the message names the option.
+    """
+    prefix = cls.__name__ if prefix is None else prefix
+    typed = {name: getattr(namespace, f"{prefix}.{name}", None) for name in cls.declared()}
+    return {
+        name: cls.declared()[name].parse(word, flag_of(cls, name)) for name, word in typed.items() if word is not None
+    }
+
+
 def read_options(namespace: argparse.Namespace, cls: type[P], *, prefix: str | None = None, **given: Any) -> P:
     """Make ``cls`` from the options that :func:`add_options` added with ``prefix`` and the values ``given``.
 
     Raises:
         ParameterError: a value is refused; the message names the option.
     """
-    values = dict(given)
-    for name, spec in cls.declared().items():
-        string = getattr(namespace, f"{cls.__name__ if prefix is None else prefix}.{name}", None)
-        if string is not None:
-            values[name] = spec.parse(string, flag_of(cls, name))
+    values = given | given_options(namespace, cls, prefix)
     missing = [
         f.name
         for f in dataclasses.fields(cls)

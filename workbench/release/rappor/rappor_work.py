@@ -10,7 +10,7 @@ from typing import Any
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import PureDp
-from workbench.privacy.rappor.account import cost
+from workbench.privacy.rappor.account import cost, epsilons
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Asked, Collected, Collection, clients_of, collected
@@ -123,13 +123,10 @@ def made_bits(parameters: RapporParameters, basic: Sequence[str]) -> Bits:
 
 def stated(parameters: RapporParameters, asked: Collection, basic: Sequence[str], *, kept: bool) -> dict[str, Any]:
     """Return what was asked for, as the certificate says it."""
-    bound = cost(parameters, asked.reports)
     return {
         **asked.to_plain(),
         "parameters": {name: getattr(parameters, name) for name in parameters.declared()},
         "basic": list(basic),
         "kept_answers": kept,
-        "epsilon_one": bound.one,
-        # f = 0 bounds nothing in the long run, and JSON has no infinity.
-        "epsilon_permanent": None if bound.permanent == float("inf") else bound.permanent,
+        **epsilons(parameters, asked.reports),
     }
