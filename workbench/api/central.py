@@ -76,7 +76,7 @@ def synthesize(
         ParameterError: the arguments contradict each other or the plan.
     """
     chosen = {"method": method, "target": target, "rows": rows, "cuts": cuts, "impossible": impossible}
-    pays = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
     made = _published(handed, kinds.kind("synthetic"), chosen, epsilon, delta)
     if handed.pays is None:
@@ -124,7 +124,7 @@ def statistics(
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other or the plan.
     """
-    pays = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
     made = _published(handed, kinds.kind("statistics"), {"figure": _figures(figures)}, epsilon, delta)
     if handed.pays is None:
@@ -176,7 +176,7 @@ def publish(
     if not known.derived:
         ways = ", ".join(k.name for k in kinds.KINDS if k.derived)
         raise ParameterError(f"releases of the kind {kind!r} have a function of their own", "kind", f"others: {ways}")
-    pays = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
     made = _published(handed, known, options, epsilon, delta)
     if handed.pays is None:

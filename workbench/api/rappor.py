@@ -86,7 +86,7 @@ def encode(
     plan = Plan(
         epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in names), rows_per_person=rows_per_person
     )
-    pays = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     handed = Handed.of(frame, plan, **pays, study_ledger=study_ledger)
     handed.table.require(asked.columns)
     kept = None if answers is None else path_of(answers)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -16,6 +15,7 @@ from workbench.api.frames import restored
 from workbench.api.handed import Handed, facts_of
 from workbench.api.places import Place, path_of, place_of
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
+from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import read_release
 from workbench.release.path import prepare_rows
@@ -23,10 +23,8 @@ from workbench.release.rows_work import FORMATS
 from workbench.release.verify import verified_release
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
-from workbench.sanitize.estimates.column import estimate_column
 from workbench.sanitize.estimates.interval import Interval
-from workbench.sanitize.estimates.pair import estimate_pair
-from workbench.sanitize.estimates.quantiles import checked_shares, estimate_quantiles
+from workbench.sanitize.estimates.quantiles import checked_shares
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -67,7 +65,7 @@ def release(
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other, or who pays is not said.
     """
-    pays = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
     declared = {column.name: column for column in handed.plan.columns}
     to = handed.to(FORMATS)
@@ -138,31 +136,22 @@ def estimate(
     shares = checked_shares(tuple(quantiles))
     released = verified_release(path_of(path), None, ignore, CancelToken())
     rows: list[dict[str, Any]] = []
-    for name in released.protected:
-        column = released.column(name)
-        counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
-        found = estimate_column(column, counts, confidence)
+    columns, together = estimates_of(released, None, pairs, confidence=confidence, quantiles=shares)
+    for of in columns:
+        name, found = of.found.name, of.found
         stated: dict[str, Interval] = dict(found.frequencies or {})
-        for what, interval in (("mean", found.mean), ("missing", found.missing)):
-            if interval is not None:
-                stated[what] = interval
-        rows += [{"column": name, "of": of, **i.to_plain(), "biased": found.biased} for of, i in stated.items()]
-        if shares and column.grid.cells.numeric:
-            cells, randomiser = column.grid.cells, column.randomiser
-            for q in estimate_quantiles(name, cells, randomiser, counts, shares, confidence):
-                rows.append(_row(name, f"quantile {q.share:g}", q.estimate, q.low, q.high))
-    for first, second in pairs:
-        answers = released.cells(first), released.cells(second)
-        pair = estimate_pair(released.column(first), released.column(second), answers, confidence)
+        stated |= {what: i for what, i in (("mean", found.mean), ("missing", found.missing)) if i is not None}
+        rows += [{"column": name, "of": what, **i.to_plain(), "biased": found.biased} for what, i in stated.items()]
+        rows += [_row(name, f"quantile {q.share:g}", q.estimate, q.low, q.high) for q in of.quantiles]
+    for (first, second), pair in zip(pairs, together, strict=True):
         both = f"{first} × {second}"
         if pair.correlation is not None:
             c = pair.correlation
             rows.append(_row(both, "correlation", c.estimate, c.low, c.high))
         if pair.two_way is not None:
-            table = pair.two_way
             rows += [
-                {"column": both, "of": f"{a} × {b}", **i.to_plain(), "biased": table.biased}
-                for (a, b), i in table.shares.items()
+                {"column": both, "of": f"{a} × {b}", **i.to_plain(), "biased": pair.two_way.biased}
+                for (a, b), i in pair.two_way.shares.items()
             ]
     return pd.DataFrame(rows, columns=["column", "of", "estimate", "low", "high", "consistent", "biased"])
 

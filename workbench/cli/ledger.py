@@ -37,18 +37,18 @@ _OR_ACCOUNT = "or an account by its name, or by its digits in `ledger show`"
 
 _ACTIONS = {
     "cap": "set the cap of a dataset",
+    "show": "every release, each account with its cap and what remains, and which private figures were shown",
+    "verify": "check that no entry was altered or removed",
+    "export": "write every entry as JSON",
     "version": "let a newer table share the account of an older one",
-    "separate": "declare that two tables with similar rows or columns are different tables",
     "group": "let two tables about the same people share one account",
+    "separate": "declare that two tables with similar rows or columns are different tables",
+    "name": "give the account of a dataset a public name",
     "count": "choose how the releases of a dataset are counted",
     "backup": "write a whole copy of the ledger and its key",
     "move": "move the ledger; the former file charges no more releases",
     "merge": "take over the accounts of another ledger, which then charges no more",
     "accept": "go on with a ledger that is older than the one this computer has seen",
-    "name": "give the account of a dataset a public name",
-    "export": "write every entry as JSON",
-    "show": "every release, each account with its cap and what remains, and which private figures were shown",
-    "verify": "check that no entry was altered or removed",
 }
 _OTHER_TABLE = {
     "version": ("--of", "OLD", "older"),

@@ -98,7 +98,7 @@ def asked_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows:
 
 def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
     """Return the request of a certificate, to be asked for once more."""
-    return {"request": "@request.toml"}, {"request.toml": write_toml(asked)}
+    return {"request": "@request.toml"}, {"request.toml": write_toml(dict(asked))}
 
 
 def columns_of(request: Request) -> tuple[str, ...]:
