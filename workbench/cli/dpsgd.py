@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.releasing import add_release, check_documents, documents_text, warn_of, write_documents
-from workbench.cli.tables import add_data, charge, figure
+from workbench.cli.tables import add_data, charge, charged_words, figure
 from workbench.cli.training_data import add_training, notify_remarks, read_training, stopped_words, training_of
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
@@ -135,8 +135,7 @@ def _text(result: Mapping[str, Any]) -> str:
         f"released the network to {result['output']}",
         f"{result['steps']} steps on {result['device'] or 'a device of an earlier run'} ({why}), "
         f"noise multiplier {figure(result['noise_multiplier'])}",
-        f"charged epsilon = {charge(result['epsilon_charged'])} at delta = {result['delta']:g}, "
-        f"{charge(result['epsilon_remaining'])} remain (release {result['release_id']})",
+        charged_words(result, f" at delta = {result['delta']:g}"),
         accuracy + badge,
         f"{Path(result['output']) / 'private'} is not for release: leave it out when you copy the folder",
     ]

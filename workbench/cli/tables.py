@@ -200,7 +200,7 @@ def beside(result: Mapping[str, Any]) -> str:
     return f" and delta = {charge(result['delta_charged'])}" if result.get("delta_charged") else ""
 
 
-def charged_words(result: Mapping[str, Any]) -> str:
-    """Return what a release has charged and what remains, in words."""
-    charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}"
+def charged_words(result: Mapping[str, Any], note: str = "") -> str:
+    """Return what a release has charged, with a note on that, and what remains, in words."""
+    charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}{note}"
     return f"{charged}, {charge(result['epsilon_remaining'])} remain (release {result['release_id']})"
