@@ -139,7 +139,7 @@ _STEP = """\
 DP-SGD step at clipping norm {clip:figure}, {steps} step{s}: {stated}
   lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
   canaries                {right:,} of {guesses:,} guesses right, among {canaries:,}
-  noise                   {noise[measured]:.3f} of what was planned, between {noise[lower]:.3f} and {noise[upper]:.3f}"""
+  noise                   {share}"""
 
 _MECHANISM = """\
 {mechanism} at epsilon = {claim} on {cells} cells: {stated}
@@ -158,7 +158,9 @@ def _text(result: Mapping[str, Any]) -> str:
         good, bad = f"its outputs do not contradict epsilon = {claim}", f"its epsilon is above {claim}"
     stated = f"not refuted: {good}" if result["ok"] else f"REFUTED: {bad} (wrong with probability at most {odds})"
     if result["mechanism"] == NAME:
-        return filled(_STEP, {**result, "odds": odds, "stated": stated, "s": "" if result["steps"] == 1 else "s"})
+        words = "{measured:.3f} of what was planned, between {lower:.3f} and {upper:.3f}"
+        more = {"s": "" if result["steps"] == 1 else "s", "share": filled(words, result["noise"])}
+        return filled(_STEP, {**result, "odds": odds, "stated": stated, **more})
     caught, share = result["power"]["epsilon"], f"{result['power']['share']:.0%}"
     able = f"no epsilon above {claim} could have been found with so few outputs: draw more with --samples"
     if caught is not None:

@@ -61,7 +61,7 @@ def central_document(stated: dict[str, Any]) -> Document:
 
 
 def _queries(stated: dict[str, Any]) -> Section:
-    method, people = stated["method"], stated["guarantee"]["rows_per_person"]
+    method, people, made = stated["method"], stated["guarantee"]["rows_per_person"], kind(stated["kind"])
     about = method.get("queries") or method.get("measured") or [{}] * len(stated["queries"])
     gaussian = "rho" in stated["queries"][0]
     key, unit, noise = ("rho", "ρ", "Gaussian") if gaussian else ("epsilon", "ε", "Laplace")
@@ -74,12 +74,18 @@ def _queries(stated: dict[str, Any]) -> Section:
             what = f"cells drawn by the exponential mechanism, and counts around them with discrete {noise} noise"
             rows.append((query["label"], what, query[key], "–"))
             continue
+        if made.local:
+            rows.append((query["label"], "every row randomised by itself", query[key], "–"))
+            continue
         size, share = more.get("sensitivity", 1), float(query[key])
         numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
         what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete {noise} noise"
         error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size
         rows.append((query["label"], what, query[key], figure(error)))
-    note = f"{queries_note(people, unit)} {_ERRORS}{_GAUSSIAN if gaussian else _LAPLACE}"
+    errors = f"{made.randomness[:1].upper()}{made.randomness[1:]}."
+    if not made.local:
+        errors = _ERRORS + (_GAUSSIAN if gaussian else _LAPLACE)
+    note = f"{queries_note(people, unit)} {errors}"
     blocks: list[Block] = [
         Grid(("asked of the rows", "answered by", unit, "expected error"), tuple(rows), (2, 3)),
         Paragraph(note, "muted"),
