@@ -14,7 +14,7 @@ from workbench.cli.training_data import add_training, declared_table, notify_rem
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
-from workbench.deep.features import Features, ImageFeatures
+from workbench.deep.features import Features, ImageFeatures, TableData
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError, Parameters, integer, real, text
 from workbench.release.model.preflight import network_features, network_preflight
@@ -85,7 +85,6 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked
     work = training_of(options, context, plan)
     note_study(options, context, work.table, "accuracy")
     from workbench.deep.accuracy_study import where_it_went
-    from workbench.deep.features import TableData
 
     notify_remarks(plan, work.features, context)
     table = work.table.with_invalid_replaced() if work.replace_invalid else work.table

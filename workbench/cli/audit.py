@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure, filled
+from workbench.deep.plan import DpSgdPlan
 from workbench.params import Parameters, integer, real
 from workbench.privacy.audit import DEFAULT_SAMPLES
 from workbench.privacy.audit_mechanism import audit_mechanism
@@ -19,6 +22,7 @@ from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import Mechanism, mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
+from workbench.work.noise import Study
 
 SHARE = 0.95
 
@@ -58,11 +62,7 @@ class StepOptions(Parameters):
 
 def _audit_step_run(options: argparse.Namespace, context: Context, epsilon: float, seed: int | None) -> dict[str, Any]:
     """Audit the step."""
-    import numpy as np
-
     from workbench.deep.canaries import IN_ONE_RUN, audit_step
-    from workbench.deep.plan import DpSgdPlan
-    from workbench.work.noise import Study
 
     asked = read_options(options, StepOptions)
     plan = DpSgdPlan(

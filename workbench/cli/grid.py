@@ -14,6 +14,7 @@ from workbench.cli.tables import add_ledger, add_output, add_reading, columns_te
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.device_names import parse_devices
+from workbench.deep.features import ImageFeatures, TableData
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import shown
 from workbench.release.atomic import write_error
@@ -117,8 +118,6 @@ def _write_template(path: Path) -> dict[str, Any]:
 
 def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tuple[LoadedRows, Table]:
     """Return the rows of a sweep, and the table or images that they are."""
-    from workbench.deep.features import TableData
-
     file, path = spec.file, options.spec
     source = file.data if file.data.startswith("sample:") else str(path.parent / file.data)
     if is_image_set(source):
@@ -137,8 +136,6 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
 
 
 def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> tuple[LoadedRows, Table]:
-    from workbench.deep.features import ImageFeatures, TableData
-
     if spec.file.target is not None or spec.file.bounds is not None:
         raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")
     images = read_images(source, ImageOptions(), emit=context.emit, cancel=context.cancel)

@@ -6,7 +6,6 @@ import argparse
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workbench.cli.command import Context, add_options, read_options
 from workbench.cli.models import one_of
@@ -15,6 +14,7 @@ from workbench.data.images.arrays import TEST
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.data.table import Table
+from workbench.deep.features import Features, ImageFeatures
 from workbench.deep.networks import NETWORKS, network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
@@ -31,9 +31,6 @@ from workbench.release.model.paused_training import (
 from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice
-
-if TYPE_CHECKING:
-    from workbench.deep.features import Features
 
 
 def add_training(parser: argparse.ArgumentParser) -> None:
@@ -134,8 +131,6 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         InputError: the images cannot be read, or those of --test are of another kind.
         ParameterError: an option is of tables.
     """
-    from workbench.deep.features import ImageFeatures
-
     for name in ("target", "bounds"):
         if getattr(options, name) is not None:
             raise ParameterError(f"--{name} is for tables, and these are images", hint=f"leave --{name} out")
