@@ -51,7 +51,9 @@ def estimates_of(
     """
     cancel = cancel or CancelToken()
     chosen = protected(released, names)
-    columns, together, steps = [], [], len(chosen) + len(pairs)
+    columns: list[OfColumn] = []
+    together: list[PairEstimate] = []
+    steps = len(chosen) + len(pairs)
     for name in chosen:
         cancel.check()
         emit(Progress(len(columns), steps, f"column {name}"))
