@@ -63,7 +63,9 @@ class Guide:
         raise LostError(f"no {name} is in sight")
 
     def press(self, name: str) -> None:
-        """Click a button once it can be pressed."""
+        """Click a button once it can be pressed; of a tab, first its room."""
+        if name.startswith("tab_"):
+            self.window.show_room(self.window.rail.pages[name.removeprefix("tab_")].room)
         self.until(lambda: self.find(name).isEnabled(), f"{name} cannot be pressed")
         QTest.mouseClick(self.find(name), Qt.MouseButton.LeftButton)
 

@@ -126,6 +126,6 @@ def with_one_study(window, press, idle):
     press(window, "sample_iris")
     idle(window)
     add(window, study())
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     idle(window)
     return window

@@ -21,7 +21,7 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
-from hands import choose_model
+from hands import choose_model, go_to
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
@@ -37,7 +37,6 @@ from workbench.gui.project import open_table as opening
 from workbench.gui.session import job_center
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.way_bar import WayBar
 from workbench.jobs.mailbox import Mailbox
 from workbench.release import path as export
 from workbench.release.ledger import file as ledger_file
@@ -175,11 +174,10 @@ def press(qtbot: QtBot) -> Callable[[QWidget, str], None]:
         if name.startswith("train_model_"):
             choose_model(within, name.removeprefix("train_model_"))
             return
-        if name in ("rail_synthetic", "rail_statistics"):  # these stand in the line of Release
-            name = name.removeprefix("rail_")
-            press(within, "rail_release")
-            bars = [bar for bar in within.findChildren(WayBar) if bar.isVisible()]
-            press(bars[0], f"{bars[0].page}_way_{name}")
+        if name.startswith("tab_"):
+            shell = within.window()
+            assert isinstance(shell, MainWindow)
+            go_to(shell, name.removeprefix("tab_"))
             return
         widget = within.findChild(QWidget, name)
         assert widget is not None, f"there is no {name}"

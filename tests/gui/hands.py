@@ -60,6 +60,25 @@ def choose_model(within: QWidget, name: str) -> None:
     assert chooser.currentData() == name
 
 
+def go_to(window: MainWindow, page: str) -> None:
+    """Click the room of a page, its tab, and its way where it shares the tab."""
+    wanted = window.rail.pages[page]
+    _click_seen(window, f"rail_{wanted.room}")
+    if len(window.rail.tabs(page)) > 1:
+        _click_seen(window, f"tab_{wanted.tab}")
+    shown = window.page.objectName().removeprefix("page_")
+    if shown != page:
+        _click_seen(window, f"{shown}_way_{page}")
+    assert window.page.objectName() == f"page_{page}"
+
+
+def _click_seen(window: MainWindow, name: str) -> None:
+    seen = [w for w in window.findChildren(QWidget, name) if w.isVisible()]
+    assert seen, f"{name} is not to be seen"
+    assert seen[0].isEnabled(), f"{name} is not enabled"
+    QTest.mouseClick(seen[0], LEFT)
+
+
 class Hands:
     """Clicks, keys and drops; every widget is found by its name and must be visible and enabled."""
 
@@ -113,7 +132,10 @@ class Hands:
     # -- the mouse ------------------------------------------------------------------------------------------------
 
     def click(self, name: str) -> None:
-        """Click in the middle of a widget."""
+        """Click in the middle of a widget, or in the room and tab of a page."""
+        if name.startswith("tab_"):
+            go_to(self.window, name.removeprefix("tab_"))
+            return
         self.qtbot.mouseClick(self.see(name), LEFT)
 
     def drop(self, path: Path) -> None:

@@ -23,7 +23,7 @@ def coarse(monkeypatch):
 
 @pytest.fixture
 def page(window, press, idle, coarse):
-    press(window, "rail_calculator")
+    press(window, "tab_calculator")
     idle(window)
     return window.page
 
@@ -83,10 +83,10 @@ def test_a_drag_stays_live(page, qtbot, qapp):
 
 def test_the_values_go_to_train(page, window, press, idle, qtbot):
     assert not page.findChild(QPushButton, "calculator_to_train").isEnabled()
-    press(window, "rail_data")
+    press(window, "tab_data")
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_calculator")
+    press(window, "tab_calculator")
     assert page.run_as_set().rows == window.session.opened.table.rows
     page.sliders["epochs"].set_value(7)
     page.sliders["sigma"].set_value(2.5)

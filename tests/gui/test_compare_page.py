@@ -37,13 +37,13 @@ def compare(window, press, idle):
 
 
 def test_an_empty_page_says_what_will_be_here_and_leads_to_where_it_comes_from(window, press, idle):
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     idle(window)
     assert "are listed here" in window.findChild(QLabel, "compare_nothing_why").text()
-    assert window.rail.buttons["compare"].state == "empty"
+    assert window.rail.pages["compare"].state(window.session) == "empty"
     press(window, "compare_nothing_go_train")
     assert window.page.objectName() == "page_train"
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     press(window, "compare_nothing_go")
     assert window.page.objectName() == "page_utility"
 
@@ -51,21 +51,21 @@ def test_an_empty_page_says_what_will_be_here_and_leads_to_where_it_comes_from(w
 def test_a_study_that_was_run_on_utility_is_listed_and_drawn_at_once(window, press, idle, qtbot):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     for name, text in (("curve_epsilons", "1, 10"), ("curve_repeats", "2")):
         field = window.findChild(QLineEdit, name)
         field.selectAll()
         qtbot.keyClicks(field, text)
     press(window, "curve_run")
     idle(window)
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     idle(window)
     assert shown(window, "Way of training") == ["no privacy", "sanitised: as planned", "private model"]
     assert shown(window, "Dataset") == ["iris"] * 3
     assert shown(window, "ε") == ["any", "1–10", "1–10"]
     assert [series.x for series in window.page.figure.series] == [(1.0, 10.0)] * 3
     assert window.page.figure.badge
-    assert window.rail.buttons["compare"].state == "ready"
+    assert window.rail.pages["compare"].state(window.session) == "ready"
 
 
 def test_each_line_has_its_mean_and_standard_error_at_the_chosen_epsilon(compare, qtbot):
@@ -89,8 +89,8 @@ def test_released_models_stand_beside_the_studies_with_what_is_public_of_them(co
     charged(tmp_path / "plain", card())
     charged(tmp_path / "measured", card(0.875), epsilon="2.5", work="dpsgd")
     charged(tmp_path / "gone")
-    press(compare, "rail_data")
-    press(compare, "rail_compare")
+    press(compare, "tab_data")
+    press(compare, "tab_compare")
     idle(compare)
     rows = slice(3, 6)
     assert shown(compare, "Way of training")[rows] == ["released model"] * 3
@@ -111,8 +111,8 @@ def test_a_card_that_was_changed_after_its_release_is_not_believed(compare, pres
     path = tmp_path / "measured" / "card.json"
     told = json.loads(path.read_text("utf-8").replace("0.875", "0.999"))
     path.write_text(json.dumps({**told, "checksum": checksum(told)}), "utf-8")
-    press(compare, "rail_data")
-    press(compare, "rail_compare")
+    press(compare, "tab_data")
+    press(compare, "tab_compare")
     idle(compare)
     assert shown(compare, "Accuracy")[-1] == "–"
 
@@ -213,7 +213,7 @@ def test_only_lines_of_the_chosen_metric_are_drawn(compare, qtbot):
 def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, press, idle, qtbot, tmp_path):
     charged(tmp_path / "plain", card())
     charged(tmp_path / "measured", card(0.875), epsilon="2.5", work="dpsgd")
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     idle(window)
     assert window.page.figure is None
     click_cell(window, qtbot, 0)

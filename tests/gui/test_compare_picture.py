@@ -81,8 +81,8 @@ def test_selected_lines_are_copied_as_text_with_the_badge_and_all_digits(compare
     assert float(line.split("\t")[4].split(" ± ")[0]) == pytest.approx(0.565, abs=1e-12)
     assert len(line.split("\t")[4]) > 20
     charged(tmp_path / "plain", card())
-    press(compare, "rail_data")
-    press(compare, "rail_compare")
+    press(compare, "tab_data")
+    press(compare, "tab_compare")
     idle(compare)
     click_cell(compare, qtbot, 3, at=1)
     qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
@@ -132,9 +132,9 @@ def test_there_is_one_badge_and_no_line_of_a_table_that_has_gone(compare, press,
     assert compare.page.figure is None
     assert any(w.isVisible() for w in badges)
     assert "Tick lines" in compare.findChild(QLabel, "compare_hint").text()
-    press(compare, "rail_data")
+    press(compare, "tab_data")
     compare.session.open(compare.session.opened, compare.session.plan)
-    press(compare, "rail_compare")
+    press(compare, "tab_compare")
     idle(compare)
     assert compare.findChild(QWidget, "compare_nothing").isVisible()
 

@@ -28,7 +28,7 @@ def sweep(tmp_path):
 
 
 def test_a_sweep_is_opened_listed_and_drawn(window, press, idle, monkeypatch, sweep):
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     idle(window)
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(sweep), ""))
     press(window, "compare_sweep")
@@ -60,7 +60,7 @@ def test_a_sweep_stands_beside_a_study_and_is_saved_with_it(window, press, idle,
 
 
 def test_a_file_that_is_no_sweep_is_refused(window, press, idle, monkeypatch, tmp_path):
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     idle(window)
     path = tmp_path / "table.csv"
     path.write_text("a,b\n1,2\n", "utf-8")

@@ -54,7 +54,7 @@ def test_every_guess_is_marked_where_it_stands(hands):
     assert guessed(hands) == ALL
     assert hands.cell("attribute_table", "person_id", "Role") == "identifier ?"
     assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
-    assert hands.window.rail.buttons["data"].state == "needs"
+    assert hands.window.rail.pages["data"].state(hands.window.session) == "needs"
     hands.click_cell("attribute_table", "age", "Attribute")
     assert "integer (guessed)" in hands.text("detail_kind")
     told = "Guessed: integer; if a value is missing: stop the release. Correct what is wrong"
@@ -70,7 +70,7 @@ def test_one_click_confirms_all_of_it_and_the_path_goes_on(hands):
     assert guessed(hands) == {}
     assert hands.cell("attribute_table", "person_id", "Role") == "identifier"
     assert hands.cell("attribute_table", "age", "Kind") == "integer"
-    assert hands.window.rail.buttons["data"].state == "ready"
+    assert hands.window.rail.pages["data"].state(hands.window.session) == "ready"
     assert hands.see("data_onward").text() == "What to release →"
     assert hands.see("note_data").accessibleName().startswith("Every public fact is declared.")
     assert plan(hands).plan().column("age").origin == "declared"
@@ -91,7 +91,7 @@ def test_the_confirmation_is_undone_and_redone(hands):
 def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
     session = hands.window.session
     sentence = refusal(plan(hands).guesses()).what.replace("missing", "missing values").replace("action", "dropping")
-    hands.click("rail_release")
+    hands.click("tab_release")
     hands.idle()
     told = hands.see("note_release").accessibleName()
     assert told.lower().startswith(sentence.lower())
@@ -101,16 +101,16 @@ def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
         with pytest.raises(InputError, match="guesses from the rows that nobody has confirmed"):
             release_table(plan(hands).plan(), session.opened.table, tmp_path / "out.csv", ledger)
         assert list(ledger.releases()) == []
-    hands.click("rail_data")
+    hands.click("tab_data")
     hands.click("data_onward")
-    hands.click("rail_release")
+    hands.click("tab_release")
     hands.idle()
     assert hands.see("release_now").isEnabled()
 
 
 def test_training_leads_to_the_confirmation(hands):
     hands.window.session.set_target("town")
-    hands.click("rail_train")
+    hands.click("tab_train")
     hands.idle()
     assert "guesses from the rows that nobody has confirmed" in hands.see("note_train").accessibleName()
     assert hands.see("train_start").text() == "Data →"
@@ -120,9 +120,9 @@ def test_training_leads_to_the_confirmation(hands):
 
 def test_previews_and_studies_take_a_guess(hands):
     hands.window.session.set_target("town")
-    hands.click("rail_utility")
+    hands.click("tab_utility")
     hands.until(lambda: hands.window.page.primary.isEnabled())
-    hands.click("rail_preview")
+    hands.click("tab_preview")
     hands.idle()
     assert hands.sees("preview_distribution")
 
@@ -181,7 +181,7 @@ def test_a_project_is_opened_with_its_marks(hands, tmp_path):
 
 def test_a_sample_is_declared_and_asks_nothing(people, press, idle):
     assert people.session.plan.guesses() == ()
-    assert people.rail.buttons["data"].state == "ready"
+    assert people.rail.pages["data"].state(people.session) == "ready"
     press(people, "data_onward")
     assert people.page.objectName() == "page_ways"
     idle(people)

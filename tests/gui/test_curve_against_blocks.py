@@ -17,7 +17,7 @@ def fill(window, qtbot, name, text):
 def test_against_blocks(window, press, qtbot, idle):
     press(window, "sample_diabetes-progression")
     idle(window)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     blocks, model = window.findChild(QLineEdit, "curve_blocks"), window.findChild(QComboBox, "curve_model")
     assert not blocks.isVisible(), "the first model of numbers has no blocks"
     model.setCurrentIndex(model.findData("median-forest"))
@@ -48,9 +48,9 @@ def test_against_blocks(window, press, qtbot, idle):
     press(window, "curve_as_table")
     table = window.findChild(ResultsTable, "curve_table")
     assert table.model().headerData(1, Qt.Orientation.Horizontal) == "blocks"
-    press(window, "rail_compare")
+    press(window, "tab_compare")
     idle(window)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     window.findChild(QLineEdit, "curve_blocks").clear()
     fill(window, qtbot, "curve_repeats", "2")
     model.setCurrentIndex(model.findData("linear-regression"))

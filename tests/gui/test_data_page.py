@@ -43,7 +43,7 @@ def test_a_sample_opens_by_a_click_with_its_public_facts(people):
     assert plan.ready
     assert plan.target == "label"
     assert [c.name for c in plan.columns if c.action == "drop"] == ["id", "name"]
-    assert people.rail.buttons["data"].state == "ready"
+    assert people.rail.pages["data"].state(people.session) == "ready"
 
 
 def test_the_budget_of_a_fresh_table_is_the_plan_alone(people):
@@ -54,7 +54,7 @@ def test_the_budget_of_a_fresh_table_is_the_plan_alone(people):
 
 def test_open_facts_are_visibly_open_and_the_button_leads_to_them(opened, press):
     model = opened.page.table.attributes
-    assert opened.rail.buttons["data"].state == "needs"
+    assert opened.rail.pages["data"].state(opened.session) == "needs"
     assert model.index(0, LOWER).data() == "not declared"
     button = opened.findChild(QAbstractButton, "data_onward")
     assert button.text() == "Fill the next →"

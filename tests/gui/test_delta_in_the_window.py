@@ -45,7 +45,7 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
 ):
     window = trained_once
     assert said(window, "fact_delta") == "0 of 1e-5"
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", "4")
     retype(window, qtbot, "train_logistic_batch", "30")
@@ -65,7 +65,7 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("3e-5"), timeout=PATIENCE)
     assert window.session.account.cap == 100
     assert said(window, "fact_delta") == "2e-5 of 3e-5"
-    press(window, "rail_train")
+    press(window, "tab_train")
     qtbot.waitUntil(window.findChild(QPushButton, "train_start").isEnabled, timeout=PATIENCE)
     answer("yes")
     press(window, "train_start")
@@ -75,14 +75,14 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
 
 
 def test_the_ledger_page_shows_cap_and_rest_of_delta(trained_once, press, idle):
-    press(trained_once, "rail_ledger")
+    press(trained_once, "tab_ledger")
     idle(trained_once)
     lines = trained_once.findChild(LinesTable, "ledger_caps").lines
     assert [lines.index(0, column).data() for column in (5, 6)] == ["1e-5", "0"]
 
 
 def test_a_cap_of_delta_that_is_none_is_marked_and_not_set(trained_once, press, idle, qtbot):
-    press(trained_once, "rail_ledger")
+    press(trained_once, "tab_ledger")
     idle(trained_once)
     retype(trained_once, qtbot, "ledger_delta", "1.5")
     press(trained_once, "ledger_set_cap")

@@ -55,7 +55,7 @@ def test_a_release_is_printed_and_bundled_from_its_card(
 
 def test_a_release_is_bundled_from_the_ledger(ready, press, answer, idle, qtbot, monkeypatch, tmp_path):
     release(ready, press, answer, idle, qtbot)
-    press(ready, "rail_ledger")
+    press(ready, "tab_ledger")
     idle(ready)
     pressed = ready.findChild(QPushButton, "ledger_bundle")
     assert not pressed.isEnabled()

@@ -86,7 +86,7 @@ def test_the_run_draws_what_the_cap_leaves(window, press, idle, tmp_path, qtbot,
     monkeypatch.setattr(network, "train_network", refuse)
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("train_logistic_epochs", "2"), ("train_logistic_batch", "30"), ("train_folder", "net")):
         field = window.findChild(QLineEdit, key)

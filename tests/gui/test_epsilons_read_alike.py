@@ -25,7 +25,7 @@ def thirds(people, press, idle):
     for name in ("zip", "income"):
         people.session.edit_column(name, f"drop {name}", action="drop")
     people.session.set_epsilon(Decimal(1))
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     idle(people)
     return people
 
@@ -44,7 +44,7 @@ def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(th
     press(thirds, "share_explain")
     titles = [t.text() for t in thirds.explain_panel.findChildren(QLabel)]
     assert any(t.startswith(f"ε = {THIRD}") for t in titles), titles
-    press(thirds, "rail_release")
+    press(thirds, "tab_release")
     idle(thirds)
     published = thirds.findChild(QWidget, "release_published")
     assert [t.text() for t in published.findChildren(QLabel) if t.text().startswith("ε ")] == [f"ε {THIRD}"] * 3
@@ -52,7 +52,7 @@ def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(th
 
 def test_the_longest_share_fits_its_column(people, press, idle):
     people.session.set_epsilon(Decimal("0.0000617284"))
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     idle(people)
     index = people.page.shares.index(2, SHARE)
     assert index.data() == "1.235e-5"
@@ -60,14 +60,14 @@ def test_the_longest_share_fits_its_column(people, press, idle):
 
 
 def test_what_is_called_exact_has_all_its_digits(people, press, idle):
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     told = people.findChild(QLabel, "share_sum")
     people.session.set_epsilon(Decimal("1.23456789"))
     assert told.text().endswith("together ε = 1.23456789 exactly")
 
 
 def test_a_sum_below_epsilon_never_reads_like_it(people, press, idle):
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     told = people.findChild(QLabel, "share_sum")
     plan = people.session.plan
     for column in plan.protected:
@@ -77,19 +77,19 @@ def test_a_sum_below_epsilon_never_reads_like_it(people, press, idle):
 
 
 def test_a_cap_is_never_shown_as_more_than_it_allows(people, press, idle):
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     people.session.set_account(AccountView(dataset=DATASET, cap=Decimal("2.99999999")))
     assert "cap ε = 2.999, of which 2.999 remain" in people.findChild(QLabel, "ledger_cap_title").text()
     assert people.findChild(QLabel, "fact_cap").text() == "ε 2.999"
-    press(people, "rail_release")
+    press(people, "tab_release")
     idle(people)
     cost = people.findChild(QWidget, "release_cost")
     assert cost.findChild(QLabel, "fact_cap_left").accessibleName() == "remains of ε 2.999: 2.999"
 
 
 def test_no_tooltip_outlives_its_figure(people, press, idle):
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     title, figure = people.findChild(QLabel, "ledger_cap_title"), people.findChild(QLabel, "budget_figure")
     spent = AccountView(dataset=DATASET, cap=Decimal("5.5"), spent=Decimal("6.123456789"), releases=1)
@@ -113,7 +113,7 @@ def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idl
         release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/x/a.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     for name, columns, shown, copied in (
         ("ledger_releases", (3,), ["2.999"], ["2.998721314"]),
@@ -129,7 +129,7 @@ def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idl
 
 def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer, qtbot, tmp_path):
     people.session.set_epsilon(Decimal("1.23456789"))
-    press(people, "rail_release")
+    press(people, "tab_release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "first.csv")
     answer("yes")
@@ -148,7 +148,7 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer
 
 @pytest.mark.parametrize(("taken", "told"), [(2.5, "2.5"), (1.23456789, "1.235")])
 def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, press, idle, qtbot, taken, told):
-    press(people, "rail_utility")
+    press(people, "tab_utility")
     idle(people)
     with qtbot.waitSignal(people.session.notified) as said:
         people.page.plot.chosen.emit(taken, "sanitized")

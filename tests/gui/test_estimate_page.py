@@ -74,7 +74,7 @@ def certificate_of(release: Path) -> Path:
 @pytest.fixture
 def page(window, press):
     """The page, with no table open and no ledger anywhere."""
-    press(window, "rail_estimate")
+    press(window, "tab_estimate")
     return window
 
 

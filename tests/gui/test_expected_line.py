@@ -63,7 +63,7 @@ def network_page(window, press, idle, tmp_path, qtbot, monkeypatch):
     session.edit("confirm what was guessed", session.plan.confirmed())
     session.set_target("label")
     source.unlink()
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epochs", "2"), ("batch", "30"), ("noise", "2"), ("epsilon", "")):
         field = window.findChild(QLineEdit, f"train_logistic_{key}")

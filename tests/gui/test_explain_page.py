@@ -25,7 +25,7 @@ def told(epsilon: float, delta: float, name: str) -> list[str]:
 
 
 def test_the_panel_beside_every_page_leads_to_the_page_with_its_epsilon(people, press):
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     press(people, "protect_explain")
     press(people, "explain_more")
     assert people.page.objectName() == "page_explain"
@@ -38,7 +38,7 @@ def test_the_panel_beside_every_page_leads_to_the_page_with_its_epsilon(people, 
 
 
 def test_everything_follows_the_fields_and_a_refused_delta_is_told(window, press, qtbot):
-    press(window, "rail_explain")
+    press(window, "tab_explain")
     for name, text in (("explain_epsilon_field", "0.7"), ("explain_delta", "1e-5")):
         field = window.findChild(QLineEdit, name)
         field.selectAll()
@@ -58,7 +58,7 @@ def test_everything_follows_the_fields_and_a_refused_delta_is_told(window, press
 
 
 def test_three_questions_lead_to_a_range_and_its_ends_are_explained(window, press, qtbot):
-    press(window, "rail_explain")
+    press(window, "tab_explain")
     first = advice(**DEFAULTS)
     assert window.findChild(QLabel, "guide_range").text() == f"ε from {first.low:g} to {first.high:g}"
     reader = window.findChild(QComboBox, "guide_reader")
@@ -77,7 +77,7 @@ def test_three_questions_lead_to_a_range_and_its_ends_are_explained(window, pres
 
 
 def test_the_picture_of_trust_is_spoken_and_drawn_in_both_themes(window, press):
-    press(window, "rail_explain")
+    press(window, "tab_explain")
     picture = window.findChild(TrustPicture)
     assert picture.accessibleName() == SPOKEN
     drawn = []

@@ -63,7 +63,7 @@ def agree_later() -> None:
 
 
 def a_curve(window, qtbot, press, idle):
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     retype(window, qtbot, "curve_epsilons", "1, 10")
     retype(window, qtbot, "curve_repeats", "2")
     press(window, "curve_run")
@@ -72,7 +72,7 @@ def a_curve(window, qtbot, press, idle):
 
 
 def why(window, qtbot, press, idle):
-    press(window, "rail_why")
+    press(window, "tab_why")
     retype(window, qtbot, "why_repeats", "2")
     press(window, "why_run")
     idle(window)
@@ -80,20 +80,20 @@ def why(window, qtbot, press, idle):
 
 
 def ways(window, qtbot, press, idle):
-    press(window, "rail_ways")
+    press(window, "tab_ways")
     idle(window)
     press(window, "ways_try")
     idle(window)
 
 
 def a_preview(window, qtbot, press, idle):
-    press(window, "rail_preview")
+    press(window, "tab_preview")
     idle(window)
     assert "the ledger notes that you looked" in window.findChild(QWidget, "note_preview").accessibleName()
 
 
 def synthetic(window, qtbot, press, idle):
-    press(window, "rail_synthetic")
+    press(window, "tab_synthetic")
     idle(window)
     press(window, "synthetic_preview_start")
     idle(window)
@@ -110,7 +110,7 @@ def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, press,
     study(iris, qtbot, press, idle)
     study(iris, qtbot, press, idle)
     assert noted() == [kind]
-    press(iris, "rail_ledger")
+    press(iris, "tab_ledger")
     idle(iris)
     press(iris, "ledger_show_figures")
     ((time, dataset, words),) = lines(iris, "ledger_figures")
@@ -124,13 +124,13 @@ def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, press,
 
 
 def test_generated_rows_are_not_noted_and_without_notes_there_is_no_list(iris, qtbot, press, idle):
-    press(iris, "rail_why")
+    press(iris, "tab_why")
     retype(iris, qtbot, "why_repeats", "2")
     press(iris, "why_generated")
     press(iris, "why_run")
     idle(iris)
     assert noted() == []
-    press(iris, "rail_ledger")
+    press(iris, "tab_ledger")
     idle(iris)
     assert not iris.findChild(QWidget, "ledger_show_figures").isVisible()
     assert iris.findChild(LinesTable, "ledger_caps").isVisible()
@@ -138,7 +138,7 @@ def test_generated_rows_are_not_noted_and_without_notes_there_is_no_list(iris, q
 
 def test_the_card_of_the_next_model_says_so(iris, qtbot, press, idle, tmp_path):
     a_curve(iris, qtbot, press, idle)
-    press(iris, "rail_train")
+    press(iris, "tab_train")
     press(iris, "train_model_naive-bayes")
     retype(iris, qtbot, "train_folder", str(tmp_path / "model"))
     qtbot.waitUntil(lambda: iris.page.primary.isEnabled(), timeout=PATIENT)
@@ -149,7 +149,7 @@ def test_the_card_of_the_next_model_says_so(iris, qtbot, press, idle, tmp_path):
 
 
 def test_a_ledger_that_cannot_note_it_shows_no_figure(iris, qtbot, press, idle, tmp_path):
-    press(iris, "rail_utility")
+    press(iris, "tab_utility")
     retype(iris, qtbot, "curve_epsilons", "1, 10")
     retype(iris, qtbot, "curve_repeats", "2")
     with Ledger.open() as book:
@@ -171,7 +171,7 @@ def test_the_note_stands_before_the_first_model_is_trained(iris, qtbot, press, i
 
 
 def to_train(window, qtbot, press):
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-4"), ("batch", "30"), ("epochs", "2")):
         retype(window, qtbot, f"train_logistic_{key}", text)

@@ -35,7 +35,7 @@ def iris(window, press, idle):
 
 @pytest.fixture
 def utility(iris, qtbot, press):
-    press(iris, "rail_utility")
+    press(iris, "tab_utility")
     retype(iris, qtbot, "curve_epsilons", "1, 10")
     retype(iris, qtbot, "curve_repeats", "2")
     return iris
@@ -71,7 +71,7 @@ def test_made_up_rows_are_the_other_way_and_leave_no_note(utility, press, idle, 
     assert noted() == []
     (run,) = utility.session.runs
     assert "made-up rows" in run.title
-    press(utility, "rail_why")
+    press(utility, "tab_why")
     answer("made_up")
     press(utility, "why_run")
     idle(utility)
@@ -79,7 +79,7 @@ def test_made_up_rows_are_the_other_way_and_leave_no_note(utility, press, idle, 
 
 
 def test_preview_draws_nothing_before_it_is_asked_for(people, press, idle, qtbot):
-    press(people, "rail_preview")
+    press(people, "tab_preview")
     idle(people)
     assert noted() == []
     assert SAYS in text_of(people, "preview_before")
@@ -90,14 +90,14 @@ def test_preview_draws_nothing_before_it_is_asked_for(people, press, idle, qtbot
     assert people.page.sides.drawn.text() == "draw 1"
     people.open("sample:people")
     idle(people)
-    press(people, "rail_preview")
+    press(people, "tab_preview")
     idle(people)
     assert people.page.sides.drawn.text() == "draw 1", "the ledger remembers it"
 
 
 def test_the_highlighted_path_leaves_no_note_that_was_not_agreed_to(people, press, idle, qtbot, answer):
     for page in ("protect", "preview"):
-        press(people, f"rail_{page}")
+        press(people, f"tab_{page}")
         idle(people)
     people.page.run()
     idle(people)
@@ -151,7 +151,7 @@ def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle
 
 
 def test_a_preview_of_made_up_rows_notes_nothing_and_leads_back(iris, press, idle):
-    press(iris, "rail_preview")
+    press(iris, "tab_preview")
     idle(iris)
     press(iris, "preview_made_up")
     idle(iris)

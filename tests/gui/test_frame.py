@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 import workbench.gui.project.open_table
 import workbench.release.path
-from workbench.gui.pages import PAGES
+from workbench.gui.pages import PAGES, ROOMS
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.render.palette import DARK, LIGHT
@@ -97,33 +97,38 @@ def test_every_page_has_a_name_of_its_own_and_a_help():
     assert all(page.help and page.title for page in PAGES)
 
 
-LINES = [page.name for page in PAGES if not page.under]
-
-
-def test_every_line_of_the_rail_is_reached_by_ctrl_or_alt_and_its_number(window, qtbot):
-    window.show_page(LINES[-1])
-    for position, line in enumerate(LINES):
-        modifiers = Qt.KeyboardModifier
-        modifier = modifiers.ControlModifier if position < 10 else modifiers.AltModifier
-        qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10), modifier)
-        assert window.page.objectName() == f"page_{line}"
-        assert window.rail.buttons[line].isChecked()
+def test_every_room_is_reached_by_ctrl_and_its_number_and_every_tab_by_ctrl_and_page_keys(window, qtbot):
+    seen = []
+    for position, room in enumerate(ROOMS):
+        qtbot.keyClick(window, Qt.Key(Qt.Key.Key_1 + position), Qt.KeyboardModifier.ControlModifier)
+        assert window.rail.buttons[room.name].isChecked()
+        first = window.page.objectName()
+        while True:
+            seen.append(window.page.objectName().removeprefix("page_"))
+            assert window.rail.buttons[room.name].isChecked()
+            qtbot.keyClick(window, Qt.Key.Key_PageDown, Qt.KeyboardModifier.ControlModifier)
+            if window.page.objectName() == first:
+                break
+        if len(window.rail.tabs(seen[-1])) > 1:
+            qtbot.keyClick(window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.ControlModifier)
+            assert window.page.objectName() == f"page_{seen[-1]}"
+    assert seen == [page.name for page in PAGES if not page.under]
 
 
 def test_a_way_to_release_is_chosen_at_the_head_and_kept_by_the_line_of_release(people, press):
-    press(people, "rail_release")
+    press(people, "tab_release")
     for way in ("synthetic", "statistics", "release"):
         shown = people.page.objectName().removeprefix("page_")
         press(people, f"{shown}_way_{way}")
         assert people.page.objectName() == f"page_{way}"
         assert people.findChild(QAbstractButton, f"{way}_way_{way}").isChecked()
-        press(people, "rail_data")
+        press(people, "tab_data")
         press(people, "rail_release")
         assert people.page.objectName() == f"page_{way}"
         assert people.rail.buttons["release"].isChecked()
     press(people, "release_way_train")
     assert people.page.objectName() == "page_train"
-    press(people, "rail_release")
+    press(people, "tab_release")
     assert people.findChild(QAbstractButton, "release_way_release").isChecked()
 
 
@@ -140,7 +145,7 @@ def test_the_theme_changes_while_the_window_is_open(window):
 def test_menus_questions_lists_and_tips_have_the_colours_of_the_window(window, people, press, qtbot, theme):
     """They are windows of their own, and the style sheet is the main window's."""
     window.menus.actions[f"theme_{theme.name}"].trigger()
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     combo = next(c for c in window.page.findChildren(QComboBox) if c.isVisible())
     menu, question = window.findChild(QMenu), QMessageBox(window)
     menu.popup(QPoint(20, 20))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hands import Hands
+from hands import Hands, go_to
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QMenu, QWidget
@@ -31,14 +31,14 @@ def test_a_command_is_found_by_typing_and_done_by_return(active, qtbot):
     assert search.isVisible()
     qtbot.keyClicks(search, "util")
     listed = active.findChild(QListWidget, "palette_list")
-    assert [listed.item(at).text().split("  ")[0] for at in range(listed.count())] == ["Utility"]
+    assert [listed.item(at).text().split("  ")[0] for at in range(listed.count())] == ["Models: Curves"]
     qtbot.keyClick(search, Qt.Key.Key_Return)
     assert active.page.objectName() == "page_utility"
     assert not search.isVisible()
 
 
 def test_escape_closes_the_list_of_commands_and_gives_the_keys_back(active, qtbot):
-    active.rail.buttons["protect"].setFocus()
+    active.rail.buttons["release"].setFocus()
     qtbot.keyClick(active, Qt.Key.Key_K, CTRL)
     search = active.findChild(QWidget, "palette_search")
     qtbot.keyClicks(search, "no such command")
@@ -46,7 +46,7 @@ def test_escape_closes_the_list_of_commands_and_gives_the_keys_back(active, qtbo
     qtbot.keyClick(search, Qt.Key.Key_Return)  # nothing is marked: nothing is done
     qtbot.keyClick(search, Qt.Key.Key_Escape)
     assert not search.isVisible()
-    assert QApplication.focusWidget() is active.rail.buttons["protect"]
+    assert QApplication.focusWidget() is active.rail.buttons["release"]
 
 
 def test_every_command_has_its_line_and_arrows_walk_along_them(active, qtbot):
@@ -105,7 +105,7 @@ def test_glossary_and_about_are_shown_beside_the_page(active):
 def test_an_error_of_one_page_does_not_follow_to_another(active):
     active.session.notify("error", "Something of this page went wrong.")
     assert active.findChild(QLabel, "banner_text").isVisible()
-    active.rail.buttons["release"].click()
+    go_to(active, "release")
     assert not active.findChild(QLabel, "banner_text").isVisible()
 
 
@@ -137,7 +137,7 @@ def test_the_keys_stay_with_the_button_of_a_run(window, qtbot, press, idle):
     window.activateWindow()
     hands.click("sample_iris")
     hands.idle()
-    hands.click("rail_utility")
+    hands.click("tab_utility")
     hands.type_into("curve_epsilons", "1, 10")
     hands.type_into("curve_repeats", "2")
     hands.see("curve_run").setFocus()

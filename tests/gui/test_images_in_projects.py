@@ -75,7 +75,7 @@ def save(window, qtbot, idle) -> None:
 
 
 def plan_a_training(window, press, qtbot) -> None:
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_mlp")
     retype(window, qtbot, "train_mlp_epochs", "7")
 
@@ -83,7 +83,7 @@ def plan_a_training(window, press, qtbot) -> None:
 @pytest.mark.slow  # it opens a table in between
 def test_a_project_of_images_brings_back_what_was_declared_and_planned(scans, press, project, qtbot, idle) -> None:
     assert not scans.isWindowModified()
-    press(scans, "rail_train")
+    press(scans, "tab_train")
     assert not scans.isWindowModified()  # what the page begins with is nobody's work
     retype_declared(scans, press, qtbot, idle)
     plan_a_training(scans, press, qtbot)
@@ -100,7 +100,7 @@ def test_a_project_of_images_brings_back_what_was_declared_and_planned(scans, pr
     assert scans.session.images.options == declared
     assert scans.session.network.plan == planned
     assert not scans.project.unsaved
-    press(scans, "rail_train")
+    press(scans, "tab_train")
     assert scans.page.forms.model == "mlp"
     assert scans.findChild(QWidget, "train_mlp_epochs").text() == "7"
     retype(scans, qtbot, "train_mlp_epochs", "8")
@@ -110,7 +110,7 @@ def test_a_project_of_images_brings_back_what_was_declared_and_planned(scans, pr
 
 
 def retype_declared(window, press, qtbot, idle) -> None:
-    press(window, "rail_data")
+    press(window, "tab_data")
     retype(window, qtbot, "images_image_size", "4")
     retype(window, qtbot, "images_rows_per_person", "2")
     press(window, "images_read")
@@ -143,7 +143,7 @@ def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, press, project, 
     assert raw["network"][0]["network"] == "mlp"
     assert set(raw) == {"project", "images", "epsilon", "declared", "network"}
     assert not any(name in text for name in (*CLASSES, "24"))  # nor how many there are
-    press(scans, "rail_data")
+    press(scans, "tab_data")
     retype(scans, qtbot, "images_classes", ",".join(CLASSES))
     press(scans, "images_read")
     idle(scans)

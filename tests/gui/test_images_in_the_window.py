@@ -78,7 +78,7 @@ def test_what_is_opened_is_shown_and_leads_to_train(images, press) -> None:
 
 
 def test_learners_of_tables_are_greyed_and_say_why(images, press) -> None:
-    press(images, "rail_train")
+    press(images, "tab_train")
     chooser = images.findChild(QComboBox, "train_model")
     assert chooser.currentData() == "scatter-linear"
     entries = chooser.model()
@@ -93,12 +93,12 @@ def test_learners_of_tables_are_greyed_and_say_why(images, press) -> None:
 
 @pytest.mark.slow  # it opens a sample as well
 def test_a_table_after_images_is_a_table_again(images, press, idle) -> None:
-    press(images, "rail_train")
+    press(images, "tab_train")
     images.open("sample:iris")
     idle(images)
     assert images.session.images is None
     assert images.page.objectName() == "page_data"
-    press(images, "rail_train")
+    press(images, "tab_train")
     assert text_of(images, "train_images") == ""
     assert not images.findChild(QWidget, "train_test_choose").isVisible()
     chooser = images.findChild(QComboBox, "train_model")
@@ -119,7 +119,7 @@ def test_pages_for_tables_say_so(images, press) -> None:
 
 
 def test_release_says_that_networks_alone_leave(images, press) -> None:
-    press(images, "rail_release")
+    press(images, "tab_release")
     assert "Of images, only a trained network can be released." in text_of(images, "release_leaves")
     assert text_of(images, "fact_release_images_left") == "the first network that is released sets its cap"
     for name in ("release_ways", "release_now", "release_target", "release_account", "release_to_ways", "to_ledger"):
@@ -136,8 +136,8 @@ def test_counts_of_classes_are_shown_as_private(images, press, idle) -> None:
     assert not images.findChild(QWidget, "images_changed").isVisible()
     source = Path(images.session.images.source)
     write_idx(source.parent, "train", ROWS + 20, 1)
-    press(images, "rail_train")
-    press(images, "rail_data")
+    press(images, "tab_train")
+    press(images, "tab_data")
     idle(images)
     assert images.findChild(QWidget, "images_changed").isVisible()
     press(images, "images_reload")
@@ -217,7 +217,7 @@ def test_a_damaged_file_leaves_what_is_open(images, idle, tmp_path) -> None:
 def test_a_network_is_trained_on_images_and_tested_on_public_ones(
     images, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
 ) -> None:
-    press(images, "rail_train")
+    press(images, "tab_train")
     press(images, "train_model_logistic")
     for name, text in (("epochs", "4"), ("batch", "60")):
         retype(images, qtbot, f"train_logistic_{name}", text)
@@ -256,7 +256,7 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
 def test_a_run_on_images_is_paused_found_again_and_resumed(
     images, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
 ) -> None:
-    press(images, "rail_train")
+    press(images, "tab_train")
     press(images, "train_model_logistic")
     for name, text in (("epochs", "900"), ("batch", "60")):
         retype(images, qtbot, f"train_logistic_{name}", text)
@@ -280,7 +280,7 @@ def test_a_run_on_images_is_paused_found_again_and_resumed(
     assert images.session.paused == ()
     images.open(str(digits))  # the same images, named by their folder
     idle(images)
-    press(images, "rail_train")
+    press(images, "tab_train")
     assert "is paused after" in text_of(images, "train_paused")
     press(images, "train_resume")
     assert "public test images: choose the same ones first" in text_of(images, "banner_text")

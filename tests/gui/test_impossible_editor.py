@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 
 
 def test_what_is_impossible_is_chosen_in_a_question_kept_in_the_plan_and_undone(people, press, idle, qtbot):
-    press(people, "rail_synthetic")
+    press(people, "tab_synthetic")
     idle(people)
     field = people.findChild(QLineEdit, "synthetic_impossible")
 

@@ -35,7 +35,7 @@ def listed(window) -> bool:
 def on_train(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     retype(window, qtbot, "train_folder", tmp_path / "model")
     return "train_start", "train_cancel"
 
@@ -47,7 +47,7 @@ LONG = "5000"
 def on_utility(window, qtbot, press, idle, tmp_path: Path, repeats: str = "40") -> tuple[str, str]:
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     retype(window, qtbot, "curve_epsilons", "1, 10")
     retype(window, qtbot, "curve_repeats", repeats)
     return "curve_run", "curve_cancel"
@@ -134,11 +134,11 @@ def test_another_page_has_the_cancel_of_the_strip(window, qtbot, press, idle, st
     press(window, "curve_run")
     qtbot.waitUntil(lambda: listed(window))
     assert cancels(window) == ["curve_cancel"]
-    press(window, "rail_train")
+    press(window, "tab_train")
     assert cancels(window) == ["job_cancel"]
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     assert cancels(window) == ["curve_cancel"]
-    press(window, "rail_data")
+    press(window, "tab_data")
     press(window, "job_cancel")
     standstill.go_on()
     idle(window)

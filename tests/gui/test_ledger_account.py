@@ -75,7 +75,7 @@ def test_the_count_is_chosen_after_a_question_and_recorded(page, press, idle, as
         assert (entry.dataset, entry.body["method"]) == (dataset, FILTER)
     charge(dataset, "0.01", 3)
     page.show_page("data")
-    press(page, "rail_ledger")
+    press(page, "tab_ledger")
     idle(page)
     table = page.findChild(LinesTable, "ledger_caps").lines
     assert "counted by a Rényi filter" in table.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
@@ -93,7 +93,7 @@ def test_the_question_about_the_count_names_a_true_example():
 
 
 def test_without_a_cap_of_delta_the_count_cannot_be_chosen_and_says_why(people, press, idle):
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     choose = people.findChild(QAbstractButton, "ledger_count")
     assert not choose.isEnabled()
@@ -104,8 +104,8 @@ def test_a_table_about_the_same_people_shares_the_account(page, press, idle, ask
     with Ledger.open() as book:
         book.set_cap("b" * 32, Decimal("1.75"))
     charge("b" * 32, "0.5")
-    press(page, "rail_data")
-    press(page, "rail_ledger")
+    press(page, "tab_data")
+    press(page, "tab_ledger")
     idle(page)
     said = asked(page)
     press(page, "ledger_group")
@@ -128,8 +128,8 @@ def test_a_ledger_that_was_put_back_says_so_and_goes_on_when_it_is_accepted(page
     shutil.copy(path, tmp_path / "kept")
     charge(dataset, "0.25")
     shutil.copy(tmp_path / "kept", path)
-    press(page, "rail_data")
-    press(page, "rail_ledger")
+    press(page, "tab_data")
+    press(page, "tab_ledger")
     idle(page)
     assert "is older than the one that this computer has seen" in words(page, "ledger_older")
     said = asked(page)

@@ -58,13 +58,13 @@ def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idl
     from workbench.gui.session.account_task import read_account
 
     read_account(people.session, people.jobs)
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     assert cells(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "–", "–", "0"]
     assert people.findChild(QLabel, "ledger_cap_title").text().endswith("its first release sets it.")
     assert people.findChild(QLabel, "fact_cap").text() == "the first release sets it"
     assert "0 releases, and 1 that does not count" in people.findChild(QWidget, "note_ledger").accessibleName()
-    press(people, "rail_release")
+    press(people, "tab_release")
     assert people.findChild(QLabel, "fact_cap_left").text() == "this release sets it"
 
 
@@ -81,7 +81,7 @@ def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, idle,
             book.charge(release_id)
             if epsilon != "0.999748123":
                 book.certify(release_id, "checksum", "request")
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     table = people.findChild(LinesTable, "ledger_releases")
     for row in range(3):
@@ -103,14 +103,14 @@ def test_what_was_verified_is_forgotten_when_the_ledger_changes(ledger, press, i
     press(ledger, "ledger_verify")
     idle(ledger)
     assert "Checked at" in told.text()
-    press(ledger, "rail_data")
-    press(ledger, "rail_ledger")
+    press(ledger, "tab_data")
+    press(ledger, "tab_ledger")
     idle(ledger)
     assert told.isVisible()
     with Ledger.open() as book:
         book.set_cap(ledger.session.account.dataset, Decimal(3))
-    press(ledger, "rail_data")
-    press(ledger, "rail_ledger")
+    press(ledger, "tab_data")
+    press(ledger, "tab_ledger")
     idle(ledger)
     assert not told.isVisible()
 
@@ -170,7 +170,7 @@ def test_a_cap_is_set_after_a_question_and_recorded(ledger, press, idle, qtbot):
 
 
 def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, press, idle, qtbot, answer):
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     field = people.findChild(QLineEdit, "ledger_cap_field")
     field.selectAll()
@@ -184,7 +184,7 @@ def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, press, idl
 
 
 def test_a_ledger_without_releases_is_not_scrolled_at_1280(people, press, idle, qtbot):
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     table = people.findChild(LinesTable, "ledger_releases")
     assert table.lines.rowCount() == 0
@@ -198,7 +198,7 @@ def test_the_words_of_a_release_stand_whole_at_1280(people, press, idle, qtbot):
         release_id = book.reserve(dataset, cost, work="table", details={"output": "/home/people-released.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
-    press(people, "rail_ledger")
+    press(people, "tab_ledger")
     idle(people)
     for name in ("ledger_releases", "ledger_caps"):
         table = people.findChild(LinesTable, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hands import Hands
+from hands import Hands, go_to
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit
 
@@ -46,7 +46,7 @@ def ready(wide, idle):
     facts |= {"age": {"lower": 0.0, "upper": 120.0}, "town": {"domain": ("A", "B")}}
     facts["day"] = {"lower": 733_773.0, "upper": 734_137.0}
     wide.session.edit("declare", wide.session.plan.with_columns(facts).confirmed())
-    wide.rail.buttons["protect"].click()
+    go_to(wide, "protect")
     idle(wide)
     return wide
 

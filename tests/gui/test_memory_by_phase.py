@@ -110,7 +110,7 @@ def test_the_run_card_says_what_was_predicted_and_measured(more, told):
 
 
 def test_the_card_of_a_run_shows_the_sentence(people, press):
-    press(people, "rail_train")
+    press(people, "tab_train")
     card = people.page.going
     card._take_memory(sample(first_step=210 * MB))
     shown = people.findChild(QLabel, "train_memory")

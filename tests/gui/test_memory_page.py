@@ -20,7 +20,7 @@ from workbench.signals.cancel import CancelToken
 
 @pytest.fixture
 def page(window, press, idle):
-    press(window, "rail_memory")
+    press(window, "tab_memory")
     idle(window)
     return window.page
 
@@ -156,7 +156,7 @@ def test_a_fault_of_the_study_is_a_sentence(page, press, idle, monkeypatch):
 
 
 def test_the_chosen_batch_is_taken_to_train(people, press, idle, qtbot):
-    press(people, "rail_memory")
+    press(people, "tab_memory")
     idle(people)
     page = people.page
     assert page.findChild(QLineEdit, "memory_shape").text() != "1,28,28", "the numbers of a row of this table"
@@ -181,7 +181,7 @@ def test_the_chosen_batch_is_taken_to_train(people, press, idle, qtbot):
 
 
 def test_train_leads_to_the_study(people, press):
-    press(people, "rail_train")
+    press(people, "tab_train")
     press(people, "train_model_mlp")
     press(people, "train_memory_study")
     assert people.page.objectName() == "page_memory"

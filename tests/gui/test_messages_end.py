@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel
 
@@ -66,7 +67,7 @@ def test_what_is_said_of_an_undo_goes_with_the_next_edit(scores, qtbot):
 def test_on_protect_what_was_chosen_for_many_rows_is_not_told_once_undone(scores, qtbot, idle):
     facts = {name: {"lower": 0.0, "upper": 20.0} for name in SCORES} | {"town": {"domain": ("A", "B")}}
     scores.session.edit("declare", scores.session.plan.with_columns(facts).confirmed())
-    scores.rail.buttons["protect"].click()
+    go_to(scores, "protect")
     idle(scores)
     select_all(scores, qtbot)
     shares = scores.page.shares
@@ -101,7 +102,7 @@ def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, pr
     scores.session.notify("error", "Something of this page went wrong.")
     assert status(scores) == banner(scores) == "Something of this page went wrong."
     if way == "page":
-        press(scores, "rail_protect")
+        press(scores, "tab_protect")
     elif way == "close":
         press(scores, "banner_close")
     elif way == "escape":
@@ -117,6 +118,6 @@ def test_no_page_is_left_with_the_error_of_another(scores, press, idle):
     for name in scores.page_names():
         scores.session.notify("error", f"Wrong on {name}.")
         following = scores.page_names()[(scores.page_names().index(name) + 1) % len(scores.page_names())]
-        press(scores, f"rail_{following}")
+        press(scores, f"tab_{following}")
         idle(scores)
         assert "Wrong" not in banner(scores) + status(scores)

@@ -98,7 +98,7 @@ def test_what_runs_beside_a_page_is_cancelled_and_done_again(people, qtbot, idle
 def test_a_curve_is_cancelled_and_the_rest_is_computed_later(window, press, idle, qtbot, share):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     retype(window, qtbot, "curve_epsilons", "1, 10")
     retype(window, qtbot, "curve_repeats", "4")
     cancelled = cancel_at(window, "Accuracy", None if share == 0 else lambda e: e.done >= share * e.total)
@@ -122,7 +122,7 @@ def network(window, press, idle, qtbot, tmp_path):
     """The Train page with a small network that can be started."""
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", "4")
     retype(window, qtbot, "train_logistic_batch", "30")

@@ -59,7 +59,7 @@ def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end, standstill):
 def test_while_a_curve_is_computed(window, press, idle, qtbot, end):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     retype(window, qtbot, "curve_epsilons", "0.1:100:13")
     retype(window, qtbot, "curve_repeats", "400")  # more than are ever computed here
     press(window, "curve_run")
@@ -73,7 +73,7 @@ def test_while_a_curve_is_computed(window, press, idle, qtbot, end):
 
 def test_while_the_calculator_is_at_its_far_end(window, press, qtbot, end):
     """Rows and epochs at the end of their sliders: 10⁸ steps and more, which once could not be stopped for minutes."""
-    press(window, "rail_calculator")
+    press(window, "tab_calculator")
     for name in ("calculator_rows_slider", "calculator_epochs_slider"):
         slider = window.findChild(QSlider, name)
         for _ in range(20):
@@ -98,7 +98,7 @@ def test_while_the_calculator_is_at_its_far_end(window, press, qtbot, end):
 def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path, end):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", "3000")
     retype(window, qtbot, "train_logistic_batch", "30")

@@ -72,7 +72,7 @@ def test_with_a_table_every_page_fits(sized, press, idle, qtbot):
 def test_another_table_is_given_the_room_of_its_own_names(sized, press, idle, qtbot):
     press(sized, "sample_people")
     idle(sized)
-    press(sized, "rail_preview")
+    press(sized, "tab_preview")
     idle(sized)
     sized.open("sample:iris")  # of longer names
     idle(sized)
@@ -109,7 +109,7 @@ def test_the_views_and_attributes_of_the_data_page_fit(sized, tmp_path, press, i
 def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, idle, qtbot, answer, tmp_path):
     press(sized, "sample_iris")
     idle(sized)
-    press(sized, "rail_utility")
+    press(sized, "tab_utility")
     retype(sized, qtbot, "curve_epsilons", "1, 10")
     retype(sized, qtbot, "curve_repeats", "2")
     press(sized, "curve_run")
@@ -118,7 +118,7 @@ def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, id
     look_before_release(sized.session, sized.jobs, tmp_path / "released.csv", released)
     idle(sized)
     sized.session.set_epsilon(Decimal("0.125"))
-    press(sized, "rail_train")
+    press(sized, "tab_train")
     for model in (*learners.LEARNERS, *networks.NETWORKS):
         choose_model(sized, model.name)
         idle(sized)
@@ -131,7 +131,7 @@ def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, id
 def test_the_longest_explanation_of_a_field_is_in_sight_whole(sized, press, idle, qtbot):
     press(sized, "sample_people")
     idle(sized)
-    press(sized, "rail_train")
+    press(sized, "tab_train")
     for model in (*learners.LEARNERS, *networks.NETWORKS):
         choose_model(sized, model.name)
         idle(sized)

@@ -47,7 +47,7 @@ class FaultyPage(PageFrame):
         raise KeyError(f"no such person: {row['name']}")
 
 
-FAULTY = Page(name="faulty", title="Faulty", help="A page with a bug", make=f"{__name__}:FaultyPage")
+FAULTY = Page(name="faulty", title="Faulty", room="tools", help="A page with a bug", make=f"{__name__}:FaultyPage")
 
 
 @pytest.fixture

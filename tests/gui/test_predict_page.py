@@ -34,7 +34,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def iris(window, press, idle):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_predict")
+    press(window, "tab_predict")
     idle(window)
     return window
 
@@ -80,14 +80,14 @@ def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, q
 def test_a_model_that_was_just_trained_is_taken(window, press, idle, qtbot, answer, tmp_path):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_naive-bayes")
     retype(window, qtbot, "train_folder", tmp_path / "net")
     qtbot.waitUntil(window.page.primary.isEnabled)
     answer("yes")
     press(window, "train_start")
     idle(window)
-    press(window, "rail_predict")
+    press(window, "tab_predict")
     idle(window)
     assert window.page._folder.text() == str(tmp_path / "net")
     assert text_of(window, "fact_model") == "Naive Bayes"
@@ -123,7 +123,7 @@ def test_a_model_that_was_changed_is_refused_in_words(iris, idle, qtbot, model, 
 def test_a_table_without_the_columns_says_which_are_missing(window, press, idle, qtbot, model, tmp_path):
     press(window, "sample_wine")
     idle(window)
-    press(window, "rail_predict")
+    press(window, "tab_predict")
     take(window, qtbot, idle, model)
     retype(window, qtbot, "predict_output", tmp_path / "told.csv")
     assert (

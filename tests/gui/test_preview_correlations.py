@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from hands import go_to
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLabel
 
@@ -20,7 +21,7 @@ from workbench.signals.cancel import CancelToken
 @pytest.fixture
 def correlations(people, press, idle):
     """A window that shows the correlations of the people sample."""
-    people.rail.buttons["preview"].click()
+    go_to(people, "preview")
     idle(people)
     press(people, "preview_relations")
     idle(people)

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
@@ -24,7 +25,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 @pytest.fixture
 def preview(people, idle):
     """A window on the Preview page with its first draw."""
-    people.rail.buttons["preview"].click()
+    go_to(people, "preview")
     idle(people)
     return people
 
@@ -238,7 +239,7 @@ def test_the_interval_of_what_is_recovered_holds_the_original(people):
 
 
 def test_a_preview_that_takes_a_while_says_that_it_is_being_drawn(people, standstill):
-    people.rail.buttons["preview"].click()
+    go_to(people, "preview")
     waiting = people.findChild(QLabel, "preview_waiting")
     assert waiting.isVisible()
     assert waiting.text() == "Drawing the preview…"

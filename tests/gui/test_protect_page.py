@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QSlider, QWidget
 
@@ -19,7 +20,7 @@ AGE, SEX, ZIP, INCOME = 2, 3, 4, 5
 @pytest.fixture
 def protect(people, qtbot, idle):
     """A window on the Protect page, with its first forecasts."""
-    people.rail.buttons["protect"].click()
+    go_to(people, "protect")
     idle(people)
     return people
 
@@ -151,7 +152,7 @@ def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect
     idle(protect)
     assert "noise" not in note.accessibleName()
     protect.session.set_epsilon(Decimal(1))
-    protect.rail.buttons["release"].click()
+    go_to(protect, "release")
     idle(protect)
     marked = [w.text() for w in protect.page.findChildren(QLabel) if "will be mostly noise" in w.toolTip()]
     assert len(marked) == 3
@@ -223,7 +224,7 @@ def test_the_split_is_exact_whatever_is_moved(people):
 
 
 def test_a_narrower_table_takes_the_place_of_the_attribute_in_sight(people, press, idle, tmp_path):
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     idle(people)
     shares = people.page.shares
     people.page.table.setCurrentIndex(shares.index(shares.rowCount() - 1, 0))

@@ -48,7 +48,7 @@ def pick(window, start: str) -> None:
 @pytest.fixture
 def ready(people, press, idle, qtbot, tmp_path):
     """The page for the people sample, with an output in a folder of the test."""
-    press(people, "rail_rappor")
+    press(people, "tab_rappor")
     idle(people)
     retype(people, qtbot, "rappor_output", tmp_path / "reports.csv")
     return people

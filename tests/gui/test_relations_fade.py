@@ -48,7 +48,7 @@ def told(window, name: str) -> str:
 
 
 def at_glucose(window, press, idle) -> str:
-    press(window, "rail_protect")
+    press(window, "tab_protect")
     idle(window)
     window.page.table.setFocus()
     window.page.table.setCurrentIndex(window.page.shares.index(0, ERROR))
@@ -73,7 +73,7 @@ def test_protect_says_how_far_relations_shrink_with_a_way_out(diabetes, press, i
 
 
 def test_release_says_it_before_it_is_asked_for(diabetes, press, idle):
-    press(diabetes, "rail_release")
+    press(diabetes, "tab_release")
     idle(diabetes)
     assert told(diabetes, "release_noise").startswith("⚠ Mostly noise: Glucose.")
     relations = told(diabetes, "release_relations")
@@ -87,7 +87,7 @@ def test_release_says_it_before_it_is_asked_for(diabetes, press, idle):
 
 
 def test_preview_shows_what_is_lost_with_the_target_as_private(diabetes, press, idle):
-    press(diabetes, "rail_preview")
+    press(diabetes, "tab_preview")
     idle(diabetes)
     press(diabetes, "preview_relations")
     idle(diabetes)

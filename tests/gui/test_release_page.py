@@ -138,7 +138,7 @@ def test_a_released_step_is_locked_against_undo(ready, press, answer, idle, qtbo
     qtbot.keyClick(ready, Qt.Key.Key_Z, CTRL)
     assert ready.session.plan == plan
     assert text(ready, "released_1_id").startswith("locked")
-    assert ready.rail.buttons["release"].state == "ready"
+    assert ready.rail.pages["release"].state(ready.session) == "ready"
 
 
 def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready, press, answer, idle, qtbot):
@@ -154,7 +154,7 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
     assert text(ready, "release_published_title") == "WHAT ANOTHER RELEASE WOULD PUBLISH"
     press(ready, "to_ledger")
     assert ready.page.objectName() == "page_ledger"
-    press(ready, "rail_release")
+    press(ready, "tab_release")
     ready.activateWindow()  # as a window manager does once a question is answered
     qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
     qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
@@ -222,7 +222,7 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     assert text(window, "release_short") == "⚠ Needs ε = 1, but only 0.8 remain."
     assert not window.findChild(QAbstractButton, "release_now").isEnabled()
     assert "use what remains, or raise the cap" in window.findChild(QAbstractButton, "release_now").toolTip()
-    assert window.rail.buttons["release"].state == "needs"
+    assert window.rail.pages["release"].state(window.session) == "needs"
     assert not (tmp_path / "two.csv").exists()
     assert spent() == ["1.2"]
     window.session.set_epsilon(Decimal("1.2"))

@@ -93,7 +93,7 @@ def test_what_a_missing_and_an_unlisted_value_become_is_settled_then(gaps, qtbot
 
 def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, qtbot, answer, tmp_path):
     gaps.session.edit_column("age", "an error", missing="refuse")
-    press(gaps, "rail_release")
+    press(gaps, "tab_release")
     idle(gaps)
     target = tmp_path / "out.csv"
     retype(gaps, qtbot, "release_target", target)
@@ -101,12 +101,12 @@ def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, 
     press(gaps, "release_now")
     idle(gaps)
     assert "tick “replace invalid values” on the Data page" in heard.one()
-    press(gaps, "rail_data")
+    press(gaps, "tab_data")
     tick(gaps, qtbot)
-    press(gaps, "rail_preview")
+    press(gaps, "tab_preview")
     idle(gaps)
     assert "%" in gaps.findChild(QWidget, "preview_facts").accessibleName()
-    press(gaps, "rail_release")
+    press(gaps, "tab_release")
     idle(gaps)
     assert any(w.text().startswith("64 rows × 2 columns") for w in gaps.findChildren(QLabel) if w.isVisible())
     answer("yes")

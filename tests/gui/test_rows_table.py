@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from hands import go_to
 from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage
 from PySide6.QtWidgets import QWidget
@@ -197,7 +198,7 @@ def test_columns_are_as_wide_as_their_first_rows_ask_for(people, press):
 
 
 def test_both_sides_of_a_preview_have_the_same_widths(people, press, idle, qtbot):
-    press(people, "rail_preview")
+    press(people, "tab_preview")
     idle(people)
     left, right = (people.findChild(RowsTable, f"preview_{side}") for side in ("original", "sanitised"))
     qtbot.waitUntil(lambda: right.model().columnCount() > 0)
@@ -206,7 +207,7 @@ def test_both_sides_of_a_preview_have_the_same_widths(people, press, idle, qtbot
 
 
 def test_row_numbers_are_as_wide_as_the_last_one_and_are_not_measured_one_by_one(people, press, idle, monkeypatch):
-    people.rail.buttons["preview"].click()
+    go_to(people, "preview")
     idle(people)
     view = people.page.sides.left
     head = view.verticalHeader()

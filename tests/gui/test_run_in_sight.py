@@ -27,7 +27,7 @@ def shown(page, *names: str) -> list[str]:
 
 
 def test_a_quiet_run_is_announced_with_the_one_chart_that_it_has(people, qtbot, press, idle):
-    press(people, "rail_train")
+    press(people, "tab_train")
     choose_model(people, "logistic")
     idle(people)
     page = people.page
@@ -43,7 +43,7 @@ def test_a_quiet_run_is_announced_with_the_one_chart_that_it_has(people, qtbot, 
 
 
 def test_the_figures_before_a_run_stand_together_in_a_wide_window(people, qtbot, press, idle):
-    press(people, "rail_train")
+    press(people, "tab_train")
     choose_model(people, "logistic")
     idle(people)
     people.resize(2560, 1440)
@@ -69,7 +69,7 @@ def test_a_message_that_is_too_long_ends_with_dots_and_is_told_in_full_at_the_po
 @needs_torch
 @pytest.mark.slow
 def test_how_a_run_ended_and_where_its_files_are_is_in_sight(people, qtbot, press, idle, answer, tmp_path):
-    press(people, "rail_train")
+    press(people, "tab_train")
     choose_model(people, "logistic")
     retype(people, qtbot, "train_logistic_clip", "0.001")
     retype(people, qtbot, "train_folder", str(tmp_path / "net"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hands import Hands
+from hands import Hands, go_to
 from PySide6.QtCore import QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QStyleOptionViewItem, QWidget
@@ -38,7 +38,7 @@ def doubtful(window, tmp_path, idle):
 def protect(people, idle):
     """A window on the Protect page, with its first forecasts."""
     people.activateWindow()
-    people.rail.buttons["protect"].click()
+    go_to(people, "protect")
     idle(people)
     return people
 
@@ -223,7 +223,7 @@ def test_a_long_name_is_whole_beside_the_question_what_it_is_for(window, tmp_pat
     window.session.edit(
         "bounds", window.session.plan.with_columns({n: {"lower": 0.0, "upper": 9.0} for n in (name, "b")})
     )
-    window.rail.buttons["protect"].click()
+    go_to(window, "protect")
     idle(window)
     shown = [w.text() for w in window.page.detail.findChildren(QLabel) if w.isVisible()]
     assert name in shown

@@ -32,7 +32,7 @@ def target(tmp_path) -> Path:
 @pytest.fixture
 def ready(people, press, idle, qtbot, target):
     """The page for the people sample at ε = 1, with an output in a folder of the test."""
-    press(people, "rail_statistics")
+    press(people, "tab_statistics")
     idle(people)
     retype(people, qtbot, "statistics_output", target)
     return people
@@ -42,7 +42,7 @@ def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, pres
     """Means are of the values as they are: that values are rounded must not be said of them."""
     retype(people, qtbot, "fact_cells", 17)
     QTest.keyClick(people.findChild(QWidget, "fact_cells"), Qt.Key.Key_Return)
-    press(people, "rail_statistics")
+    press(people, "tab_statistics")
     idle(people)
     assert text_of(people, "statistics_about").endswith("(age in steps of 5); means and sums do not.")
 
@@ -68,7 +68,7 @@ def release(ready, press, answer, idle, qtbot):
 
 
 def test_without_a_table_the_page_leads_to_the_data(window, press):
-    press(window, "rail_statistics")
+    press(window, "tab_statistics")
     assert not seen(window, "statistics_release")
     assert not seen(window, TABLE)
     press(window, "statistics_nothing_go")
@@ -184,7 +184,7 @@ def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle
     assert "sex" in picture.accessibleName()
     first = next(row for row in rows if (row["statistic"], row["column"]) == ("histogram", "sex"))
     assert picture.words_at(picture.width() * 0.25).startswith(f"{first['value']}: {first['estimate']} rows (95 %: ")
-    assert ready.rail.buttons["release"].state == "ready"
+    assert ready.rail.pages["statistics"].state(ready.session) == "ready"
 
 
 def test_sparse_figures_are_marked(ready, press, idle, qtbot, release):
@@ -219,7 +219,7 @@ def test_an_earlier_release_is_found_again_and_a_changed_file_is_not_shown(ready
     ready.session.open(ready.session.opened, ready.session.plan)
     read_account(ready.session, ready.jobs)
     idle(ready)
-    press(ready, "rail_statistics")
+    press(ready, "tab_statistics")
     idle(ready)
     assert not seen(ready, "statistics_figures")
     whole = target.read_bytes()
@@ -314,7 +314,7 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     plan = window.session.plan
     bounds = {column.name: {"lower": 0.0, "upper": 9.0} for column in plan.columns}
     window.session.edit("declare", plan.with_columns(bounds))
-    press(window, "rail_statistics")
+    press(window, "tab_statistics")
     idle(window)
     table = window.findChild(QTableView, TABLE)
     assert table.model().rowCount() == len(window.session.plan.protected) > 400

@@ -228,7 +228,7 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
 def test_a_training_that_is_paused_before_its_first_step_can_go_on(window, press, idle, qtbot, answer, tmp_path):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", "3000")
     retype(window, qtbot, "train_logistic_batch", "30")

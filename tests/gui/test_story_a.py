@@ -92,7 +92,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
         hands.key(Qt.Key.Key_Tab)
     hands.keys(FACTS[5])
     hands.key(Qt.Key.Key_Return)
-    hands.click("rail_protect")
+    hands.click("tab_protect")
     hands.idle()
     hands.pick("share_table", "zip", "Action", "keep")
     hands.idle()
@@ -110,7 +110,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert hands.cell("share_table", "age", "Lock") == "locked"
     assert "together ε = 1 exactly" in hands.text("share_sum")
 
-    hands.click("rail_data")
+    hands.click("tab_data")
     assert "kind and missing values of age, sex" in hands.see("note_data").accessibleName()
     assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
     hands.click("data_onward")
@@ -122,7 +122,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     hands.idle()
     assert hands.sees("preview_distribution")
 
-    hands.click("rail_release")
+    hands.click("tab_release")
     hands.idle()
     assert hands.text("release_epsilon") == "ε = 1"
     assert "zip" in hands.text("release_outside_text")

@@ -70,7 +70,7 @@ def open_and_declare(hands: Hands, source: Path) -> None:
 
 def set_cap(hands: Hands, cap: str) -> None:
     """Set the cap on the Ledger page."""
-    hands.click("rail_ledger")
+    hands.click("tab_ledger")
     hands.idle()
     hands.type_into("ledger_cap_field", cap)
     asked = hands.answer("yes")
@@ -81,10 +81,10 @@ def set_cap(hands: Hands, cap: str) -> None:
 
 def plan_for(hands: Hands, epsilon: str, target: Path) -> None:
     """Give the plan an ε and go to the Release page with a name for the file."""
-    hands.click("rail_protect")
+    hands.click("tab_protect")
     hands.idle()
     hands.type_into("plan_epsilon_field", epsilon)
-    hands.click("rail_release")
+    hands.click("tab_release")
     hands.idle()
     hands.type_into("release_target", str(target))
 
@@ -173,7 +173,7 @@ def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_pa
 def ask_for_statistics(hands: Hands, epsilon: str, delta: str, target: Path) -> None:
     """Choose ε and δ on the Statistics page, for the figures that are ticked from the beginning."""
     if not hands.sees("statistics_output"):
-        hands.click("rail_release")
+        hands.click("tab_release")
         hands.click("release_way_statistics")
     hands.idle()
     if hands.sees("statistics_delta_more"):
@@ -202,7 +202,7 @@ def spent() -> list[tuple[str, Decimal, Decimal]]:
 def test_a_budget_of_epsilon_and_delta_survives_and_what_remains_of_both_is_used(start, source, tmp_path):
     first = start()
     open_and_declare(first, source)
-    first.click("rail_ledger")
+    first.click("tab_ledger")
     first.idle()
     first.type_into("ledger_delta", "1e-5")
     set_cap(first, "2")

@@ -69,7 +69,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     press(window, "sample_wine")
     idle(window)
     assert window.session.target == "cultivar"
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     page = window.page
     model = window.findChild(QComboBox, "curve_model")
     assert model.currentText() == "Naive Bayes"
@@ -92,17 +92,17 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     qtbot.mouseClick(table.horizontalHeader().viewport(), Qt.MouseButton.LeftButton, pos=heading(table, 2))
     falling = [float(text) for text in column_of(table, 2)]
     assert falling == sorted(falling, reverse=True)
-    press(window, "rail_data")
-    press(window, "rail_protect")
+    press(window, "tab_data")
+    press(window, "tab_protect")
     before = len(seen)
     qtbot.waitUntil(lambda: len(seen) > before, timeout=PATIENT)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     press(window, "curve_as_plot")
 
     # -- cancel at half, in the panel of jobs
     qtbot.waitUntil(lambda: seen[-1] >= MODELS / 2, timeout=PATIENT)
     assert not window.findChild(QWidget, "job_cancel").isVisible(), "this page has a Cancel of its own"
-    press(window, "rail_data")
+    press(window, "tab_data")
     cancel = window.findChild(QWidget, "job_cancel")
     words = [cancel.text()]
     job.cancelling.connect(lambda: words.append(cancel.text()))
@@ -110,7 +110,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
     idle(window)
     assert words == ["Cancel", "Cancelling…", "Cancelled"]
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     assert seen == sorted(seen)
     assert page.figure is not None, "what was computed stays"
     assert "kept" in window.findChild(QWidget, "note_utility").accessibleName()

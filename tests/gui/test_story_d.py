@@ -41,7 +41,7 @@ def network(window, qtbot, press, idle, tmp_path):
     """A window with 569 tumours and the form of a network to be trained to ε = 3, δ = 1e-5."""
     press(window, "sample_breast-cancer")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", "40")):
         retype(window, qtbot, f"train_logistic_{key}", text)

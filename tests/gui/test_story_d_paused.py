@@ -37,7 +37,7 @@ def said(window, name):
 def to_train(window, qtbot, press, idle, tmp_path, epochs="200"):
     press(window, "sample_breast-cancer")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", epochs)):
         retype(window, qtbot, f"train_logistic_{key}", text)
@@ -131,7 +131,7 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     press(again, "sample_breast-cancer")
     idle(again)
     assert "is paused after" in again.statusBar().currentMessage()
-    press(again, "rail_train")
+    press(again, "tab_train")
     with Ledger.read() as book:
         taken = book.steps_taken(release.release_id)
     assert 200 < taken < 1800

@@ -19,14 +19,14 @@ def hands(people, qtbot) -> Hands:
 
 
 def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(hands, tmp_path):
-    hands.click("rail_ledger")
+    hands.click("tab_ledger")
     hands.idle()
     hands.type_into("ledger_cap_field", "2")
     hands.answer("yes")
     hands.click("ledger_set_cap")
     hands.idle()
 
-    hands.click("rail_data")
+    hands.click("tab_data")
     hands.click("data_onward")
     hands.idle()
     hands.type_into("ways_epsilon_field", "1")

@@ -59,7 +59,7 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     assert read_card(net)["outside_guarantee"] == []  # what was found had been declared
     hands.click("train_show_release")
     assert hands.text("release_past_title") == "RELEASED OF THESE IMAGES"
-    hands.click("rail_predict")
+    hands.click("tab_predict")
     hands.idle()
     assert hands.text("fact_reads").replace("\u00a0", " ") == ("images of 16 × 16 colour, 3 classes: birch, maple, oak")
     hands.click("predict_run")
@@ -73,7 +73,7 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     raw = tomllib.loads(project.read_text("utf-8"))
     assert raw["declared"] == [{"classes": list(CLASSES), "image_size": 16}]
     assert raw["network"][0]["epochs"] == 30
-    hands.click("rail_data")
+    hands.click("tab_data")
     window.open("sample:iris")
     hands.idle()
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(project), ""))
@@ -82,6 +82,6 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     assert window.session.images.title == "leaves"
     assert window.session.account.releases == 1
     assert not window.project.unsaved
-    hands.click("rail_train")
+    hands.click("tab_train")
     assert window.findChild(QLabel, "train_images").text().endswith("3 classes")
     assert (window.page.forms.model, window.page.forms.value().epochs) == ("logistic", 30)

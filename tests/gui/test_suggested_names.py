@@ -16,7 +16,7 @@ from workbench.gui.widgets import output_name as suggesting
 @pytest.fixture
 def folder(people, press, idle) -> QLineEdit:
     """The field of the model's folder, with the page open."""
-    press(people, "rail_train")
+    press(people, "tab_train")
     idle(people)
     return people.findChild(QLineEdit, "train_folder")
 

@@ -27,7 +27,7 @@ def target(tmp_path) -> Path:
 @pytest.fixture
 def ready(people, press, idle, qtbot, target):
     """The page for the people sample at ε = 1, with an output in a folder of the test."""
-    press(people, "rail_synthetic")
+    press(people, "tab_synthetic")
     idle(people)
     retype(people, qtbot, "synthetic_output", target)
     return people
@@ -50,7 +50,7 @@ def release(ready, press, answer, idle, qtbot):
 
 
 def test_without_a_table_the_page_leads_to_the_data(window, press):
-    press(window, "rail_synthetic")
+    press(window, "tab_synthetic")
     assert not seen(window, "synthetic_release")
     press(window, "synthetic_nothing_go")
     assert window.page.objectName() == "page_data"
@@ -159,7 +159,7 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     press(ready, "synthetic_released_distribution")
     assert card.badge.isVisible()  # the original is not
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_released_words")
-    assert ready.rail.buttons["release"].state == "ready"
+    assert ready.rail.pages["synthetic"].state(ready.session) == "ready"
 
 
 def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
@@ -188,7 +188,7 @@ def test_an_earlier_release_is_found_again_and_compared(ready, press, idle, rele
     ready.session.open(ready.session.opened, ready.session.plan)
     read_account(ready.session, ready.jobs)
     idle(ready)
-    press(ready, "rail_synthetic")
+    press(ready, "tab_synthetic")
     idle(ready)
     assert not seen(ready, "synthetic_released_table")
     press(ready, "synthetic_look")

@@ -33,6 +33,7 @@ class ToyPage(PageFrame):
 TOY = Page(
     name="toy",
     title="Toy",
+    room="released",
     help="A page of the tests",
     make=f"{__name__}:ToyPage",
     state=lambda session: "ready",
@@ -56,28 +57,27 @@ def with_toy(monkeypatch, qtbot):
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def test_a_page_of_the_list_is_in_the_rail_the_menu_and_the_help(with_toy, press, qtbot):
-    number = sum(page.step and not page.under for page in pages.PAGES)  # the last of the steps; tools stand below them
-    assert with_toy.menus.actions["page_toy"].shortcut().toString() == f"Ctrl+{number}"
-    assert with_toy.rail.buttons["toy"].accessibleName() == "Toy, ready"
-    assert with_toy.rail.buttons["toy"].toolTip() == "A page of the tests\nFull dot: ready"
-    qtbot.keyClick(with_toy, Qt.Key(Qt.Key.Key_0 + number), CTRL)
+def test_a_page_of_the_list_is_a_tab_of_its_room_in_the_menu_and_the_help(with_toy, press, qtbot):
+    assert with_toy.menus.actions["page_toy"].text() == "Released: Toy"
+    assert with_toy.rail.buttons["released"].accessibleName() == "Released, ready"
+    press(with_toy, "rail_released")
+    press(with_toy, "tab_toy")
     assert isinstance(with_toy.page, ToyPage)
     assert with_toy.findChild(QLabel, "toy_text").isVisible()
-    assert with_toy.rail.buttons["toy"].isChecked()
-    with_toy.rail.buttons["toy"].setFocus()
+    assert with_toy.rail.buttons["released"].isChecked()
+    with_toy.rail.buttons["released"].setFocus()
     qtbot.keyClick(with_toy, Qt.Key.Key_F1)
     assert with_toy.findChild(QLabel, "help_what").text() == TOY.about
     assert with_toy.findChild(QLabel, "help_how").text() == TOY.keys
-    press(with_toy, "rail_data")
-    press(with_toy, "rail_toy")
+    press(with_toy, "tab_data")
+    press(with_toy, "tab_toy")
     assert isinstance(with_toy.page, ToyPage)
 
 
 def test_a_page_of_the_list_has_the_keys_of_every_page(with_toy, press, idle, qtbot):
     press(with_toy, "sample_people")
     idle(with_toy)
-    press(with_toy, "rail_toy")
+    press(with_toy, "tab_toy")
     qtbot.keyClick(with_toy, Qt.Key.Key_Return, CTRL)
     assert with_toy.session.plan.epsilon == 4
 
@@ -88,7 +88,7 @@ def test_a_mechanism_of_the_list_is_offered_chosen_and_forecast(monkeypatch, win
     idle(window)
     near = window.session.plan.with_columns({"sex": {"purpose": "values"}})
     window.session.edit("say what sex is for", near)
-    press(window, "rail_protect")
+    press(window, "tab_protect")
     idle(window)
     shares = window.page.shares
     (words,) = [words for words, name in shares.choices_at(SEX) if name == "toy"]
@@ -99,6 +99,6 @@ def test_a_mechanism_of_the_list_is_offered_chosen_and_forecast(monkeypatch, win
     used = shares.outlook_at(SEX).used
     assert used.title == "lopsided response"
     assert shares.index(SEX, ERROR).data().startswith(f"{round(100 * used.error, 1):g} % changed")
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     offered = window.findChild(QComboBox, "regime_mechanism")
     assert offered.findData("toy") >= 0

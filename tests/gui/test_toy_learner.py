@@ -57,7 +57,7 @@ def iris(window, press, idle):
 
 
 def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle, qtbot, answer, tmp_path):
-    press(iris, "rail_train")
+    press(iris, "tab_train")
     problem = iris.findChild(QLabel, "train_problem")
     qtbot.waitUntil(problem.isVisible)  # naive Bayes stands first, and predicts classes
     assert "declared as real" in problem.text()
@@ -102,7 +102,7 @@ def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch)
     press(window, "sample_iris")
     idle(window)
     window.session.set_target("petal_width")
-    press(window, "rail_train")
+    press(window, "tab_train")
     assert window.width() == 1280  # as many buttons would have made it wider
     chooser = window.findChild(QComboBox, "train_model")
     assert chooser.count() == len(learners.LEARNERS) + len(NETWORKS)
@@ -115,7 +115,7 @@ def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch)
 
 
 def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
-    press(iris, "rail_utility")
+    press(iris, "tab_utility")
     model, metric = iris.findChild(QComboBox, "curve_model"), iris.findChild(QComboBox, "curve_metric")
     former = [metric.itemText(i) for i in range(metric.count())]
     model.setFocus()
@@ -147,7 +147,7 @@ def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
 
 
 def test_a_target_that_a_model_cannot_learn_is_said_where_the_model_is_chosen(iris, press, idle, qtbot):
-    press(iris, "rail_utility")
+    press(iris, "tab_utility")
     problem, run = iris.findChild(QLabel, "curve_problem"), iris.findChild(QWidget, "curve_run")
     assert problem.isVisible()  # naive Bayes stands first, and predicts classes
     assert "declared as real, not category or boolean" in problem.text()
@@ -166,7 +166,7 @@ def test_a_target_that_a_model_cannot_learn_is_said_where_the_model_is_chosen(ir
     idle(iris)
     assert problem.isVisible()
     assert "not as numbers" in problem.text()
-    press(iris, "rail_train")
+    press(iris, "tab_train")
     press(iris, "train_model_bin-means")
     refused = iris.findChild(QLabel, "train_problem")
     qtbot.waitUntil(refused.isVisible)
@@ -175,7 +175,7 @@ def test_a_target_that_a_model_cannot_learn_is_said_where_the_model_is_chosen(ir
 
 def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, monkeypatch):
     monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, replace(TOY, ordinary=None)))
-    press(iris, "rail_utility")
+    press(iris, "tab_utility")
     model = iris.findChild(QComboBox, "curve_model")
     model.setFocus()
     qtbot.keyClick(model, Qt.Key.Key_Down)
@@ -269,7 +269,7 @@ def test_curve_measures_what_a_regression_is_measured_by(
 
 def test_a_metric_that_cannot_be_measured_says_why_and_which_is_drawn_instead(iris, press, idle, qtbot):
     iris.session.set_target("species")  # three classes: F1 is for two, AUC for any
-    press(iris, "rail_utility")
+    press(iris, "tab_utility")
     retype(iris, qtbot, "curve_epsilons", "1, 1000")
     retype(iris, qtbot, "curve_repeats", "2")
     press(iris, "curve_run")

@@ -46,7 +46,7 @@ def retype(window, qtbot, name, text):
 def train(window, press, idle):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     chooser = window.findChild(QComboBox, "train_model")
     told = chooser.itemData(chooser.findData("narrow"), Qt.ItemDataRole.ToolTipRole)
     assert told == f"{TOY.title}. {TOY.about} {TOY.needs}"

@@ -28,7 +28,7 @@ def train(window, press, idle, tmp_path, qtbot):
     press(window, "sample_iris")
     idle(window)
     window.session.set_target("petal_width")
-    press(window, "rail_train")
+    press(window, "tab_train")
     choose_model(window, "median-forest")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     retype(window, qtbot, "train_median_forest_epsilon", "0.5")
@@ -97,7 +97,7 @@ def test_the_form_says_what_epsilon_is_of(train):
 
 
 def test_utility_says_so_too(train, press):
-    press(train, "rail_utility")
+    press(train, "tab_utility")
     model, epsilons = train.findChild(QWidget, "curve_model"), train.findChild(QLineEdit, "curve_epsilons")
     assert "for each prediction" not in epsilons.toolTip()
     model.setCurrentIndex(model.findData("median-forest"))

@@ -41,7 +41,7 @@ def page(window, press, idle):
     """The Predict page over the iris sample, with the place where a model is trained."""
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_predict")
+    press(window, "tab_predict")
     idle(window)
     press(window, "predict_learn")
     return window

@@ -24,7 +24,7 @@ def train(window, press, idle, tmp_path, qtbot):
     """A window with the iris sample, the Train page open and a folder to release into."""
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     return window
 
@@ -87,30 +87,30 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     session.set_target("label")
     assert not session.plan.problems()
 
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     note = window.findChild(QWidget, "note_utility").accessibleName()
     assert "guessed" not in note
     qtbot.waitUntil(lambda: window.page.primary.isEnabled())  # a study releases nothing
-    press(window, "rail_train")
+    press(window, "tab_train")
     told = window.findChild(QWidget, "note_train").accessibleName()
-    press(window, "rail_release")
+    press(window, "tab_release")
     assert told == window.findChild(QWidget, "note_release").accessibleName()
     assert "guessed: confirm it on the Data page" in told
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_start")
     assert window.page.objectName() == "page_data"
     idle(window)
     while session.opened.table.doubts:
         press(window, "data_onward")
         idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     forecast(window, qtbot)
     assert window.page.primary.text() == "Start"
 
 
 def test_without_a_table_the_button_leads_to_the_data(window, press):
-    press(window, "rail_train")
+    press(window, "tab_train")
     assert window.page.primary.text() == "Data →"
     press(window, "train_start")
     assert window.page.objectName() == "page_data"
@@ -132,7 +132,7 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     train.page.run()  # Ctrl+Return leads on: it must not be to pay twice
     assert train.page.objectName() == "page_release"
     assert train.findChild(QWidget, "released_1_verify").isVisible()
-    press(train, "rail_train")
+    press(train, "tab_train")
     press(train, "train_model_logistic")
     assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model
     assert not train.findChild(QWidget, "train_show_release").isVisible()

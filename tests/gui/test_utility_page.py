@@ -30,7 +30,7 @@ def utility(window, press, idle):
     """A window with the iris sample and a small study to run."""
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     return window
 
 
@@ -54,7 +54,7 @@ def point_at(page, series, index) -> QPoint:
 
 
 def test_without_a_table_the_button_leads_to_the_data(window, press):
-    press(window, "rail_utility")
+    press(window, "tab_utility")
     button = window.findChild(QWidget, "curve_run")
     assert button.text() == "Data →"
     press(window, "curve_run")
@@ -81,7 +81,7 @@ def test_a_study_is_run_by_keys_and_tells_itself_in_words(utility, qtbot, idle):
     retype(utility, qtbot, "curve_repeats", "2")
     qtbot.keyClick(utility, Qt.Key.Key_Return, CTRL)
     assert utility.page.objectName() == "page_train", "at ε = 1 the sanitised table teaches nothing"
-    assert utility.rail.buttons["utility"].state == "ready"
+    assert utility.rail.pages["utility"].state(utility.session) == "ready"
 
 
 @pytest.mark.parametrize("edit", ["a column", "the target"])
@@ -162,7 +162,7 @@ def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(ut
     qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 1, 1))
     assert utility.session.plan == before
     assert utility.session.training == ("naive-bayes", Decimal("10.0"))
-    press(utility, "rail_train")
+    press(utility, "tab_train")
     assert utility.page.forms.value().epsilon == 10
 
 

@@ -12,7 +12,7 @@ from workbench.release.ledger.ledger import Ledger
 @pytest.fixture
 def outside(people, idle, press):
     """The people sample with a good preview, whose column sex then leaves a value out of its domain."""
-    press(people, "rail_preview")
+    press(people, "tab_preview")
     idle(people)
     assert "changed" in facts(people)
     people.session.edit_column("sex", "leave a value out", domain=("f", "x"))
@@ -32,7 +32,7 @@ def test_a_preview_that_fails_shows_nothing_of_the_former(outside, idle):
 
 def test_a_release_is_refused_before_anything_is_charged(outside, idle, press, tmp_path):
     idle(outside)
-    press(outside, "rail_release")
+    press(outside, "tab_release")
     idle(outside)
     heard = Heard(outside)
     press(outside, "release_now")

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 def ways(window, press, idle):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_ways")
+    press(window, "tab_ways")
     idle(window)
     return window
 
@@ -23,7 +23,7 @@ def seen(window, name: str) -> bool:
 
 
 def test_without_a_table_the_page_says_what_to_do(window, press):
-    press(window, "rail_ways")
+    press(window, "tab_ways")
     assert "Open a table" in text_of(window, "ways_nothing_why")
     press(window, "ways_nothing_go")
     assert window.page.objectName() == "page_data"

@@ -30,7 +30,7 @@ def photos(window, press, idle, tmp_path):
     np.savez(tmp_path / "photos.npz", x=(noise + 150 * codes[:, None, None, None]).astype(np.uint8), y=codes)
     window.open(str(tmp_path / "photos.npz"))
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     press(window, "train_model_vgg16-head")
     return window
 
@@ -89,7 +89,7 @@ def test_a_head_is_trained_and_predicts_with_its_weights_alone(
     card = json.loads((tmp_path / "net" / "card.json").read_text("utf-8"))
     checksum = hashlib.sha256(weights.read_bytes()).hexdigest()
     assert card["training"]["architecture"]["weights_sha256"] == checksum
-    press(photos, "rail_data")
+    press(photos, "tab_data")
     idle(photos)
     assert cache_state().sets == 1
     assert "of 1 set of images; private" in text_of(photos, "kept_features")

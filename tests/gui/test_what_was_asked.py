@@ -119,7 +119,7 @@ def trainable(window, press, idle, qtbot, tmp_path):
     """The iris sample on the Train page."""
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_train")
+    press(window, "tab_train")
     retype(window, qtbot, "train_folder", tmp_path / "model")
     qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
     return window

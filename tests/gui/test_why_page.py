@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 def iris(window, press, idle):
     press(window, "sample_iris")
     idle(window)
-    press(window, "rail_why")
+    press(window, "tab_why")
     idle(window)
     return window
 
@@ -61,7 +61,7 @@ def test_escape_stops_the_study(iris, press, idle, qtbot, standstill):
 
 
 def test_without_a_table_the_button_leads_to_it(window, press):
-    press(window, "rail_why")
+    press(window, "tab_why")
     assert "Open a table" in text_of(window, "why_empty")
     press(window, "why_run")
     assert window.page.objectName() == "page_data"

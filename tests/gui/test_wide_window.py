@@ -21,7 +21,7 @@ def beside(window, table: str, card: str) -> bool:
 def test_the_cards_stand_where_there_is_room(people, qtbot, press, idle, width, expected):
     people.resize(width, 1000)
     qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail") is expected)
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     idle(people)
     qtbot.waitUntil(lambda: beside(people, "share_table", "share_detail") is expected)
     assert people.findChild(QWidget, "share_becoming").isVisible()
@@ -37,7 +37,7 @@ def test_turning_narrow_again_gives_the_table_its_width_back(people, qtbot):
 
 def test_the_example_names_the_value_and_its_chances(people, qtbot, press, idle):
     people.resize(1920, 1000)
-    press(people, "rail_protect")
+    press(people, "tab_protect")
     idle(people)
     picture = people.findChild(QWidget, "share_becoming")
     assert picture.accessibleName().startswith("What 45 can become: itself in ")
@@ -107,18 +107,18 @@ def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
 
     people.resize(2560, 1440)
     for name in people.page_names():
-        press(people, f"rail_{name}")
+        press(people, f"tab_{name}")
         idle(people)
         assert badges() <= 1, name
-    press(people, "rail_preview")
+    press(people, "tab_preview")
     for view in ("preview_spread", "preview_relations"):
         press(people, view)
         idle(people)
         assert badges() == 1, view
-    press(people, "rail_train")
+    press(people, "tab_train")
     press(people, "train_model_logistic")
     assert badges() == 1
-    press(people, "rail_data")
+    press(people, "tab_data")
     for view in ("rows", "dialect", "attributes"):
         segment = people.findChild(QWidget, f"view_{view}")
         if segment.isVisible():

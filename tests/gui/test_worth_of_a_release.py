@@ -48,7 +48,7 @@ def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
     hands.idle()
     assert window.session.plan.epsilon == 3
     assert "zip is left out" in window.statusBar().currentMessage()
-    hands.click("rail_release")
+    hands.click("tab_release")
     hands.idle()
     assert text(window, "release_learn").startswith("A recipient can learn the mean of age to ± ")
     assert "; shares of sex to ± " in text(window, "release_learn")

@@ -107,7 +107,7 @@ def main(folder: Path) -> None:
         plan = plan.with_column(f"x{i}", kind="integer", lower=0, upper=96)
     plan = plan.with_column("label", kind="category", domain=("0", "1"))
     session.edit("declare what is public", plan.confirmed())
-    press("rail_train")
+    press("tab_train")
     choose_model(window, "mlp")
     fields = {
         "epsilon": "3",
@@ -148,13 +148,13 @@ def main(folder: Path) -> None:
     found["whole"] = float(window.page._preflight.epsilon)
 
     # The network has spent the whole cap, which was made for it: another model needs a higher one.
-    press("rail_ledger")
+    press("tab_ledger")
     wait(lambda: not window.jobs.running)
     retype("ledger_cap_field", "2")
     QTimer.singleShot(50, agree)
     press("ledger_set_cap")
     wait(lambda: float(session.account.cap) == 2)
-    press("rail_train")
+    press("tab_train")
     choose_model(window, "naive-bayes")
     retype("train_naive_bayes_epsilon", "0.1")
     retype("train_folder", str(folder / "second"))

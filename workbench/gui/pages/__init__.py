@@ -1,12 +1,14 @@
-"""Every page of the window, in the order of the rail; a new one is its folder and a line in this list.
+"""Every page of the window: rooms in the order of the rail, tabs in the order of this list.
+
+A new page is its folder and a line in the list.
 
 A folder declares one page: its descriptor in ``__init__``, and a subclass of
 :class:`workbench.gui.pages.base.PageFrame`, which the descriptor names and which is imported when the page is first
 shown::
 
     # ledger/__init__.py
-    PAGE = Page(name="ledger", title="Ledger", help="…", about="…", keys="…",
-                make="workbench.gui.pages.ledger.page:LedgerPage", step=False)
+    PAGE = Page(name="ledger", title="Ledger", room="released", help="…", about="…", keys="…",
+                make="workbench.gui.pages.ledger.page:LedgerPage")
 
     # ledger/page.py
     class LedgerPage(PageFrame):
@@ -49,25 +51,27 @@ from workbench.gui.pages import (
     ways,
     why,
 )
-from workbench.gui.pages.base import Page
+from workbench.gui.pages.base import ROOMS, Page
 
 PAGES: tuple[Page, ...] = (
     data.PAGE,
     ways.PAGE,
     protect.PAGE,
     preview.PAGE,
-    utility.PAGE,
-    train.PAGE,
-    compare.PAGE,
     release.PAGE,
     synthetic.PAGE,
     statistics.PAGE,
+    train.PAGE,
+    utility.PAGE,
+    compare.PAGE,
     predict.PAGE,
-    estimate.PAGE,
     why.PAGE,
-    calculator.PAGE,
     memory.PAGE,
+    estimate.PAGE,
+    ledger.PAGE,
+    calculator.PAGE,
     rappor.PAGE,
     explain.PAGE,
-    ledger.PAGE,
 )
+
+__all__ = ["PAGES", "ROOMS", "Page"]

@@ -1,4 +1,4 @@
-"""What a page is: a light descriptor, and the frame every page's widget stands in."""
+"""What a room and a page are: light descriptors, and the frame every page's widget stands in."""
 
 from __future__ import annotations
 
@@ -7,16 +7,74 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import Elided, button, label, row
+from workbench.gui.widgets.basic import Elided, button, row
 from workbench.params import WorkbenchError
 
 GAP = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """One line of the rail: pages that belong together, each a tab.
+
+    Attributes:
+        name: one lower-case word: its button in the rail is ``rail_NAME``.
+        title: shown in the rail.
+        help: one sentence, the tooltip in the rail.
+        icon: the path of an SVG in a square of 16 by 16.
+        step: whether it is part of the main job, with a dot that shows its state; else it is below the line.
+    """
+
+    name: str
+    title: str
+    help: str
+    icon: str
+    step: bool = True
+
+
+ROOMS = (
+    Room(
+        name="data",
+        title="Data",
+        help="Open a table, say who needs what of it, and declare what is publicly known about its columns",
+        icon="M2.5 3.5h11v9h-11z M2.5 6.5h11 M6.5 6.5v6",
+    ),
+    Room(
+        name="release",
+        title="Release",
+        help="Choose a way to release and an ε by what the recipient will see, then release",
+        icon="M8 10v-7.5 M5 5.3l3-2.8l3 2.8 M2.5 9.5v4h11v-4",
+    ),
+    Room(
+        name="models",
+        title="Models",
+        help="Train private models, see what privacy costs in accuracy, compare and apply them",
+        icon=(
+            "M5.5 4.5a1.5 1.5 0 1 1-3 0a1.5 1.5 0 1 1 3 0z M5.5 11.5a1.5 1.5 0 1 1-3 0a1.5 1.5 0 1 1 3 0z "
+            "M13.5 8a1.5 1.5 0 1 1-3 0a1.5 1.5 0 1 1 3 0z M5.4 5.1l5.2 2.3 M5.4 10.9l5.2-2.3"
+        ),
+    ),
+    Room(
+        name="released",
+        title="Released",
+        help="Everything that was released or paid for: look at it, verify it, estimate from it; the budget's history",
+        icon="M3.5 2.5h9v11h-9z M6 5.5h4 M6 8h4 M6 10.5h2.5",
+    ),
+    Room(
+        name="tools",
+        title="Tools",
+        help="Calculator, RAPPOR and what ε means: none of them reads the table",
+        icon="M3.5 2.5h9v11h-9z M5.5 4.5h5v2h-5z M5.5 9h1 M7.5 9h1 M9.5 9h1 M5.5 11.5h1 M7.5 11.5h1 M9.5 11.5h1",
+        step=False,
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,33 +82,32 @@ class Page:
     """The descriptor of a page; the ``__init__`` of a folder of ``gui/pages`` declares one as ``PAGE``.
 
     Attributes:
-        name: one lower-case word: the page's object name is ``page_NAME``, its button in the rail ``rail_NAME``.
-        title: shown in the rail and above the page.
-        help: one sentence, the tooltip in the rail.
+        name: one lower-case word: the page's object name is ``page_NAME``, its tab ``tab_NAME``.
+        title: shown on its tab.
+        room: the name of the room that it is a tab of.
+        help: one sentence, the tooltip of its tab.
         make: ``module:Class`` of the page's widget, imported when it is first shown.
         about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
         keys: what its keys do, in one or two sentences.
-        state: the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
-        icon: drawn beside its title in the rail: the path of an SVG in a square of 16 by 16; a plain sheet by default.
-        step: whether it is a step of the main job, above the line; else a tool, below it.
-        under: the page in whose line of the rail this one stands, where it has none of its own: another way to do the
-            same step, chosen at the head of the page.
+        known_as: further words by which the list of commands finds it.
+        state: its part of the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
+        under: the page whose tab this one shares: another way to do the same step, chosen at the head of the page.
     """
 
     name: str
     title: str
+    room: str
     help: str
     make: str
     about: str = ""
     keys: str = ""
-    icon: str = "M3.5 2.5h6l3 3v8h-9z"
+    known_as: str = ""
     state: Callable[[Session], State] = lambda session: "empty"
-    step: bool = True
     under: str = ""
 
     @property
-    def line(self) -> str:
-        """The name of the line of the rail that it stands in."""
+    def tab(self) -> str:
+        """The name of the page whose tab it is shown under."""
         return self.under or self.name
 
     def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
@@ -63,14 +120,14 @@ class Page:
 
 
 class PageFrame(QWidget):
-    """A page: its title, buttons on the right of it, a body, and a foot with a note and the primary button.
+    """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
     A subclass adds widgets to :attr:`body`, buttons to :attr:`header`, and calls :meth:`set_primary` once.
 
     Attributes:
         session: what the page looks at.
         jobs: where its work runs.
-        header: the layout to the right of the title.
+        header: the layout to the right of the tabs.
         body: the layout of the page's content.
         foot: the layout of the foot, the note first.
         primary: the one highlighted button (Ctrl+Return presses it), ``None`` where there is none.
@@ -84,8 +141,11 @@ class PageFrame(QWidget):
         self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(page.title)
-        title = label(page.title, "title", name=f"title_{page.name}")
-        self.header: QHBoxLayout = row(title, None)
+        self.header: QHBoxLayout = row()
+        self._beside = QWidget()
+        self._beside.setLayout(self.header)
+        self._tabs: QWidget = QWidget()
+        self._head = row(None)
         self.body = QVBoxLayout()
         self.body.setSpacing(GAP)
         self._note = Elided("", "muted", least=80)
@@ -95,9 +155,33 @@ class PageFrame(QWidget):
         self._layers = whole = QVBoxLayout(self)
         whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
         whole.setSpacing(GAP)
-        whole.addLayout(self.header)
+        whole.addLayout(self._head)
+        whole.addWidget(self._beside, alignment=Qt.AlignmentFlag.AlignRight)
         whole.addLayout(self.body, 1)
         whole.addLayout(self.foot)
+
+    def set_tabs(self, tabs: QWidget) -> None:
+        """Put the tabs of the page's room at its head."""
+        self._tabs = tabs
+        self._head.insertWidget(0, tabs)
+        self._place_header()
+
+    def _place_header(self) -> None:
+        """Put the buttons of the header beside the tabs where both have room there, else below them."""
+        needed = self._tabs.sizeHint().width() + self._beside.sizeHint().width() + 2 * MARGIN + GAP
+        fits, beside = needed <= self.width(), self._head.indexOf(self._beside) >= 0
+        self._beside.setVisible(self.header.count() > 0)
+        if fits and not beside:
+            self._layers.removeWidget(self._beside)
+            self._head.addWidget(self._beside)
+        elif beside and not fits:
+            self._head.removeWidget(self._beside)
+            self._layers.insertWidget(1, self._beside, alignment=Qt.AlignmentFlag.AlignRight)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Arrange the head for the width that there is now."""
+        super().resizeEvent(event)
+        self._place_header()
 
     def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
         """Make the page's one highlighted button, at the right end of the foot."""
@@ -146,6 +230,7 @@ class PageFrame(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Catch up with what has changed while the page was out of sight."""
         super().showEvent(event)
+        self._place_header()
         put_off, self._put_off = self._put_off, []
         for refresh in put_off:
             refresh()

@@ -76,7 +76,8 @@ class CommandPalette(QFrame):
         self._list.clear()
         for action in self._actions():
             text = action.text().replace("&", "").rstrip("…")
-            if not action.isEnabled() or not all(word in text.lower() for word in words):
+            searched = f"{text} {action.whatsThis()}".lower()
+            if not action.isEnabled() or not all(word in searched for word in words):
                 continue
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             item = QListWidgetItem(f"{text}    {keys}".rstrip())

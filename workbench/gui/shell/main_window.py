@@ -28,7 +28,7 @@ from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.jobs_panel import JobsPanel
 from workbench.gui.shell.menus import TEXT_SIZE, Menus
 from workbench.gui.shell.messages import Messages
-from workbench.gui.shell.rail import Rail
+from workbench.gui.shell.rail import Rail, Tabs
 from workbench.gui.shell.status_line import StatusLine
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
@@ -72,11 +72,11 @@ class MainWindow(QMainWindow):
             self.theme.set_scale(int(size))
         self._pages = {page.name: page for page in pages}
         self._made: dict[str, PageFrame] = {}
-        self._last: dict[str, str] = {}
+        self._last: dict[str, str] = {}  # the page of each tab, and the tab of each room, that was shown last
         self._closing = self._left_behind = False
         self._agreed = Stop.NO
         self.rail = Rail(pages, self.session)
-        self.rail.chosen.connect(self._show_line)
+        self.rail.chosen.connect(self.show_room)
         self._stack = QStackedWidget()
         self._stack.setObjectName("pages")
         self._banner = Banner()
@@ -103,7 +103,7 @@ class MainWindow(QMainWindow):
         self._veil = DropVeil(self.session, self)
         self._restore()
         self.show_page(pages[0].name)
-        self.rail.buttons[pages[0].name].setFocus()
+        self.rail.buttons[pages[0].room].setFocus()
 
     # -- pages ----------------------------------------------------------------------------------------------------
 
@@ -118,18 +118,34 @@ class MainWindow(QMainWindow):
         """Show the page called ``name``, making it where this is the first time."""
         if name not in self._made:
             made = self._pages[name].widget(self.session, self.jobs)
+            tabs = Tabs(self._pages[name], list(self._pages.values()))
+            tabs.chosen.connect(self.show_tab)
+            made.set_tabs(tabs)
             self._made[name] = made
             self._stack.addWidget(made)
         if self._stack.currentWidget() is not self._made[name]:
             self.messages.drop()  # what it says was about the page that is left
         self._stack.setCurrentWidget(self._made[name])
         self.rail.select(name)
-        self._last[self._pages[name].line] = name
+        page = self._pages[name]
+        self._last[page.tab] = name
+        self._last[f"room {page.room}"] = page.tab
         self.jobs_panel.show_cancels()
 
-    def _show_line(self, name: str) -> None:
-        """Show the page of a line of the rail that was shown last."""
+    def show_tab(self, name: str) -> None:
+        """Show the page of a tab that was shown last."""
         self.show_page(self._last.get(name, name))
+
+    def show_room(self, name: str) -> None:
+        """Show the tab of a room that was shown last, at first its first one."""
+        first = next(page.name for page in self._pages.values() if page.room == name)
+        self.show_tab(self._last.get(f"room {name}", first))
+
+    def next_tab(self, step: int) -> None:
+        """Show the tab ``step`` places further in the room."""
+        shown = self._pages[self.page.objectName().removeprefix("page_")]
+        tabs = self.rail.tabs(shown.name)
+        self.show_tab(tabs[(tabs.index(shown.tab) + step) % len(tabs)])
 
     def open(self, source: str) -> None:
         """Open a path or ``sample:NAME`` and show the first page; a ``.toml`` file is a project."""
@@ -140,7 +156,7 @@ class MainWindow(QMainWindow):
         open_table(self.session, self.jobs, source)
 
     def page_names(self) -> list[str]:
-        """Return the names of the pages, the steps first."""
+        """Return the names of the pages, room by room."""
         return list(self.rail.pages)
 
     # -- arrangement ----------------------------------------------------------------------------------------------

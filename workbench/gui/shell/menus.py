@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QScrollArea
 
 import workbench
 from workbench.data.samples.sample_tables import SAMPLES
-from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.base import ROOMS, PageFrame
 from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
@@ -64,6 +64,12 @@ class Shell(Protocol):
 
     def show_page(self, name: str) -> None:
         """Show the page called ``name``."""
+
+    def show_room(self, name: str) -> None:
+        """Show the room called ``name``."""
+
+    def next_tab(self, step: int) -> None:
+        """Show the tab ``step`` places further in the room."""
 
     def run_page(self) -> None:
         """Do what Ctrl+Return asks for."""
@@ -134,11 +140,16 @@ class Menus:
 
     def _view(self) -> None:
         menu = self._window.menuBar().addMenu("&View")
-        lines = list(self._shell.rail.buttons)
+        for number, room in enumerate(ROOMS, start=1):
+            key = QKeySequence(f"Ctrl+{number}")
+            self._add(menu, f"room_{room.name}", room.title, partial(self._shell.show_room, room.name), key)
+        self._add(menu, "next_tab", "Next Tab", partial(self._shell.next_tab, 1), QKeySequence("Ctrl+PgDown"))
+        self._add(menu, "former_tab", "Previous Tab", partial(self._shell.next_tab, -1), QKeySequence("Ctrl+PgUp"))
+        tabs = menu.addMenu("All &Tabs")
+        rooms = {room.name: room.title for room in ROOMS}
         for name, page in self._shell.rail.pages.items():
-            position = lines.index(name) + 1 if name in lines else len(lines) + 20  # a line's number is its key
-            key = QKeySequence(f"{'Ctrl' if position <= 10 else 'Alt'}+{position % 10}" if position <= 20 else "")
-            self._add(menu, f"page_{name}", page.title, partial(self._shell.show_page, name), key)
+            title = f"{rooms[page.room]}: {page.title}"
+            self._add(tabs, f"page_{name}", title, partial(self._shell.show_page, name)).setWhatsThis(page.known_as)
         menu.addSeparator()
         gauges = self._add(menu, "gauges", "&Gauges", self._toggle_gauges, QKeySequence("F9"))
         gauges.setCheckable(True)

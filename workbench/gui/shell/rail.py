@@ -1,4 +1,4 @@
-"""The rail on the left: steps with an icon and a dot that shows their state, then tools."""
+"""The rail on the left: rooms with an icon and a dot that shows their state, then tools; and the tabs of a room."""
 
 from __future__ import annotations
 
@@ -6,41 +6,39 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.pages.base import Page
+from workbench.gui.pages.base import ROOMS, Page, Room
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Elided, label, rule
+from workbench.gui.widgets.basic import Elided, button, label, row, rule
 from workbench.gui.widgets.icon import SIDE, draw_icon
 from workbench.render.fonts import font
 from workbench.render.palette import Theme
 
 WIDTH = 200
-HEIGHT = 31
-TIGHT = 22  # the height of a line in a window that has not room for all of them
+HEIGHT = 36
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
 SHAPES = {"empty": "ring", "needs": "half", "ready": "full"}
 LEGEND = {"empty": ("empty", 0), "needs": ("needs you", 52), "ready": ("ready", 125)}
-"""The short word of each dot and where its dot begins, all in one line: the rail has more pages than room."""
+"""The short word of each dot and where its dot begins, all in one line."""
 LEGEND_LINE = 20
 
 
 class RailButton(QAbstractButton):
     """One line of the rail; the dot's shape says what its colour says: ring, half, full."""
 
-    def __init__(self, page: Page, session: Session, others: Sequence[Page] = ()) -> None:
-        """Make the line of ``page``, in which ``others`` stand, too."""
+    def __init__(self, room: Room, pages: Sequence[Page], session: Session) -> None:
         super().__init__()
-        self.page = page
-        self._others = others
+        self.room = room
+        self._pages = pages
         self._session = session
         self._state = "empty"
-        self.setText(page.title)
+        self.setText(room.title)
         self.setCheckable(True)
         self.setAutoExclusive(True)
-        self.setObjectName(f"rail_{page.name}")
+        self.setObjectName(f"rail_{room.name}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.refresh()
@@ -51,25 +49,20 @@ class RailButton(QAbstractButton):
         return self._state
 
     def refresh(self) -> None:
-        """Ask the page for its state."""
-        self._state = self.page.state(self._session)
-        if any(other.state(self._session) == "ready" for other in self._others):
-            self._state = "ready"
-        self.setAccessibleName(f"{self.page.title}, {WORDS[self._state]}" if self.page.step else self.page.title)
-        dot = f"\n{SHAPES[self._state].capitalize()} dot: {WORDS[self._state]}" if self.page.step else ""
-        self.setToolTip(f"{self.page.help}{dot}")
+        """Ask the pages for their state: one that needs you is shown first, then one that is ready."""
+        states = {page.state(self._session) for page in self._pages}
+        self._state = next(state for state in ("needs", "ready", "empty") if state in states or state == "empty")
+        self.setAccessibleName(f"{self.room.title}, {WORDS[self._state]}" if self.room.step else self.room.title)
+        dot = f"\n{SHAPES[self._state].capitalize()} dot: {WORDS[self._state]}" if self.room.step else ""
+        self.setToolTip(f"{self.room.help}{dot}")
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of a line."""
         return QSize(WIDTH - 24, HEIGHT)
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of a line where the window is low and the pages are many."""
-        return QSize(WIDTH - 24, TIGHT)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Let Return choose the page as Space does."""
+        """Let Return choose the room as Space does."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.click()
             return
@@ -92,8 +85,8 @@ class RailButton(QAbstractButton):
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
             ink = QColor(theme.accent if self.isChecked() else theme.text)
-            draw_icon(painter, self.page.icon, ink, QRectF(10, self.height() / 2 - SIDE / 2, SIDE, SIDE))
-            if self.page.step:
+            draw_icon(painter, self.room.icon, ink, QRectF(10, self.height() / 2 - SIDE / 2, SIDE, SIDE))
+            if self.room.step:
                 _draw_dot(painter, QPointF(self.width() - 16, self.height() / 2), self._state, ink, theme)
             face = QFont(self.font())
             face.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Normal)
@@ -141,15 +134,49 @@ class Legend(QWidget):
                 painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, word)
 
 
-class Rail(QWidget):
-    """The list of pages. Arrow keys move along it; Ctrl and a number go to a page from anywhere.
-
-    Attributes:
-        pages: every page by its name, steps first; also those that stand in the line of another.
-        buttons: the lines by the name of their page.
+class Tabs(QWidget):
+    """The tabs of a room, at the head of each of its pages; the page's own is pressed and stays so.
 
     Signals:
         chosen: (name) the person wants to see that page.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, page: Page, pages: Sequence[Page]) -> None:
+        super().__init__()
+        self._own = page.tab
+        self.setAccessibleName("Tabs")
+        self._tabs: dict[str, QPushButton] = {}
+        for other in pages:
+            if other.room != page.room or other.under:
+                continue
+            tab = button(other.title, f"tab_{other.name}", "tab", tip=other.help)
+            tab.setCheckable(True)
+            tab.clicked.connect(lambda _checked, name=other.name: self._choose(name))
+            self._tabs[other.name] = tab
+        self.setLayout(row(*self._tabs.values(), spacing=2))
+        self._mark()
+
+    def _mark(self) -> None:
+        for name, tab in self._tabs.items():
+            tab.setChecked(name == self._own)
+
+    def _choose(self, name: str) -> None:
+        self._mark()
+        if name != self._own:
+            self.chosen.emit(name)
+
+
+class Rail(QWidget):
+    """The list of rooms. Arrow keys move along it; Ctrl and a number go to a room from anywhere.
+
+    Attributes:
+        pages: every page by its name, room by room; also those that share the tab of another.
+        buttons: the lines by the name of their room.
+
+    Signals:
+        chosen: (name) the person wants to see that room.
     """
 
     chosen = Signal(str)
@@ -158,14 +185,14 @@ class Rail(QWidget):
         super().__init__()
         self.setFixedWidth(WIDTH)
         self.setObjectName("rail")
-        self.setAccessibleName("Steps and tools")
+        self.setAccessibleName("Rooms")
         self._session = session
         self._title = label("Privacy workbench", "heading")
         self._table = Elided("no table yet", "muted")
         self._table.setObjectName("rail_table")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 18, 12, 12)
-        layout.setSpacing(2)
+        layout.setSpacing(4)
         head = QVBoxLayout()
         head.setContentsMargins(10, 0, 0, 10)
         head.setSpacing(2)
@@ -173,19 +200,16 @@ class Rail(QWidget):
         head.addWidget(self._table)
         layout.addLayout(head)
         self.buttons: dict[str, RailButton] = {}
-        self.pages = {page.name: page for page in sorted(pages, key=lambda page: not page.step)}
-        lines = [p for p in self.pages.values() if not p.under]
-        tools = [p for p in lines if not p.step]
-        for page in lines:
-            if tools and page is tools[0]:
+        self.pages = {page.name: page for room in ROOMS for page in pages if page.room == room.name}
+        for room in ROOMS:
+            if not room.step:
                 layout.addSpacing(8)
                 layout.addWidget(rule())
                 layout.addSpacing(8)
-            others = [other for other in self.pages.values() if other.under == page.name]
-            line = RailButton(page, session, others)
-            line.clicked.connect(lambda _checked, name=page.name: self.chosen.emit(name))
+            line = RailButton(room, [page for page in pages if page.room == room.name], session)
+            line.clicked.connect(lambda _checked, name=room.name: self.chosen.emit(name))
             layout.addWidget(line)
-            self.buttons[page.name] = line
+            self.buttons[room.name] = line
         layout.addStretch(1)
         layout.addWidget(Legend(session))
         self._lines = layout
@@ -200,15 +224,20 @@ class Rail(QWidget):
             signal.connect(self.refresh)
 
     def add_below(self, widget: QWidget) -> None:
-        """Put ``widget`` into the room that the pages leave free, above the legend: nothing else moves by it."""
+        """Put ``widget`` into the place that the rooms leave free, above the legend: nothing else moves by it."""
         self._lines.insertWidget(self._lines.count() - 1, widget)
 
     def select(self, name: str) -> None:
-        """Show which page is shown."""
-        self.buttons[self.pages[name].line].setChecked(True)
+        """Mark the room of the page that is shown."""
+        self.buttons[self.pages[name].room].setChecked(True)
+
+    def tabs(self, name: str) -> list[str]:
+        """Return the pages of the room of the page ``name`` that have a tab, in their order."""
+        room = self.pages[name].room
+        return [page.name for page in self.pages.values() if page.room == room and not page.under]
 
     def refresh(self) -> None:
-        """Ask every page for its state."""
+        """Ask every room for its state."""
         opened, what = self._session.open_data, "rows" if self._session.images is None else "images"
         self._table.set_whole(f"{opened.title} · {opened.table.rows:,} {what}" if opened else "no table yet")
         for line in self.buttons.values():

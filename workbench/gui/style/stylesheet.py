@@ -82,6 +82,12 @@ QPushButton[look="segment"] { border-radius: ${radius}px; border-color: transpar
 QPushButton[look="segment"]:checked { background: $selection; color: $text; font-weight: 600; }
 QPushButton[look="segment"]:focus { border: 2px solid $accent; padding: 0 11px; min-height: 26px; }
 
+QPushButton[look="tab"] { border: none; border-radius: 0; border-bottom: 3px solid transparent; background: transparent;
+    color: $muted; padding: 0 8px; min-height: 30px; font-size: 15px; font-weight: 600; }
+QPushButton[look="tab"]:hover { color: $text; }
+QPushButton[look="tab"]:checked { color: $text; border-bottom-color: $accent; }
+QPushButton[look="tab"]:focus { background: $selection; border-radius: 4px; }
+
 QLineEdit, QComboBox, QPlainTextEdit, QSpinBox, QDoubleSpinBox {
     background: $surface; color: $text; border: 1px solid $line; border-radius: ${radius}px;
     padding: 0 8px; min-height: 30px; selection-background-color: $accent; selection-color: $on_accent;

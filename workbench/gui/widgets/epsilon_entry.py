@@ -168,7 +168,9 @@ class PrivacyEntry(QWidget):
         self._problem.hide()
 
     def _show_slider(self) -> None:
-        share = (math.log(self._value) - self._from) / (self._to - self._from)
+        # A project may state an ε that is refused, such as 0: it is shown in the field, at the low end of the slider.
+        logarithm = math.log(self._value) if self._value > 0 else self._from
+        share = (logarithm - self._from) / (self._to - self._from)
         self.slider.blockSignals(True)
         self.slider.setValue(round(STEPS * min(max(share, 0.0), 1.0)))
         self.slider.blockSignals(False)

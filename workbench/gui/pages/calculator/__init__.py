@@ -7,10 +7,9 @@ from workbench.gui.pages.base import Page
 PAGE = Page(
     name="calculator",
     title="Calculator",
+    room="tools",
     help="What training a network would cost, and how ε moves with rows, batch, noise, epochs and δ",
     make="workbench.gui.pages.calculator.page:CalculatorPage",
-    icon="M3.5 2.5h9v11h-9z M5.5 4.5h5v2h-5z M5.5 9h1 M7.5 9h1 M9.5 9h1 M5.5 11.5h1 M7.5 11.5h1 M9.5 11.5h1",
-    step=False,
     about=(
         "Move a slider to see what a run of DP-SGD would cost. No table is read and nothing is charged: ε follows from "
         "public figures alone. Each chart shows ε against one figure, all others as set, by three accountants; the "

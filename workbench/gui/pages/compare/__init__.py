@@ -14,9 +14,9 @@ def _state(session: Session) -> State:
 PAGE = Page(
     name="compare",
     title="Compare",
+    room="models",
     help="All studies of this session and all released models, side by side and drawn together",
     make="workbench.gui.pages.compare.page:ComparePage",
-    icon="M2.5 13.5h11 M4.5 13.5v-5 M8 13.5v-11 M11.5 13.5v-7.5",
     state=_state,
     about=(
         "Each line of the table is one way of training from a study of this session, or a model that was released. "

@@ -19,10 +19,10 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="data",
-    title="Data",
+    title="Columns",
+    room="data",
     help="Open a table and declare what is publicly known about its attributes",
     make="workbench.gui.pages.data.page:DataPage",
-    icon="M2.5 3.5h11v9h-11z M2.5 6.5h11 M6.5 6.5v6",
     state=_state,
     about=(
         "Open a table and declare what is public about each attribute: its kind, its bounds or its list of values, and "

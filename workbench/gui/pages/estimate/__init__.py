@@ -6,11 +6,10 @@ from workbench.gui.pages.base import Page
 
 PAGE = Page(
     name="estimate",
-    title="Estimate",
+    title="Estimates",
+    room="released",
     help="What a released table says of the original: figures with intervals",
     make="workbench.gui.pages.estimate.page:EstimatePage",
-    icon="M2.5 13.5h11 M5 13v-5 M8 13V4 M11 13v-7 M3.8 8h2.4 M6.8 4h2.4 M9.8 6h2.4",
-    step=False,
     about=(
         "Means, shares, quantiles and correlations of the original table, estimated from a released file and its "
         "certificate alone: no ledger is needed, and nothing is charged. Every figure has an interval that says how "

@@ -7,10 +7,9 @@ from workbench.gui.pages.base import Page
 PAGE = Page(
     name="predict",
     title="Predict",
+    room="models",
     help="Apply a released model to the table that is open, or a network to images",
     make="workbench.gui.pages.predict.page:PredictPage",
-    icon="M2.5 8h7 M7 5l3 3-3 3 M12.5 3v10",
-    step=False,
     about=(
         "A released model says what it predicts for each row of the open table, a network for each of your images. "
         "That costs nothing, because the model was paid for when it was released, or was trained on a released table "

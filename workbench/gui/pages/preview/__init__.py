@@ -14,13 +14,11 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="preview",
-    title="Preview",
+    title="Rows",
+    room="release",
     help="See one draw of the plan beside the original: private, free and never released",
     make="workbench.gui.pages.preview.page:PreviewPage",
-    icon=(
-        "M1.5 8c1.6-2.8 3.8-4.2 6.5-4.2s4.9 1.4 6.5 4.2c-1.6 2.8-3.8 4.2-6.5 4.2s-4.9-1.4-6.5-4.2z "
-        "M10 8a2 2 0 1 1-4 0a2 2 0 1 1 4 0z"
-    ),
+    known_as="preview",
     state=_state,
     about=(
         "See one draw of the plan beside the original, the distribution of each attribute, and what is left of the "

@@ -14,10 +14,11 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="protect",
-    title="Protect",
+    title="Columns",
+    room="release",
     help="Choose how each attribute is protected and how ε is split over them",
     make="workbench.gui.pages.protect.page:ProtectPage",
-    icon="M8 2l5 1.8v4c0 3.2-2.1 5.2-5 6.2c-2.9-1-5-3-5-6.2v-4z",
+    known_as="protect mechanisms",
     state=_state,
     about=(
         "Choose how each attribute is protected and how much of the budget ε it gets. A larger share makes it "

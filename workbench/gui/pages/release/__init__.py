@@ -17,10 +17,11 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="release",
-    title="Release",
+    title="Settings",
+    room="release",
     help="See what will be published, at what cost, and what ε does not cover; then release",
     make="workbench.gui.pages.release.page:NoisyRowsPage",
-    icon="M8 10v-7.5 M5 5.3l3-2.8l3 2.8 M2.5 9.5v4h11v-4",
+    known_as="noisy rows",
     state=_state,
     about=(
         "Release the table. The whole cost is charged to the ledger first, new noise is drawn with the system's random "

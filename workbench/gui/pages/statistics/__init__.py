@@ -8,9 +8,9 @@ from workbench.gui.session.newest_release import state_of
 PAGE = Page(
     name="statistics",
     title="Statistics",
+    room="release",
     help="Release figures of the table with their intervals, and no rows",
     make="workbench.gui.pages.statistics.page:StatisticsPage",
-    icon="M2 13.5h12 M3.5 13.5v-4.5h2.5v4.5 M6.8 13.5v-9h2.5v9 M10.1 13.5v-6.5h2.5v6.5 M8 2v2.5",
     state=state_of("statistics"),
     under="release",
     about=(

@@ -8,9 +8,9 @@ from workbench.gui.session.newest_release import state_of
 PAGE = Page(
     name="synthetic",
     title="Synthetic rows",
+    room="release",
     help="Release a new table of the same shape in which no row is anybody's",
     make="workbench.gui.pages.synthetic.page:SyntheticPage",
-    icon="M2.5 3h11v10h-11z M2.5 6.3h11 M2.5 9.7h11 M6.2 3v10 M9.8 3v10",
     state=state_of("synthetic"),
     under="release",
     about=(

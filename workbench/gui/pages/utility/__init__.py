@@ -13,10 +13,11 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="utility",
-    title="Utility",
+    title="Curves",
+    room="models",
     help="How well models predict against ε: without privacy, on a sanitised table, with a private model",
     make="workbench.gui.pages.utility.page:UtilityPage",
-    icon="M2.5 2.5v11h11 M4.8 11.2c3.2-.4 2.4-6.2 8.2-6.7",
+    known_as="utility accuracy against epsilon",
     state=_state,
     about=(
         "Compare how well a model predicts without privacy, trained on a sanitised table, and with privacy built in, "

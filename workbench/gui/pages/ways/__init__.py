@@ -12,10 +12,11 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="ways",
-    title="What to release",
+    title="Decide",
+    room="release",
     help="Noisy rows, synthetic rows, statistics or a model: what each is good for at this ε",
     make="workbench.gui.pages.ways.page:WaysPage",
-    icon="M2.5 3h4.5v4h-4.5z M9 3h4.5v4h-4.5z M2.5 9h4.5v4h-4.5z M9 9h4.5v4h-4.5z",
+    known_as="what to release ways",
     state=_state,
     about=(
         "The same ε can be spent in four ways. Each is asked the same questions, and how well it will answer them is "

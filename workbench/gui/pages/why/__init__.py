@@ -13,12 +13,12 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="why",
-    title="Why it costs",
+    title="Accuracy",
+    room="models",
     help="Where the accuracy of a private model goes, and what would help most",
     make="workbench.gui.pages.why.page:WhyPage",
-    icon="M5.5 6a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7 M8 12.6v.4",
+    known_as="why it costs where accuracy goes",
     state=_state,
-    step=False,
     about=(
         "The same rows are trained without privacy, clamped to the declared bounds, with the private model but without "
         "its noise, and with it: each difference says what that step costs. Then one thing is changed at a time (twice "
