@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench import learners
 from workbench.cli.command import Command, Context, flag_of
-from workbench.cli.models import TARGET_HELP, add_parameters, given_flags, one_of, read_parameters
+from workbench.cli.models import EPSILON, TARGET_HELP, add_parameters, given_flags, one_of, read_parameters
 from workbench.cli.releasing import (
     add_release,
     asks_for_documents,
@@ -40,7 +40,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)
     of_each = f"; for {each}: of each prediction, times the rows that --ask names" if each else ""
-    parser.add_argument("--epsilon", metavar="ε", help=f"privacy loss of the model{of_each}")
+    parser.add_argument("--epsilon", metavar="ε", help=f"{EPSILON.help}{of_each}")
     pure = ", ".join(model.name for model in learners.LEARNERS if "delta" not in model.parameters.declared())
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")

@@ -109,16 +109,16 @@ class KindCommand:
         """Add the options."""
         kind = self.kind
         add_data(parser, required=not kind.forecasts)
-        stated = "how the file is read, rows per person, account" if kind.any_text else "its columns and bounds"
-        parser.add_argument(
-            "--plan", required=not kind.any_text, type=Path, metavar="PLAN", help=f"the plan (TOML): {stated}"
-        )
+        declares = "how the file is read, rows per person (default: one row), account"
+        stated = f"the plan (TOML): {declares if kind.any_text else 'its columns and bounds'}"
+        parser.add_argument("--plan", required=not kind.any_text, type=Path, metavar="PLAN", help=stated)
         if not kind.own_cost:
             parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
             add_delta(parser)
         add_options(parser, kind.asked())
-        output = f"the file with {kind.gives}; {' or '.join(kind.suffixes())}"
-        add_release(parser, output, required=not kind.forecasts)
+        *others, last = kind.suffixes()
+        suffixes = f"{', '.join(others)} or {last}" if others else last
+        add_release(parser, f"the released file: {kind.gives}; {suffixes}", required=not kind.forecasts)
         if kind.forecasts:
             stated = "only show what is asked of the rows, its cost and expected errors; charges nothing"
             parser.add_argument("--forecast", action="store_true", help=stated)

@@ -10,11 +10,15 @@ from workbench.cli.command import add_options, flag_of, read_options
 from workbench.deep.networks import Network
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
+from workbench.params.field import RealField
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
 PREFIX = "model"
 """What the options of parameters begin with in the parsed options: models that name one alike share it."""
 
 TARGET_HELP = "the column to predict; a model that predicts nothing leaves it out"
+
+EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 
 OF_EVERY_MODEL = ("epsilon", "delta")
 """Parameters that the command itself asks for."""
@@ -63,6 +67,7 @@ def read_parameters(options: argparse.Namespace, chosen: Learner) -> Parameters:
         raise ParameterError(f"the model {chosen.name} has no {flag}", hint=f"leave {flag} out")
     if options.delta is not None and "delta" not in declared:
         raise ParameterError(f"the model {chosen.name} has delta = 0", hint="leave --delta out")
-    words = {name: getattr(options, name) for name in OF_EVERY_MODEL}
-    given = {name: declared[name].parse(word, f"--{name}") for name, word in words.items() if word is not None}
+    given = {"epsilon": EPSILON.parse(options.epsilon, "--epsilon")}
+    if options.delta is not None:
+        given["delta"] = declared["delta"].parse(options.delta, "--delta")
     return read_options(options, chosen.parameters, prefix=PREFIX, **given)
