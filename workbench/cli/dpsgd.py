@@ -15,7 +15,7 @@ from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
 from workbench.release.model.kept_run import release_of
-from workbench.release.model.network_task import Checkpoints, NetworkTask
+from workbench.release.model.network_task import Checkpoints
 from workbench.release.model.paused_training import charge_text, give_up
 from workbench.release.model.release_network import NetworkRelease, release_training
 from workbench.signals import Notice
@@ -66,20 +66,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
     if not options.quiet or (work.test is not None and not work.test.public):
         context.emit(Notice("info", NOTED))
-    task = NetworkTask(
-        plan,
-        work.features,
-        work.table,
-        options.output,
-        rows_per_person=work.found.rows_per_person,
-        outside=work.found.warnings,
-        replace_invalid=work.replace_invalid,
-        account=work.account,
-        quiet=options.quiet,
-        test=work.test,
-        checkpoints=Checkpoints(options.checkpoint, options.resume),
-        replace=options.replace,
-    )
+    kept = Checkpoints(options.checkpoint, options.resume)
+    task = work.task(plan, options.output, kept, quiet=options.quiet, replace=options.replace)
     stopped = charge_text(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(task, ledger, context.emit, context.cancel)
