@@ -148,13 +148,13 @@ def publish(
     study_ledger: Place | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Return what a kind of release makes of ``frame``, of a kind that has no function of its own.
+    """Return what a kind of release makes of ``frame``; :func:`statistics` and :func:`synthesize` are two such kinds.
 
     Args:
         frame: the rows. The plan names all of its columns.
         plan: declares the columns.
-        kind: its name, which is also that of its command.
-        epsilon: ε of one row; the plan's by default.
+        kind: its name, as in certificates: ``statistics``, ``synthetic``, ``rappor`` and what was added to the list.
+        epsilon: ε of one row; the plan's by default. Of a kind whose cost follows from its options there is none.
         delta: δ of one row, below 1/rows. By default there is none.
         account: as for :func:`release`.
         ledger: as for :func:`release`.

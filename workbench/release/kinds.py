@@ -43,7 +43,8 @@ class Kind:
         work: ``module:function``: (plan, request, ε and δ of one row, number of rows, format) → its Work.
         again: ``module:function``: what was asked for, as a certificate says it, and its plan → the :data:`Repeated`
             request; where there is none, the certificate holds the chosen values by their names.
-        command: the words of its command, where they are not its name.
+        command: the words of its command, where they are not its name; of two words the first is a command with other
+            actions, which has this one among them.
         own_cost: whether its cost follows from the request, so that no ε is asked for.
         forecasts: whether its command has ``--forecast --rows``, for which the plan and the request are enough.
         formats: of its file, from ``csv``, ``tsv``, ``parquet`` and ``json``.
