@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from command_cases import Run
 
-from workbench.cli.catalogue import COMMANDS, TOPICS, load, topic_text, topic_title
+from workbench.cli.catalogue import COMMANDS, load
 from workbench.cli.main import parser_of
 from workbench.paths import resources
+from workbench.render.help_topics import TOPICS, search_topics, topic_text, topic_title
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -72,3 +73,11 @@ def test_reading_options_are_listed_in_every_help_and_explained_in_one(run: Run)
         assert "--skip-lines" in listed
         assert "lines before the table" not in listed
     assert "lines before the table" in explained
+
+
+def test_the_help_is_searched_by_every_word_with_titles_first() -> None:
+    found = [hit.topic for hit in search_topics("bounds")]
+    assert found[0] == "bounds"
+    assert {"ways", "plan", "learners"} & set(found)
+    assert all("epsilon" in topic_text(hit.topic).lower() for hit in search_topics("epsilon ledger"))
+    assert search_topics("no such hippopotamus") == []

@@ -35,6 +35,7 @@ from workbench.gui.app import application, main_window
 from workbench.gui.pages.protect.share_edits import evenly
 from workbench.gui.project import open_table as opening
 from workbench.gui.session import job_center
+from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets import figures_first
 from workbench.jobs.mailbox import Mailbox
@@ -120,6 +121,12 @@ def samples_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def figures_are_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """The person has agreed to see private figures of every table; ``test_first_figures`` asks her."""
     monkeypatch.setattr(figures_first, "is_first", lambda session: False)
+
+
+@pytest.fixture(autouse=True)
+def the_tour_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No window of a test is the first one; ``test_help_and_closing`` takes the tour."""
+    monkeypatch.setattr(shell, "FIRST_TOUR", False)
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,7 @@ import os
 import stat
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QPushButton, QScrollArea, QTableView, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QScrollArea, QWidget
 from test_release_page import answer, ready, release, target  # noqa: F401 - fixtures
 
 from workbench.gui.pages.curve_actions import CURVE_FILES, save_curve
@@ -53,32 +52,15 @@ def test_a_release_is_printed_and_bundled_from_its_card(
     assert result.text().startswith("✕ It could not be written. The output folder exists already")
 
 
-def test_a_release_is_bundled_from_the_ledger(ready, press, answer, idle, qtbot, monkeypatch, tmp_path):
+def test_a_release_is_bundled_from_the_list_of_releases(ready, press, answer, idle, qtbot, monkeypatch, tmp_path):
     release(ready, press, answer, idle, qtbot)
-    press(ready, "tab_ledger")
+    press(ready, "tab_released")
     idle(ready)
-    pressed = ready.findChild(QPushButton, "ledger_bundle")
-    assert not pressed.isEnabled()
-    table = ready.findChild(QTableView, "ledger_releases")
-    qtbot.mouseClick(
-        table.viewport(), Qt.MouseButton.LeftButton, pos=table.visualRect(table.model().index(0, 0)).center()
-    )
-    assert pressed.isEnabled()
-    bundle = tmp_path / "from the ledger"
+    bundle = tmp_path / "from the list"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(bundle), ""))
-    press(ready, "ledger_bundle")
+    press(ready, "shown_release_1_bundle")
     idle(ready)
     assert verify_any(bundle) == []
-    reported = []
-    monkeypatch.setattr(ready.session, "report", reported.append)
-    qtbot.mouseClick(
-        table.viewport(), Qt.MouseButton.LeftButton, pos=table.visualRect(table.model().index(0, 0)).center()
-    )
-    press(ready, "ledger_bundle")
-    idle(ready)
-    assert "exists already" in str(reported)
-    ready.findChild(QLineEdit, "ledger_filter").setText("no such word")
-    assert not pressed.isEnabled()
 
 
 @pytest.mark.slow

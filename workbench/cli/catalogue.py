@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 
 from workbench.cli.command import Command
-from workbench.paths import resources
 
 COMMANDS: tuple[str, ...] = (
     "describe",
@@ -46,34 +45,6 @@ LATER: tuple[str, ...] = (
     "attack",
 )
 """Words of the command line that a later version understands."""
-
-
-TOPICS: tuple[str, ...] = (
-    "plan",
-    "reading",
-    "release",
-    "documents",
-    "ledger",
-    "epsilon",
-    "curves",
-    "models",
-    "networks",
-    "rappor",
-    "python",
-    "window",
-    "guarantees",
-)
-"""What ``workbench help`` explains, each in a text file of the resources."""
-
-
-def topic_text(name: str) -> str:
-    """Return the text of a topic."""
-    return (resources() / "help" / f"{name}.txt").read_text("utf-8")
-
-
-def topic_title(name: str) -> str:
-    """Return what a topic is about: its first line, without the word that it opens with."""
-    return topic_text(name).partition("\n")[0].partition(": ")[2]
 
 
 def commands() -> tuple[str, ...]:

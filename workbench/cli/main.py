@@ -16,12 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
-from workbench.cli.catalogue import LATER, TOPICS, commands, is_command, load, topic_text, topic_title
+from workbench.cli.catalogue import LATER, commands, is_command, load
 from workbench.cli.command import READING, Command, Context, add_options, repeat_what_is_in_use
 from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
+from workbench.render.help_topics import TOPICS, topic_text, topic_title
 
 DONE, BUG, FAULT_FOUND = 0, 1, 5
 _RAW = argparse.RawDescriptionHelpFormatter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 from PySide6.QtGui import QFont, QFontDatabase
@@ -33,6 +34,11 @@ _scale = [1.0]
 def set_scale(scale: float) -> None:
     """Draw all text ``scale`` times as large from now on: a person's choice, for the whole process."""
     _scale[0] = scale
+
+
+def scaled(pixels: float, most: float = math.inf) -> int:
+    """Return a length that grows with the text, to at most ``most``."""
+    return round(min(pixels * _scale[0], most))
 
 
 def font(pixels: float, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:

@@ -37,6 +37,7 @@ from workbench.gui.pages import (
     data,
     estimate,
     explain,
+    help,
     ledger,
     memory,
     predict,
@@ -44,6 +45,7 @@ from workbench.gui.pages import (
     protect,
     rappor,
     release,
+    released,
     statistics,
     synthetic,
     train,
@@ -67,11 +69,13 @@ PAGES: tuple[Page, ...] = (
     predict.PAGE,
     why.PAGE,
     memory.PAGE,
+    released.PAGE,
     estimate.PAGE,
     ledger.PAGE,
     calculator.PAGE,
     rappor.PAGE,
     explain.PAGE,
+    help.PAGE,
 )
 
 __all__ = ["PAGES", "ROOMS", "Page"]

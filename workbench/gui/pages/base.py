@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import Elided, button, row
+from workbench.gui.widgets.basic import Elided, button, row, scrolled
 from workbench.params import WorkbenchError
 
 GAP = 12
@@ -90,6 +90,7 @@ class Page:
         about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
         keys: what its keys do, in one or two sentences.
         known_as: further words by which the list of commands finds it.
+        topic: the topic of the help that says more (:mod:`workbench.render.help_topics`).
         state: its part of the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         under: the page whose tab this one shares: another way to do the same step, chosen at the head of the page.
     """
@@ -102,6 +103,7 @@ class Page:
     about: str = ""
     keys: str = ""
     known_as: str = ""
+    topic: str = ""
     state: Callable[[Session], State] = lambda session: "empty"
     under: str = ""
 
@@ -117,6 +119,22 @@ class Page:
         if not isinstance(made, PageFrame):
             raise TypeError(f"{self.make} is not a PageFrame")
         return made
+
+
+class _Body(QVBoxLayout):
+    """The layout of a page's content, which is scrolled only where it has less than its least height."""
+
+    _asked = False
+
+    def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
+        """Return the least height: a scroll area gives its content this one, and Qt's is the height it would like."""
+        if self._asked:  # Qt works out the least height on the way to this one
+            return super().heightForWidth(width)
+        self._asked = True
+        try:
+            return self.minimumHeightForWidth(width)
+        finally:
+            self._asked = False
 
 
 class PageFrame(QWidget):
@@ -146,8 +164,9 @@ class PageFrame(QWidget):
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()
         self._head = row(None)
-        self.body = QVBoxLayout()
+        self.body: QVBoxLayout = _Body()
         self.body.setSpacing(GAP)
+        self.body.setContentsMargins(0, 0, 0, 0)
         self._note = Elided("", "muted", least=80)
         self._note.setObjectName(f"note_{page.name}")
         self.foot: QHBoxLayout = row(self._note)
@@ -157,7 +176,7 @@ class PageFrame(QWidget):
         whole.setSpacing(GAP)
         whole.addLayout(self._head)
         whole.addWidget(self._beside, alignment=Qt.AlignmentFlag.AlignRight)
-        whole.addLayout(self.body, 1)
+        whole.addWidget(scrolled(self.body, f"body_{page.name}", sideways=True), 1)
         whole.addLayout(self.foot)
 
     def set_tabs(self, tabs: QWidget) -> None:

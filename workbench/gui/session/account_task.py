@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,8 +77,39 @@ def account_of(table: Table, ledger: Path | None = None, name: str = "") -> Acco
         delta_reserved=account.reserved[1],
         version_of=counted[-1].time if version and counted else "",
         seen=seen,
-        past=tuple(p for r in counted if r.status != "reserved" and (p := _past(r)) is not None),
+        past=_past_of(counted),
     )
+
+
+@dataclass(frozen=True)
+class AccountRelease:
+    """A release with the account that paid for it."""
+
+    dataset: str
+    past: PastRelease
+
+
+def read_releases(
+    jobs: JobCenter, show: Callable[[tuple[AccountRelease, ...]], None], on_failure: Callable[[BaseException], None]
+) -> None:
+    """Read every release of every table, the newest first."""
+    job = Job("Reading the ledger", lambda emit, cancel: all_releases())
+    jobs.start(job, key="releases", shown=False, on_result=show, on_failure=on_failure)
+
+
+def all_releases(ledger: Path | None = None) -> tuple[AccountRelease, ...]:
+    """Return every release of every table, the newest first; a ledger that does not exist has none."""
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.ledger.records import COUNTED
+
+    with Ledger.read(ledger) as book:
+        known = book.accounts()
+        counted = [r for r in reversed(book.releases()) if r.status in COUNTED]
+        return tuple(AccountRelease(known.of(r.dataset), past) for r in counted for past in _past_of([r]))
+
+
+def _past_of(releases: Sequence[Release]) -> tuple[PastRelease, ...]:
+    return tuple(past for r in releases if r.status != "reserved" and (past := _past(r)) is not None)
 
 
 def _past(release: Release) -> PastRelease | None:

@@ -13,7 +13,7 @@ def released_steps(session: Session) -> list[ReleasedStep]:
     """Return the releases of the table that is open, oldest first: what the ledger knows, and those of this session."""
     own = {step.release_id: step for step in session.released}
     known = {one.release_id for one in session.account.past}
-    past = [own.get(one.release_id) or _step_of(one) for one in session.account.past]
+    past = [own.get(one.release_id) or step_of(one) for one in session.account.past]
     return [*past, *(step for step in session.released if step.release_id not in known)]
 
 
@@ -23,7 +23,7 @@ def newest_release(session: Session, kind: str) -> ReleasedStep | None:
     if own:
         return own[-1]
     past = [one for one in session.account.past if one.central == kind and one.files]
-    return _step_of(past[-1]) if past and session.opened is not None else None
+    return step_of(past[-1]) if past and session.opened is not None else None
 
 
 def state_of(kind: str) -> Callable[[Session], State]:
@@ -31,7 +31,8 @@ def state_of(kind: str) -> Callable[[Session], State]:
     return lambda session: "ready" if any(step.central == kind for step in session.released) else "empty"
 
 
-def _step_of(past: PastRelease) -> ReleasedStep:
+def step_of(past: PastRelease) -> ReleasedStep:
+    """Return a release of an earlier session as those of this one are."""
     return ReleasedStep(
         past.release_id,
         past.output.parent,

@@ -164,6 +164,7 @@ class Session(QObject):
         opening_failed: (source, options, error) the table could not be read; the error has been told.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
+        help_asked: (topic) show that topic of the help.
     """
 
     table_changed = Signal()
@@ -182,6 +183,7 @@ class Session(QObject):
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     explain_asked = Signal(object, object, str)
+    help_asked = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -203,6 +205,7 @@ class Session(QObject):
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
+        self.help_topic = ""
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -221,8 +224,8 @@ class Session(QObject):
         """The table or the set of images that is open: what the account is of."""
         return self._opened or self._images
 
-    def open(self, opened: OpenTable | OpenImages, plan: DraftPlan, network: DpSgdPlan | None = None) -> None:
-        """Replace the table or images and the plans; what belonged to the former ones goes."""
+    def open(self, opened: OpenTable | OpenImages | None, plan: DraftPlan, network: DpSgdPlan | None = None) -> None:
+        """Replace the table or images and the plans, or close them; what belonged to the former ones goes."""
         self._opened = opened if isinstance(opened, OpenTable) else None
         self._images = opened if isinstance(opened, OpenImages) else None
         self._plan = plan
@@ -311,6 +314,12 @@ class Session(QObject):
         """Let the Estimate page read ``release``, which is public."""
         self._to_estimate_from = release
         self.estimating_asked.emit(release)
+
+    def ask_for_help(self, topic: str) -> None:
+        """Show a topic of the help."""
+        self.help_topic = topic
+        self.go("help")
+        self.help_asked.emit(topic)
 
     # -- what the engines said ------------------------------------------------------------------------------------
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import Page
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 EVERYWHERE = (
-    "Ctrl+1 to Ctrl+0, then Alt+1, Alt+2 and so on: the pages. Ctrl+Return: the blue button. Ctrl+Z: undo. "
-    "Ctrl+E: what ε means. Esc: back."
+    "Ctrl+1 to Ctrl+5: the rooms. Ctrl+Page Down: the next tab. Ctrl+Return: the blue button. Ctrl+Z: undo. "
+    "Ctrl+E: what ε means. Ctrl+K: any command. Esc: back."
 )
 
 
 class HelpPanel(Card):
-    """A panel beside the gauges."""
+    """A panel beside the gauges.
+
+    Signals:
+        more_asked: (topic) the person wants to read a topic of the help.
+    """
+
+    more_asked = Signal(str)
 
     def __init__(self) -> None:
         super().__init__(pad=12, spacing=8)
@@ -32,7 +39,10 @@ class HelpPanel(Card):
         self._what = label("", wrap=True, name="help_what")
         self._how = label("", wrap=True, name="help_how")
         self._everywhere = label(EVERYWHERE, "muted", wrap=True)
-        for part in (head, self._what, self._how, self._everywhere):
+        self._topic = ""
+        self._more = button("Read more →", "help_more", "link", tip="Open this topic of the help")
+        self._more.clicked.connect(lambda: self.more_asked.emit(self._topic))
+        for part in (head, self._what, self._how, self._more, self._everywhere):
             self.body.addWidget(part)
         self.hide()
 
@@ -41,6 +51,7 @@ class HelpPanel(Card):
         self._title.set_whole(title)
         self._what.setText("\n\n".join(f"{term}: {text}" if term else text for term, text in parts))
         self._how.hide()
+        self._more.hide()
         self._everywhere.hide()
         self.setAccessibleDescription(self._what.text())
         self.show()
@@ -51,6 +62,8 @@ class HelpPanel(Card):
         self._what.setText(page.about or f"{page.help}.")
         self._how.setText(page.keys)
         self._how.setVisible(bool(page.keys))
+        self._topic = page.topic
+        self._more.setVisible(bool(page.topic))
         self._everywhere.show()
         self.setAccessibleDescription(f"{self._what.text()} {page.keys} {EVERYWHERE}")
         self.show()

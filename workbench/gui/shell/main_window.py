@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.gauges.budget import BudgetGauge
@@ -30,13 +30,21 @@ from workbench.gui.shell.menus import TEXT_SIZE, Menus
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail, Tabs
 from workbench.gui.shell.status_line import StatusLine
+from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
+from workbench.render.fonts import scaled
 
 SIZE = (1280, 800)
-GAUGES_WIDTH = 256
+GAUGES_WIDTH, GAUGES_WIDEST = 256, 340
+NARROW = 1080
+"""Below this width, at the usual size of text, the gauges are below the rooms."""
+TOUR = "tour"
+"""Where the settings keep whether the tour was seen."""
+FIRST_TOUR = True
+"""Whether the tour is shown at the first start."""
 PATIENCE_MS = 5000
 """How long a window that is closed stays in sight for work that does not stop at once."""
 
@@ -80,7 +88,7 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._stack.setObjectName("pages")
         self._banner = Banner()
-        self.setStatusBar(StatusLine())
+        self.setStatusBar(StatusLine(self._banner))
         self.messages = Messages(self.session, self._banner, self.statusBar())
         self.restore_panel = RestorePanel(self.session, self.jobs, self.project)
         self.missing_panel = MissingPanel(self.session, self.project)
@@ -88,6 +96,9 @@ class MainWindow(QMainWindow):
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
         self.explain_panel = ExplainPanel(self.session)
         self.help_panel = HelpPanel()
+        self.tour = TourPanel()
+        self.tour.page_asked.connect(self.show_page)
+        self.tour.ended.connect(lambda: self.settings.save(TOUR, "seen"))
         self.gauges = self._gauge_column()
         self.jobs_panel = JobsPanel(self.jobs, lambda job: job is self.page.job, lambda: self.page.take_keys())
         self._arrange()
@@ -102,8 +113,11 @@ class MainWindow(QMainWindow):
         self.session.open_asked.connect(self.open)
         self._veil = DropVeil(self.session, self)
         self._restore()
+        self._place_gauges()
         self.show_page(pages[0].name)
         self.rail.buttons[pages[0].room].setFocus()
+        if FIRST_TOUR and self.settings.load(TOUR) is None:
+            self.tour.start(lead=False)
 
     # -- pages ----------------------------------------------------------------------------------------------------
 
@@ -163,19 +177,18 @@ class MainWindow(QMainWindow):
 
     def _gauge_column(self) -> QScrollArea:
         column = look(QWidget(), "clear")
-        layout = QVBoxLayout(column)
-        layout.setContentsMargins(0, 20, 16, 12)
-        layout.setSpacing(12)
+        self._gauge_layout = layout = QVBoxLayout(column)
+        layout.setSpacing(8)
         layout.addWidget(self.budget_gauge)
         layout.addWidget(self.explain_panel)
         layout.addWidget(self.help_panel)
+        layout.addWidget(self.tour)
         layout.addWidget(self.memory_gauge)
         layout.addStretch(1)
         area = QScrollArea()
         area.setObjectName("gauges")
         area.setWidget(column)
         area.setWidgetResizable(True)
-        area.setFixedWidth(GAUGES_WIDTH)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         return area
@@ -184,15 +197,14 @@ class MainWindow(QMainWindow):
         centre = QVBoxLayout()
         centre.setContentsMargins(0, 0, 0, 0)
         centre.setSpacing(0)
-        centre.addWidget(self._banner)
         centre.addWidget(self.restore_panel)
         centre.addWidget(self.missing_panel)
         centre.addWidget(self._stack, 1)
-        upper = QHBoxLayout()
+        self._below: bool | None = None  # whether the gauges are below the rooms
+        self._upper = upper = QHBoxLayout()
         upper.setContentsMargins(0, 0, 0, 0)
         upper.setSpacing(0)
         upper.addLayout(centre, 1)
-        upper.addWidget(self.gauges)
         self.rail.add_below(self.jobs_panel)
         whole = QWidget()
         layout = QHBoxLayout(whole)
@@ -220,6 +232,31 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{opened.title}[*] – Privacy workbench" if opened else "Privacy workbench")
         self.setWindowModified(self.project.unsaved)
 
+    def _place_gauges(self) -> None:
+        """Put the gauges beside the page, or below the rooms where text is large and the page needs the width."""
+        below = self.width() < scaled(NARROW)
+        if below != self._below:
+            self._below = below
+            self._upper.removeWidget(self.gauges)
+            self.rail.remove_below(self.gauges)
+            if below:
+                self.rail.add_below(self.gauges)
+            else:
+                self._upper.addWidget(self.gauges)
+        self.gauges.setFixedWidth(self.rail.inner_width if below else scaled(GAUGES_WIDTH, GAUGES_WIDEST))
+        self._gauge_layout.setContentsMargins(0, 8 if below else 12, 12 if below else 16, 0)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Follow the size of text."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange and hasattr(self, "_upper"):
+            self._place_gauges()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Find the gauges a place in the width that there is now."""
+        super().resizeEvent(event)
+        self._place_gauges()
+
     # -- the person -----------------------------------------------------------------------------------------------
 
     def run_page(self) -> None:
@@ -236,6 +273,8 @@ class MainWindow(QMainWindow):
         if self.explain_panel.isVisible() or self.help_panel.isVisible():
             self.explain_panel.hide()
             self.help_panel.hide()
+        elif self.tour.isVisible():
+            self.tour.leave()
         elif self._banner.isVisible():
             self.messages.drop()
         elif self.jobs.running:

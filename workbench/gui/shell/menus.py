@@ -15,14 +15,15 @@ from workbench.gui.pages.base import ROOMS, PageFrame
 from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
 from workbench.gui.shell.command_palette import CommandPalette
-from workbench.gui.shell.glossary import GLOSSARY
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
+from workbench.gui.shell.tour import TourPanel
 from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
@@ -54,6 +55,7 @@ class Shell(Protocol):
     gauges: QScrollArea
     explain_panel: ExplainPanel
     help_panel: HelpPanel
+    tour: TourPanel
 
     @property
     def page(self) -> PageFrame:
@@ -110,6 +112,7 @@ class Menus:
             self._add(samples, f"sample_{sample.name}", title, done).setToolTip(sample.help)
         samples.setToolTipsVisible(True)
         self._add(menu, "reload", "&Reload", self._reload, QKeySequence.StandardKey.Refresh)
+        self._add(menu, "close_table", "&Close Table", self._close, QKeySequence("Ctrl+W"))
         menu.addSeparator()
         project = self._shell.project
         self._add(menu, "open_project", "Open &Project…", project.ask_and_open, QKeySequence("Ctrl+Shift+O"))
@@ -171,13 +174,17 @@ class Menus:
         menu = self._window.menuBar().addMenu("&Help")
         self._add(menu, "help", "&Help", self._show_help, QKeySequence.StandardKey.HelpContents)
         self._add(menu, "page_help", "About This &Page", self._show_page_help, QKeySequence("Shift+F1"))
+        self._add(menu, "topics", "&Search the Help…", lambda: self._shell.session.ask_for_help("window"))
         self._add(menu, "explain", "What Does &ε Mean?", self._explain, QKeySequence("Ctrl+E"))
-        self._add(menu, "glossary", "&Glossary", self._show_glossary)
+        self._add(menu, "glossary", "&Glossary", lambda: self._shell.session.ask_for_help("glossary"))
+        self._add(menu, "tour", "Take the &Tour", self._tour)
         menu.addSeparator()
         self._add(menu, "about", "&About This Program", self._show_about)
         self._add(menu, "about_qt", "About &Qt", QApplication.aboutQt)
         session = self._shell.session
+        self._shell.help_panel.more_asked.connect(session.ask_for_help)
         session.explain_asked.connect(self._shell.help_panel.hide)
+        self._shell.messages.more_asked.connect(lambda text: self._show_text("Message", (("", text),)))
         session.explain_asked.connect(self._show_gauges)
 
     def _add(
@@ -219,6 +226,16 @@ class Menus:
         elif self._shell.settings.recent:
             self._shell.open(self._shell.settings.recent[0])
 
+    def _close(self) -> None:
+        """Close the table or the images, once unsaved work is taken care of."""
+        session = self._shell.session
+        if session.open_data is None or not session.may_leave(self._close):
+            return
+        title = session.open_data.title
+        session.open(None, DraftPlan())
+        self._shell.show_page(next(iter(self._shell.rail.pages)))
+        session.notify("info", f"Closed {title}.")
+
     def _list_recent(self) -> None:
         self._recent.clear()
         for path in self._shell.settings.recent:
@@ -245,8 +262,11 @@ class Menus:
         self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
         self._window.statusBar().showMessage(f"Text size {self._shell.theme.scale} %.")
 
-    def _show_glossary(self) -> None:
-        self._show_text("Glossary", GLOSSARY)
+    def _tour(self) -> None:
+        self._show_gauges()
+        self._shell.help_panel.hide()
+        self._shell.explain_panel.hide()
+        self._shell.tour.start()
 
     def _show_about(self) -> None:
         self._show_text("About this program", (("", text) for text in ABOUT))

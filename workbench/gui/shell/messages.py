@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QStatusBar
 
 from workbench.gui.session.session import Session
@@ -14,7 +14,12 @@ class Messages(QObject):
 
     It goes with the page that it was told on where it is an error or a warning, and with the edit that it tells of
     when that is undone.
+
+    Signals:
+        more_asked: (sentence) show all of a message that is too long for its place.
     """
+
+    more_asked = Signal(str)
 
     def __init__(self, session: Session, banner: Banner, status: QStatusBar) -> None:
         super().__init__(status)
@@ -28,6 +33,7 @@ class Messages(QObject):
         self._index = 0
         self._stopped = False
         banner.closed.connect(self.drop)
+        banner.more_asked.connect(self.more_asked)
         session.notified.connect(self.notify)
         session.table_changed.connect(self.drop)  # what was said was about the former table
         session.undo_stack.indexChanged.connect(self._moved)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
@@ -12,10 +12,10 @@ from workbench.gui.pages.base import ROOMS, Page, Room
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, button, label, row, rule
 from workbench.gui.widgets.icon import SIDE, draw_icon
-from workbench.render.fonts import font
+from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
 
-WIDTH = 200
+WIDTH, WIDEST = 200, 300
 HEIGHT = 36
 DOT = 5.0
 
@@ -59,7 +59,7 @@ class RailButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of a line."""
-        return QSize(WIDTH - 24, HEIGHT)
+        return QSize(scaled(WIDTH, WIDEST) - 24, scaled(HEIGHT))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Return choose the room as Space does."""
@@ -118,7 +118,7 @@ class Legend(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of a line."""
-        return QSize(WIDTH - 24, LEGEND_LINE)
+        return QSize(scaled(WIDTH, WIDEST) - 24, scaled(LEGEND_LINE))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw each dot with its word."""
@@ -127,10 +127,15 @@ class Legend(QWidget):
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(font(11))
-            for state, (word, left) in LEGEND.items():
-                _draw_dot(painter, QPointF(left + DOT + 1, LEGEND_LINE / 2), state, muted, theme)
+            stretch = self.width() / (WIDTH - 24)
+            face = painter.font()
+            face.setPixelSize(min(face.pixelSize(), round(11 * stretch)))  # the rail grows less than the text
+            painter.setFont(face)
+            for state, (word, at) in LEGEND.items():
+                left = at * stretch
+                _draw_dot(painter, QPointF(left + DOT + 1, self.height() / 2), state, muted, theme)
                 painter.setPen(muted)
-                box = QRectF(left + 2 * DOT + 5, 0, self.width() - left, LEGEND_LINE)
+                box = QRectF(left + 2 * DOT + 5, 0, self.width() - left, self.height())
                 painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, word)
 
 
@@ -183,7 +188,7 @@ class Rail(QWidget):
 
     def __init__(self, pages: Sequence[Page], session: Session) -> None:
         super().__init__()
-        self.setFixedWidth(WIDTH)
+        self.setFixedWidth(scaled(WIDTH, WIDEST))
         self.setObjectName("rail")
         self.setAccessibleName("Rooms")
         self._session = session
@@ -226,6 +231,21 @@ class Rail(QWidget):
     def add_below(self, widget: QWidget) -> None:
         """Put ``widget`` into the place that the rooms leave free, above the legend: nothing else moves by it."""
         self._lines.insertWidget(self._lines.count() - 1, widget)
+
+    def remove_below(self, widget: QWidget) -> None:
+        """Take ``widget`` out again, where it is there."""
+        self._lines.removeWidget(widget)
+
+    @property
+    def inner_width(self) -> int:
+        """The width of what is added below."""
+        return self.width() - 24
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Follow the size of text."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self.setFixedWidth(scaled(WIDTH, WIDEST))
 
     def select(self, name: str) -> None:
         """Mark the room of the page that is shown."""

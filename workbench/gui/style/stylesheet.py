@@ -109,6 +109,10 @@ QComboBox QAbstractItemView {
 }
 QAbstractItemView QLineEdit, QAbstractItemView QComboBox { min-height: 0; border-radius: 0; }
 
+QTextBrowser, QListWidget { background: $surface; color: $text; border: none; outline: none; }
+QListWidget::item { padding: 6px 8px; border-radius: 4px; }
+QListWidget::item:selected { background: $selection; color: $text; }
+
 QCheckBox, QRadioButton { spacing: 8px; min-height: 24px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 4px; background: $surface; }

@@ -59,15 +59,16 @@ def named(widget: W, name: str, accessible: str = "", tip: str = "") -> W:
     return widget
 
 
-def scrolled(layout: QLayout, name: str) -> QScrollArea:
-    """Return an area that scrolls ``layout`` up and down where there is not room for all of it."""
+def scrolled(layout: QLayout, name: str, *, sideways: bool = False) -> QScrollArea:
+    """Return an area that scrolls ``layout`` up and down, or also ``sideways``, where it does not fit."""
     inner = look(QWidget(), "clear")
     inner.setLayout(layout)
     area = QScrollArea()
     area.setObjectName(name)
     area.setWidget(inner)
     area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    if not sideways:
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area
 

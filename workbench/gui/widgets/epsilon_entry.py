@@ -169,7 +169,8 @@ class PrivacyEntry(QWidget):
 
     def _show_slider(self) -> None:
         # A project may state an ε that is refused, such as 0: it is shown in the field, at the low end of the slider.
-        logarithm = math.log(self._value) if self._value > 0 else self._from
+        stated = float(self._value)
+        logarithm = math.log(stated) if stated > 0 else self._from
         share = (logarithm - self._from) / (self._to - self._from)
         self.slider.blockSignals(True)
         self.slider.setValue(round(STEPS * min(max(share, 0.0), 1.0)))

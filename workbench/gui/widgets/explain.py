@@ -68,7 +68,7 @@ class ExplainPanel(Card):
     """A panel beside the gauges that explains an ε."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(spacing=4)
+        super().__init__(pad=12, spacing=4)
         self.setObjectName("explain_panel")
         self.setAccessibleName("What ε means")
         self._session = session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
@@ -38,6 +39,7 @@ class ReleasedCard(Card):
         jobs: JobCenter,
         learn: Callable[[Path], object] | None = None,
         estimate: Callable[[Path], object] | None = None,
+        open_it: Callable[[Path], object] | None = None,
         name: str = "released",
     ) -> None:
         """Make the card.
@@ -48,6 +50,7 @@ class ReleasedCard(Card):
             jobs: verifies it.
             learn: leads to where a model is trained on a released table of noisy rows.
             estimate: leads to what a recipient of the released table can estimate, and to its rows.
+            open_it: opens a released table in place of the one that is open.
             name: begins the object names of its parts.
         """
         super().__init__(spacing=6)
@@ -59,7 +62,7 @@ class ReleasedCard(Card):
         for word, path in step.files:
             self._list_file(word, path)
         self._offer_checks()
-        self._offer_ways(learn, estimate)
+        self._offer_ways(learn, estimate, open_it)
         self._result = label("", "muted", wrap=True, name=f"{self._begins}_result")
         self._result.setVisible(False)
         self.body.addWidget(self._result)
@@ -106,21 +109,32 @@ class ReleasedCard(Card):
         foot = self._add_line(row(self._verify, self._paper, self._bundle, shown, None))
         foot.setVisible(bool(self.step.files))
 
-    def _offer_ways(self, learn: Callable[[Path], object] | None, estimate: Callable[[Path], object] | None) -> None:
-        model = self._button(
-            "Train a model on it →",
-            "learn",
-            "A model of the released table costs nothing beyond it (on the Predict page)",
-            lambda: learn is not None and learn(self._output),
+    def _offer_ways(self, *ways: Callable[[Path], object] | None) -> None:
+        """Offer what can be done with the released table."""
+        rows = not self.step.model and self.step.central in ("", "synthetic")
+        noisy = rows and not self.step.central
+        stated = (
+            (
+                "Train a model on it →",
+                "learn",
+                "A model of the released table costs nothing beyond it (Predict)",
+                noisy,
+            ),
+            (
+                "See what a recipient can estimate →",
+                "estimate",
+                "Figures of the original with intervals, and the released rows (Released, Estimates)",
+                noisy,
+            ),
+            ("Open it as a table", "open", "Open the released rows in place of the table that is open", rows),
         )
-        seen = self._button(
-            "See what a recipient can estimate →",
-            "estimate",
-            "Figures of the original with intervals, and the released rows (on the Estimate page)",
-            lambda: estimate is not None and estimate(self._output),
-        )
-        onward = self._add_line(row(model, seen, None))
-        onward.setVisible(bool(self.step.files) and not (self.step.model or self.step.central))
+        offered = [
+            self._button(text, ends, tip, partial(way, self._output))
+            for way, (text, ends, tip, fits) in zip(ways, stated, strict=True)
+            if way is not None and fits and self.step.files
+        ]
+        if offered:
+            self._add_line(row(*offered, None))
 
     def _button(self, text: str, ends: str, tip: str, press: Callable[[], object]) -> QPushButton:
         made = button(text, f"{self._begins}_{ends}", tip=tip)

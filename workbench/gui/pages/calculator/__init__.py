@@ -10,6 +10,7 @@ PAGE = Page(
     room="tools",
     help="What training a network would cost, and how ε moves with rows, batch, noise, epochs and δ",
     make="workbench.gui.pages.calculator.page:CalculatorPage",
+    topic="epsilon",
     about=(
         "Move a slider to see what a run of DP-SGD would cost. No table is read and nothing is charged: ε follows from "
         "public figures alone. Each chart shows ε against one figure, all others as set, by three accountants; the "

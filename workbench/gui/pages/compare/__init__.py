@@ -17,6 +17,7 @@ PAGE = Page(
     room="models",
     help="All studies of this session and all released models, side by side and drawn together",
     make="workbench.gui.pages.compare.page:ComparePage",
+    topic="curves",
     state=_state,
     about=(
         "Each line of the table is one way of training from a study of this session, or a model that was released. "

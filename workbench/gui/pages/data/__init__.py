@@ -23,6 +23,7 @@ PAGE = Page(
     room="data",
     help="Open a table and declare what is publicly known about its attributes",
     make="workbench.gui.pages.data.page:DataPage",
+    topic="bounds",
     state=_state,
     about=(
         "Open a table and declare what is public about each attribute: its kind, its bounds or its list of values, and "

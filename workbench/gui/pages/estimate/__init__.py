@@ -10,6 +10,7 @@ PAGE = Page(
     room="released",
     help="What a released table says of the original: figures with intervals",
     make="workbench.gui.pages.estimate.page:EstimatePage",
+    topic="release",
     about=(
         "Means, shares, quantiles and correlations of the original table, estimated from a released file and its "
         "certificate alone: no ledger is needed, and nothing is charged. Every figure has an interval that says how "

@@ -10,6 +10,7 @@ PAGE = Page(
     room="released",
     help="Every release of every table, the caps and the remaining budget",
     make="workbench.gui.pages.ledger.page:LedgerPage",
+    topic="ledger",
     known_as="budget history",
     about=(
         "Every charge for every table on this computer. A table is recognised by its content, so a copy or a renamed "

@@ -29,7 +29,6 @@ from workbench.gui.pages.ledger.tasks import (
     verify_chain,
 )
 from workbench.gui.pages.ledger.timeline import Spending, Timeline
-from workbench.gui.session.document_tasks import save_bundle
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, caption, label, look, named, row
@@ -76,39 +75,7 @@ ACCOUNTS = (
 NOTHING_RELEASED = "✓ charged, nothing released"
 
 TIP = "A folder with data, certificate, plan, the ledger's entry, and a script that checks them"
-NONE_SELECTED = "Select a release first"
 NO_FILE = "Nothing was released by this entry, so that there is nothing to bundle"
-
-
-class BundleButton(QWidget):
-    """Enabled while a charged release with an output is selected; the bundle is verified before it is written."""
-
-    def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__()
-        self._session, self._jobs = session, jobs
-        self._output: Path | None = None
-        self._button = button("Make a bundle…", "ledger_bundle", tip=NONE_SELECTED)
-        self._button.clicked.connect(self._ask)
-        self.setLayout(row(self._button))
-        self.select(None)
-
-    def select(self, line: LedgerLine | None) -> None:
-        """Make bundles of ``line`` from now on, or of nothing."""
-        kept = line is not None and line.status in ("charged", "settled") and line.released and bool(line.output)
-        self._output = Path(line.output) if line is not None and kept else None
-        self._button.setEnabled(kept)
-        self._button.setToolTip(TIP if kept else NONE_SELECTED if line is None else NO_FILE)
-
-    def _ask(self) -> None:
-        output = self._output
-        if output is None:
-            return
-        path = ask_where_to_save(self, "Make a bundle: name a new folder", f"{output}.bundle", "Folder (*)")
-        if path:
-            stated = f"Bundled {output.name} in {path}."
-            save_bundle(
-                self._jobs, output, Path(path), lambda: self._session.notify("info", stated), self._session.report
-            )
 
 
 class LedgerPage(PageFrame):
@@ -146,13 +113,10 @@ class LedgerPage(PageFrame):
         self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(160)
         self._filter.textChanged.connect(self._show_releases)
-        self._bundle = BundleButton(self.session, self.jobs)
-        self._releases.selectionModel().selectionChanged.connect(self._selected)
-        self._releases.lines.modelReset.connect(self._selected)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         head = QWidget()
         head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        head.setLayout(row(caption("RELEASES", ask), None, self._bundle, self._filter))
+        head.setLayout(row(caption("RELEASES", ask), None, self._filter))
         self._timeline = Timeline(self.session, "ledger_timeline")
         releases.body.addWidget(head)
         releases.body.addWidget(self._timeline)
@@ -209,7 +173,7 @@ class LedgerPage(PageFrame):
             self._titles[present] = opened.title
         names = _names(view, self._titles)
         self._empty.setVisible(not view.releases)
-        for part in (self._releases, self._timeline, self._filter, self._bundle):
+        for part in (self._releases, self._timeline, self._filter):
             part.setVisible(bool(view.releases))
         self._show_releases()
         self._accounts.lines.show_lines(
@@ -250,12 +214,6 @@ class LedgerPage(PageFrame):
         self._shown = [line for line, _ in kept]
         self._releases.lines.show_lines([shown for _, shown in kept])
         self._timeline.show_lines(_spending(view, self._shown, names))
-
-    def _selected(self) -> None:
-        """Tell the button which release is selected, if it is one alone."""
-        rows = {index.row() for index in self._releases.selectionModel().selectedIndexes()}
-        at = rows.pop() if len(rows) == 1 else -1
-        self._bundle.select(self._shown[at] if 0 <= at < len(self._shown) else None)
 
     # -- what it does ---------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ PAGE = Page(
     room="models",
     help="How much memory training needs, by phase, and how many rows fit at once",
     make="workbench.gui.pages.memory.page:MemoryPage",
+    topic="networks",
     known_as="memory study",
     about=(
         "Choose networks, batches and hidden units, and see what training takes in each phase: the model, a batch, the "

@@ -18,6 +18,7 @@ PAGE = Page(
     room="release",
     help="See one draw of the plan beside the original: private, free and never released",
     make="workbench.gui.pages.preview.page:PreviewPage",
+    topic="release",
     known_as="preview",
     state=_state,
     about=(

@@ -18,6 +18,7 @@ PAGE = Page(
     room="release",
     help="Choose how each attribute is protected and how ε is split over them",
     make="workbench.gui.pages.protect.page:ProtectPage",
+    topic="plan",
     known_as="protect mechanisms",
     state=_state,
     about=(

@@ -11,6 +11,7 @@ PAGE = Page(
     room="tools",
     help="Collect a column as noisy reports of single clients, and find out which values occur",
     make="workbench.gui.pages.rappor.page:RapporPage",
+    topic="rappor",
     state=state_of("rappor"),
     about=(
         "RAPPOR collects one value from each client as a vector of random bits, and decodes which values are frequent. "

@@ -21,6 +21,7 @@ PAGE = Page(
     room="release",
     help="See what will be published, at what cost, and what ε does not cover; then release",
     make="workbench.gui.pages.release.page:NoisyRowsPage",
+    topic="certificate",
     known_as="noisy rows",
     state=_state,
     about=(

@@ -11,6 +11,7 @@ PAGE = Page(
     room="release",
     help="Release figures of the table with their intervals, and no rows",
     make="workbench.gui.pages.statistics.page:StatisticsPage",
+    topic="release",
     state=state_of("statistics"),
     under="release",
     about=(

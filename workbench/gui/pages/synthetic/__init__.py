@@ -11,6 +11,7 @@ PAGE = Page(
     room="release",
     help="Release a new table of the same shape in which no row is anybody's",
     make="workbench.gui.pages.synthetic.page:SyntheticPage",
+    topic="ways",
     state=state_of("synthetic"),
     under="release",
     about=(

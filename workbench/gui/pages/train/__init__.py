@@ -17,6 +17,7 @@ PAGE = Page(
     room="models",
     help="Train a private model or network, see what it costs before it starts, and release it",
     make="workbench.gui.pages.train.page:TrainPage",
+    topic="learners",
     state=_state,
     about=(
         "Train a private model. Its cost, noise, steps and memory are shown before it starts. The budget is charged "

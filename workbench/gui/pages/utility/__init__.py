@@ -17,6 +17,7 @@ PAGE = Page(
     room="models",
     help="How well models predict against ε: without privacy, on a sanitised table, with a private model",
     make="workbench.gui.pages.utility.page:UtilityPage",
+    topic="curves",
     known_as="utility accuracy against epsilon",
     state=_state,
     about=(

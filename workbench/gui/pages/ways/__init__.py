@@ -16,6 +16,7 @@ PAGE = Page(
     room="release",
     help="Noisy rows, synthetic rows, statistics or a model: what each is good for at this ε",
     make="workbench.gui.pages.ways.page:WaysPage",
+    topic="ways",
     known_as="what to release ways",
     state=_state,
     about=(

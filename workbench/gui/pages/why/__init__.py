@@ -17,6 +17,7 @@ PAGE = Page(
     room="models",
     help="Where the accuracy of a private model goes, and what would help most",
     make="workbench.gui.pages.why.page:WhyPage",
+    topic="curves",
     known_as="why it costs where accuracy goes",
     state=_state,
     about=(

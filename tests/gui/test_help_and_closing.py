@@ -1,0 +1,95 @@
+"""Help is found by typing and by place, and a table can be closed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QTextBrowser
+
+from workbench.gui.app import main_window
+from workbench.gui.shell import main_window as shell
+from workbench.gui.shell.main_window import MainWindow
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+def test_f1_leads_to_the_topic_of_the_page(people, press, qtbot):
+    press(people, "tab_data")
+    qtbot.keyClick(people, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
+    press(people, "help_more")
+    assert people.page.objectName() == "page_help"
+    assert people.findChild(QTextBrowser, "help_text").toPlainText().startswith("Bounds: why they must be public")
+
+
+def test_topics_are_searched_while_typing_and_walked_by_arrows(window, press, qtbot):
+    press(window, "tab_help")
+    topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")
+    everything = topics.count()
+    search = window.findChild(QLineEdit, "help_search")
+    qtbot.keyClicks(search, "noisy rows")
+    assert 1 <= topics.count() < everything
+    before = text.toPlainText()
+    qtbot.keyClick(search, Qt.Key.Key_Down)
+    assert text.toPlainText() != before
+    qtbot.keyClicks(search, " hippopotamus")
+    assert topics.count() == 0
+    assert "Nothing in the help" in text.toPlainText()
+
+
+def test_the_glossary_is_a_topic(window):
+    window.menus.actions["glossary"].trigger()
+    assert "Mostly noise: " in window.findChild(QTextBrowser, "help_text").toPlainText()
+
+
+def test_a_table_is_closed_by_its_key_and_nothing_of_it_stays(people, qtbot):
+    people.session.may_leave = lambda then: True
+    qtbot.keyClick(people, Qt.Key.Key_W, CTRL)
+    assert people.session.open_data is None
+    assert people.findChild(QLabel, "rail_table").text() == "no table yet"
+    assert people.page.objectName() == "page_data"
+    assert people.statusBar().currentMessage() == "Closed people."
+
+
+def test_a_long_message_is_cut_with_dots_and_shown_whole_beside_the_page(people, press):
+    whole = "A sentence that is far too long for two lines of the window. " * 12
+    before = people.page.geometry()
+    people.session.notify("error", whole.strip())
+    shown = people.findChild(QLabel, "banner_text")
+    assert shown.isVisible()
+    assert shown.text().endswith("…")
+    assert people.page.geometry() == before, "a message moves nothing"
+    press(people, "banner_more")
+    assert people.findChild(QLabel, "help_what").text() == whole.strip()
+
+
+def close(made: MainWindow) -> None:
+    made.jobs.shut_down()
+    made.close()
+    made.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def test_the_first_window_begins_with_a_tour_that_is_not_shown_again(monkeypatch, qtbot, press):
+    monkeypatch.setattr(shell, "FIRST_TOUR", True)
+    first = main_window()
+    first.show()
+    qtbot.waitExposed(first)
+    assert first.tour.isVisible()
+    pages = []
+    for count in range(1, 6):
+        assert first.findChild(QLabel, "tour_count").text() == f"{count} of 5"
+        press(first, "tour_next")
+        pages.append(first.page.objectName())
+    assert not first.tour.isVisible()
+    assert pages[1:] == ["page_ways", "page_ledger", "page_help", "page_help"]
+    close(first)
+    second = main_window()
+    second.show()
+    qtbot.waitExposed(second)
+    assert not second.tour.isVisible()
+    second.menus.actions["tour"].trigger()
+    assert second.tour.isVisible()
+    second.activateWindow()
+    qtbot.waitUntil(second.isActiveWindow)
+    qtbot.keyClick(second, Qt.Key.Key_Escape)
+    assert not second.tour.isVisible()
+    close(second)

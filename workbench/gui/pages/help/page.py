@@ -1,0 +1,98 @@
+"""Help: a field to search, the topics that match, and the text of one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QFont, QKeyEvent, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QTextBrowser
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.help import PAGE
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, named
+from workbench.render.fonts import font, scaled
+from workbench.render.help_topics import search_topics, topic_markdown
+
+LIST_WIDTH, WIDEST = 300, 420
+MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+TOPIC = Qt.ItemDataRole.UserRole
+
+
+class HelpPage(PageFrame):
+    """The page; it shows the topic that was asked for last anywhere in the window."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._search = named(QLineEdit(), "help_search", "Search the help")
+        self._search.setPlaceholderText("Search the help")
+        self._search.setClearButtonEnabled(True)
+        self._list = named(QListWidget(), "help_topics", "Topics")
+        self._list.setWordWrap(True)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._text = named(QTextBrowser(), "help_text", "The text of the topic")
+        self._text.setOpenLinks(False)
+        left = Card(self._search, self._list, pad=8)
+        left.setFixedWidth(scaled(LIST_WIDTH, WIDEST))
+        line = QHBoxLayout()
+        line.setSpacing(12)
+        line.addWidget(left)
+        line.addWidget(Card(self._text, pad=8), 1)
+        self.body.addLayout(line, 1)
+        self.set_note("The same text as `workbench help TOPIC`. Nothing here reads the table.")
+        self._search.textChanged.connect(self._narrow)
+        self._search.installEventFilter(self)
+        self._list.currentItemChanged.connect(lambda item, _former: self._show(item))
+        session.help_asked.connect(self.show_topic)
+        session.theme_changed.connect(lambda: self._show(self._list.currentItem()))
+        self._narrow("")
+        self.show_topic(session.help_topic or "window")
+
+    def show_topic(self, name: str) -> None:
+        """Show a topic, whatever was searched."""
+        self._search.clear()
+        for at in range(self._list.count()):
+            if self._list.item(at).data(TOPIC) == name:
+                self._list.setCurrentRow(at)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Let the arrows walk along the topics while the keyboard is in the search field."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in MOVES:
+            QApplication.sendEvent(self._list, QKeyEvent(event.type(), event.key(), event.modifiers()))
+            return True
+        return super().eventFilter(watched, event)
+
+    def take_keys(self) -> None:
+        """Take the keyboard: it is the search field's."""
+        self._search.setFocus()
+
+    def _narrow(self, typed: str) -> None:
+        self._list.clear()
+        for hit in search_topics(typed):
+            item = QListWidgetItem(f"{hit.title}\n{hit.line}" if typed.strip() and hit.line else hit.title)
+            item.setData(TOPIC, hit.topic)
+            self._list.addItem(item)
+        self._list.setCurrentRow(0)
+
+    def _show(self, item: QListWidgetItem | None) -> None:
+        if item is None:
+            self._text.setMarkdown("Nothing in the help contains all of these words.")
+            return
+        self._text.setMarkdown(topic_markdown(item.data(TOPIC)))
+        _set_apart(self._text.document())
+
+
+def _set_apart(document: QTextDocument) -> None:
+    """Set paragraphs and headings apart: Qt gives those that it reads from Markdown no space."""
+    block = document.begin()
+    while block.isValid():
+        cursor, shape = QTextCursor(block), block.blockFormat()
+        if shape.headingLevel():
+            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+            letters = QTextCharFormat()
+            letters.setFont(font(20 if shape.headingLevel() == 1 else 15, QFont.Weight.DemiBold))
+            cursor.mergeCharFormat(letters)
+        if cursor.currentTable() is None:
+            shape.setBottomMargin(scaled(8))
+            cursor.mergeBlockFormat(shape)
+        block = block.next()

@@ -1,0 +1,27 @@
+"""The Released page: everything that was released or paid for, with its files."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.session.session import Session, State
+
+
+def _state(session: Session) -> State:
+    return "ready" if session.released or session.account.past else "empty"
+
+
+PAGE = Page(
+    name="released",
+    title="Releases",
+    room="released",
+    help="Everything that was released from any table: its files, their verification and documents",
+    make="workbench.gui.pages.released.page:ReleasedPage",
+    topic="certificate",
+    state=_state,
+    about=(
+        "Every release that the ledger of this computer knows, the newest first, with its files where they still are. "
+        "Select one to verify it, to save its certificate or a whole bundle, to open it as a table, or to see what a "
+        "recipient can estimate from it. Nothing here costs anything."
+    ),
+    keys="Up and Down select a release, Ctrl+F filters, Ctrl+C copies the selected lines.",
+)

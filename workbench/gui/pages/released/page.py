@@ -1,0 +1,173 @@
+"""Released: a table of all releases, and the card of the selected one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.released import PAGE
+from workbench.gui.session.account_task import AccountRelease, read_releases
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.newest_release import step_of
+from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.widgets.basic import Card, button, label, look, named, row, scrolled, stack
+from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.formatting import at_most, count, entered, in_full
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.release_card import ReleasedCard
+from workbench.gui.widgets.table_model import Cell, Column
+
+NOTHING = "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
+KINDS = {"": "noisy rows", "synthetic": "synthetic rows"}
+"""What a person calls a kind of release; any other by its own name."""
+
+COLUMNS = (
+    Column("Released", help="When it was charged (UTC)", width=120),
+    Column("What", help="The file or folder that was written", width=150),
+    Column("Kind", help="Noisy rows, synthetic rows, statistics, a model …", width=104),
+    Column("ε", help="What it cost, for all rows of a person", width=56, right=True),
+    Column("δ", width=56, right=True),
+    Column("Files", help="Whether its files are where they were written", width=84),
+)
+
+
+@dataclass(frozen=True)
+class _Line:
+    step: ReleasedStep
+    dataset: str
+    kind: str
+
+    @property
+    def output(self) -> Path:
+        return self.step.files[0][1] if self.step.files else self.step.folder / self.step.title
+
+    def cells(self) -> tuple[Cell, ...]:
+        step, there = self.step, bool(self.step.files)
+        return (
+            Cell(step.time[:16].replace("T", " "), tip=step.time),
+            Cell(self.output.name, tip=str(self.output)),
+            Cell(self.kind),
+            Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
+            Cell(entered(step.delta), "text" if step.delta else "muted"),
+            Cell("in place" if there else "moved", "text" if there else "muted"),
+        )
+
+
+class ReleasedPage(PageFrame):
+    """The releases of all tables, or of the one that is open."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._all: tuple[AccountRelease, ...] = ()
+        self._lines: list[_Line] = []
+        self._chosen = ""
+        self._filter = named(QLineEdit(), "released_filter", "Show only releases with this word")
+        self._filter.setPlaceholderText("Filter")
+        self._filter.setClearButtonEnabled(True)
+        self._filter.textChanged.connect(self._show)
+        self._own = named(QCheckBox("of the open table"), "released_own", "Only releases of the table that is open")
+        self._own.toggled.connect(self._show)
+        self.header.addWidget(self._own)
+        self.header.addWidget(self._filter)
+        self.table = LinesTable(session, "released_list", "Every release, the newest first", COLUMNS)
+        self.table.selectionModel().currentRowChanged.connect(lambda now, _former: self._choose(now.row()))
+        self._paused = label("", "accent", wrap=True, name="released_paused")
+        resume = button("Go on with it →", "released_resume", tip="Models, Train: resume or give up the training")
+        resume.clicked.connect(lambda: session.go("train"))
+        self._resume = QWidget()
+        self._resume.setLayout(row(self._paused, None, resume))
+        self._place = stack(spacing=0)
+        self._detail = look(Standing(pad=0), "quiet")
+        self._detail.body.addWidget(scrolled(self._place, "released_detail"))
+        self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(3, 2))
+        self._nothing = NothingYet(session, "released_nothing", "Nothing released yet", "ways", "Release →")
+        self._nothing.say(NOTHING)
+        self.body.addWidget(self._resume)
+        self.body.addWidget(self._parts, 1)
+        self.body.addWidget(self._nothing, 1)
+        session.account_changed.connect(self.in_sight(self.refresh))
+        session.released_changed.connect(self.in_sight(self.refresh))
+        session.table_changed.connect(self.in_sight(self.refresh))
+        session.paused_changed.connect(self._show_paused)
+        self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Read the ledger anew whenever the page is shown: other programs write into it, too."""
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read every release."""
+        read_releases(self.jobs, self._take, self.session.report)
+
+    def _take(self, found: tuple[AccountRelease, ...]) -> None:
+        if found != self._all or not self._lines:
+            self._all = found
+            self._show()
+
+    def _show(self) -> None:
+        """Show the releases in which the filter's word occurs."""
+        session, word = self.session, self._filter.text().strip().casefold()
+        own = {step.release_id: step for step in session.released}
+        present = session.account.dataset
+        self._own.setVisible(session.open_data is not None)
+        lines = [
+            _Line(
+                own.get(one.past.release_id) or step_of(one.past),
+                one.dataset,
+                "model" if one.past.model else KINDS.get(one.past.central, one.past.central),
+            )
+            for one in self._all
+            if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())
+        ]
+        self._lines = [ln for ln in lines if word in " ".join(cell.text for cell in ln.cells()).casefold()]
+        self.table.lines.show_lines([line.cells() for line in self._lines])
+        self._parts.setVisible(bool(self._all))
+        self._filter.setVisible(bool(self._all))
+        self._nothing.setVisible(not self._all)
+        self._show_paused()
+        self.set_note(f"{count(len(self._lines), 'release')} listed; copying what is released costs nothing.")
+        at = next((at for at, line in enumerate(self._lines) if line.step.release_id == self._chosen), 0)
+        if self._lines:
+            self.table.selectRow(at)  # the model was reset, so that this always chooses it
+        else:
+            self._choose(-1)
+
+    def _choose(self, at: int) -> None:
+        """Show the card of one release."""
+        while (item := self._place.takeAt(0)) is not None:
+            former = item.widget()
+            if former is not None:
+                former.hide()
+                former.deleteLater()
+        if not 0 <= at < len(self._lines):
+            return
+        line = self._lines[at]
+        self._chosen = line.step.release_id
+        card = ReleasedCard(line.step, 1, self.jobs, self._learn, self._estimate, self._open, name="shown_release")
+        self._place.addWidget(card)
+        self._place.addStretch(1)
+        card.show()  # at once: Qt would show it only when it comes back to its event loop
+
+    def _show_paused(self) -> None:
+        paused = self.session.paused
+        self._resume.setVisible(bool(paused))
+        if paused:
+            run = paused[0]
+            self._paused.setText(f"A training is paused after {run.taken:,} of {run.steps:,} steps. Its ε is charged.")
+
+    def _learn(self, release: Path) -> None:
+        self.session.ask_to_learn_from(release)
+        self.session.go("predict")
+
+    def _estimate(self, release: Path) -> None:
+        self.session.ask_to_estimate_from(release)
+        self.session.go("estimate")
+
+    def _open(self, release: Path) -> None:
+        self.session.open_asked.emit(str(release))

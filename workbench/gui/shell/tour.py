@@ -1,0 +1,101 @@
+"""A tour of five steps, shown beside the page at the first start; it can be left at any time."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.widgets.basic import Card, Elided, button, label, row
+
+STEPS: tuple[tuple[str, str, str], ...] = (
+    (
+        "data",
+        "Open a table",
+        "Drop a file on the window, or press Open sample to learn with invented people. What you open stays on this "
+        "computer; nothing is published before you press Release.",
+    ),
+    (
+        "data",
+        "Say who needs what",
+        "Three questions: who gets the release, which columns they need, what they will ask of it. A plan follows from "
+        "the answers. What nobody needs is not released, and leaves more accuracy for the rest.",
+    ),
+    (
+        "ways",
+        "Decide by what they will see",
+        "Every question has a ✓ or a ✗ for each way to release, at the ε you choose. ε limits what anyone can learn "
+        "about one person: smaller is more private, larger is more accurate.",
+    ),
+    (
+        "ledger",
+        "Know what is spent",
+        "The gauge on the right shows the privacy budget. A release is charged before anything is drawn, and the "
+        "ledger keeps every charge. A release that does not fit below the cap is refused.",
+    ),
+    (
+        "help",
+        "Ask at any time",
+        "F1 explains the page you are on, Ctrl+E the ε beside it, and Ctrl+K finds any command by typing. This tour is "
+        "in the Help menu.",
+    ),
+)
+"""The page of each step, its title and its text."""
+
+
+class TourPanel(Card):
+    """The steps, one at a time.
+
+    Signals:
+        page_asked: (name) show the page that the step is about.
+        ended: the tour was left, or its last step was read.
+    """
+
+    page_asked = Signal(str)
+    ended = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(pad=12, spacing=8)
+        self.setObjectName("tour")
+        self._at = 0
+        self._title = Elided("", "heading")
+        self._count = label("", "muted", name="tour_count")
+        head = QWidget()
+        line = row(self._count)
+        line.insertWidget(0, self._title, 1)
+        head.setLayout(line)
+        self._text = label("", wrap=True, name="tour_text")
+        self._next = button("Next", "tour_next", "primary")
+        self._next.clicked.connect(lambda: self._show(self._at + 1))
+        leave = button("Leave", "tour_leave", tip="Leave the tour; Help → Take the Tour shows it again")
+        leave.clicked.connect(self.leave)
+        foot = QWidget()
+        foot.setLayout(row(leave, None, self._next))
+        for part in (head, self._text, foot):
+            self.body.addWidget(part)
+        self.hide()
+
+    def start(self, *, lead: bool = True) -> None:
+        """Show the first step, and its page where ``lead`` says so."""
+        self._show(0, lead=lead)
+        self.show()
+
+    def leave(self) -> None:
+        """End the tour."""
+        if not self.isHidden():
+            self.hide()
+            self.ended.emit()
+
+    def _show(self, at: int, *, lead: bool = True) -> None:
+        if at == len(STEPS):
+            self.leave()
+            return
+        self._at = at
+        page, title, text = STEPS[at]
+        self._title.set_whole(title)
+        self._count.setText(f"{at + 1} of {len(STEPS)}")
+        self._text.setText(text)
+        self._next.setText("Done" if at + 1 == len(STEPS) else "Next")
+        self.setAccessibleName(f"Tour, step {at + 1} of {len(STEPS)}: {title}")
+        self.setAccessibleDescription(text)
+        if lead:
+            self.page_asked.emit(page)

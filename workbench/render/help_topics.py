@@ -1,0 +1,81 @@
+"""The help: topics in Markdown, the same text in the window and for ``workbench help TOPIC``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from workbench.paths import resources
+
+TOPICS: tuple[str, ...] = (
+    "ways",
+    "bounds",
+    "plan",
+    "reading",
+    "release",
+    "certificate",
+    "documents",
+    "ledger",
+    "epsilon",
+    "curves",
+    "learners",
+    "models",
+    "networks",
+    "rappor",
+    "python",
+    "window",
+    "guarantees",
+    "glossary",
+)
+"""The topics in the order in which they are listed; each is ``resources/help/NAME.md``, a title and its text."""
+
+_HEADING = re.compile(r"^#+ ", re.MULTILINE)
+_SHOWN = 90
+"""Characters of the line that a search shows of a topic."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A topic that contains what was searched.
+
+    Attributes:
+        topic: its name.
+        title: its title.
+        line: the first line with the first word that was searched; empty where only the title has it.
+    """
+
+    topic: str
+    title: str
+    line: str
+
+
+@cache
+def topic_markdown(name: str) -> str:
+    """Return the text of a topic as Markdown."""
+    return (resources() / "help" / f"{name}.md").read_text("utf-8")
+
+
+def topic_text(name: str) -> str:
+    """Return the text of a topic for a terminal."""
+    return _HEADING.sub("", topic_markdown(name))
+
+
+def topic_title(name: str) -> str:
+    """Return what a topic is about: its first line, without the word that it opens with."""
+    return topic_text(name).partition("\n")[0].partition(": ")[2]
+
+
+def search_topics(typed: str) -> list[Found]:
+    """Return the topics that contain every word of ``typed``, those with a word in their title first."""
+    words = typed.lower().split()
+    found = []
+    for name in TOPICS:
+        text = topic_text(name)
+        if not all(word in text.lower() for word in words):
+            continue
+        title, _, rest = text.partition("\n")
+        line = next((ln.strip() for ln in rest.splitlines() if words and words[0] in ln.lower()), "")
+        in_title = any(word in title.lower() for word in words)
+        found.append((not in_title, Found(name, title, line[:_SHOWN])))
+    return [hit for _, hit in sorted(found, key=lambda pair: pair[0])]
