@@ -15,16 +15,10 @@ from workbench.api.frames import frame_of, restored
 from workbench.api.handed import Handed
 from workbench.api.places import Place
 from workbench.params import ParameterError
-from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release import kinds
 from workbench.sanitize.plan import Plan
 from workbench.statistics.release_file import decode
-
-_EPSILON = RealField(help="privacy loss of one row", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
-
-_DELTA = RealField(help="chance that the guarantee fails", symbol="δ", above=0, below=1)
 
 
 def synthesize(
@@ -191,7 +185,11 @@ def _published(
     request = kind.asked().from_plain(options)
     if kind.own_cost and (epsilon is not None or delta is not None):
         raise ParameterError("its cost follows from its options", "epsilon", "leave epsilon and delta out")
-    cost = (Decimal(0), Decimal(0)) if kind.own_cost else (_of_row(handed.plan, epsilon), _delta(delta))
+    of_row = handed.plan.row_epsilon() if epsilon is None else exact(kinds.EPSILON.check(epsilon, "epsilon"))
+    cost = (
+        Decimal(0) if kind.own_cost else of_row,
+        Decimal(0) if delta is None else exact(kinds.DELTA.check(delta, "delta")),
+    )
     to = handed.to(kind.suffixes())
     file_format = kind.formats[0] if to is None else to.format
     work = kind.work_of(handed.plan, request, *cost, handed.rows.rows, file_format)
@@ -225,24 +223,6 @@ def _records(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
 
 _READ = {"synthetic": _rows, "statistics": _records}
 """How the file of a kind becomes a DataFrame, where it is not simply a table."""
-
-
-def _of_row(plan: Plan, epsilon: float | None) -> Decimal:
-    """Return ε of one row: the plan's unless one was given.
-
-    Raises:
-        ParameterError: it is no number, or out of range.
-    """
-    return plan.row_epsilon() if epsilon is None else exact(_EPSILON.check(epsilon, "epsilon"))
-
-
-def _delta(delta: float | None) -> Decimal:
-    """Return δ of one row, 0 where none was given.
-
-    Raises:
-        ParameterError: it is no number between 0 and 1.
-    """
-    return Decimal(0) if delta is None else exact(_DELTA.check(delta, "delta"))
 
 
 def cells_of(data: bytes, file_format: str) -> dict[str, list[str | None]]:

@@ -13,33 +13,24 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.releasing import add_release, place, release, released, released_text
 from workbench.cli.tables import (
     add_data,
-    add_delta,
     beside,
     charge,
     charged_to,
     keep_inputs,
     load_confirmed,
     read_data,
-    read_delta,
 )
 from workbench.data.table import Table
 from workbench.params import ParameterError, Parameters
-from workbench.params.field import IntegerField, RealField, TextField
+from workbench.params.field import IntegerField, TextField
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.kinds import Kind
+from workbench.release.kinds import DELTA, EPSILON, Kind
 from workbench.release.path import Released, prepare
 from workbench.sanitize.plan import Column, Plan, load_plan
 from workbench.work.work import Work, amount_of
 
 _ROWS = IntegerField(help="number of rows, for --forecast", at_least=1, upto=10**12)
-_EPSILON = RealField(
-    help="privacy loss of one row, for everything that is released",
-    symbol="ε",
-    at_least=EPSILON_LEAST,
-    upto=EPSILON_MOST,
-)
 
 
 @dataclass(frozen=True)
@@ -113,8 +104,8 @@ class KindCommand:
         stated = f"the plan (TOML): {declares if kind.any_text else 'its columns and bounds'}"
         parser.add_argument("--plan", required=not kind.any_text, type=Path, metavar="PLAN", help=stated)
         if not kind.own_cost:
-            parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
-            add_delta(parser)
+            parser.add_argument("--epsilon", required=True, metavar="ε", help=EPSILON.help)
+            parser.add_argument("--delta", metavar="δ", help=DELTA.help)
         add_options(parser, kind.asked())
         *others, last = kind.suffixes()
         suffixes = f"{', '.join(others)} or {last}" if others else last
@@ -127,8 +118,9 @@ class KindCommand:
     def run(self, options: argparse.Namespace, context: Context) -> dict[str, Any]:
         """Release, or forecast."""
         kind, request = self.kind, read_options(options, self.kind.asked())
-        epsilon = Decimal(0) if kind.own_cost else exact(_EPSILON.parse(options.epsilon, "--epsilon"))
-        delta = Decimal(0) if kind.own_cost else read_delta(options)
+        epsilon = Decimal(0) if kind.own_cost else exact(EPSILON.parse(options.epsilon, "--epsilon"))
+        stated = None if kind.own_cost else options.delta
+        delta = Decimal(0) if stated is None else exact(DELTA.parse(stated, "--delta"))
         if kind.forecasts and options.forecast:
             rows, plan = _forecast_rows(options), load_plan(options.plan)
             work = kind.work_of(plan, request, epsilon, delta, rows, kind.formats[0])
@@ -137,9 +129,9 @@ class KindCommand:
         if kind.forecasts:
             _require_release(options)
         to = place(options, *_files(options, request), formats=kind.suffixes())
-        stated = None if options.plan is None else load_confirmed(options.plan, options.account)
-        table = self.table(options, context, stated)
-        plan = charged_to(_open_plan(table), options.account) if stated is None else stated
+        named = None if options.plan is None else load_confirmed(options.plan, options.account)
+        table = self.table(options, context, named)
+        plan = charged_to(_open_plan(table), options.account) if named is None else named
         rows = plan.rows_of(table).rows
         work = kind.work_of(plan, request, epsilon, delta, rows, to.format)
         asked = Asked(request, plan, epsilon, delta, rows, work)

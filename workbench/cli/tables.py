@@ -7,7 +7,6 @@ import os
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
-from workbench.params.field import RealField
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.event import exact
 from workbench.release.ledger import study_note
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
@@ -172,27 +169,6 @@ def filled(words: str, result: Mapping[str, Any]) -> str:
 def charge(epsilon: float) -> str:
     """Return a charged or remaining ε with all its digits: a rounded one would promise too much."""
     return f"{epsilon:.15g}"
-
-
-_DELTA = RealField(help="chance that the guarantee fails; below 1/rows", symbol="δ", above=0, below=1)
-
-
-def add_delta(parser: argparse.ArgumentParser) -> None:
-    """Add ``--delta D``."""
-    stated = (
-        "chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
-        "for few (default: none, delta = 0)"
-    )
-    parser.add_argument("--delta", metavar="δ", help=stated)
-
-
-def read_delta(options: argparse.Namespace) -> Decimal:
-    """Return δ, 0 where none is given.
-
-    Raises:
-        ParameterError: it is no number between 0 and 1.
-    """
-    return Decimal(0) if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
 
 
 def beside(result: Mapping[str, Any]) -> str:
