@@ -27,7 +27,8 @@ def main() -> int:
     options = parser.parse_args()
     places = {"DATA": options.data, "PLAN": options.plan or str(folder / "plan.toml"), "OUT": options.output}
     told = json.loads((folder / "rerun.json").read_text("utf-8"))
-    words = [places.get(word[1:], str(folder / word[1:])) if word.startswith("@") else word for word in told["command"]]
+    places |= {name: str(folder / name) for name in told["files"]}
+    words = [places.get(word[1:], word) if word.startswith("@") else word for word in told["command"]]
     command = [*shlex.split(options.workbench), *words]
     if options.ledger:
         command += ["--ledger", options.ledger]

@@ -25,7 +25,7 @@ from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes
 
 SCRIPTS = ("verify.py", "rerun.py")
-ENTRY = "ledger-entry.json"
+ENTRY, RERUN = "ledger-entry.json", "rerun.json"
 HTML, PDF = "certificate.html", "certificate.pdf"
 _ROOM = 1 << 20
 
@@ -138,12 +138,13 @@ def scripts() -> dict[str, bytes]:
 
 def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
     """Return the files of a bundle that follow from the certificate alone, byte for byte."""
+    read = {name: text.encode() for name, text in request_texts(stated).items()}
     return {
         "README.txt": readme(stated).encode(),
         HTML: document_bytes(stated.paper(), ".html"),
         "plan.toml": plan_text(stated).encode(),
-        "rerun.json": encoded({"command": command(stated)}),
-        **{name: text.encode() for name, text in request_texts(stated).items()},
+        RERUN: encoded({"command": command(stated), "files": sorted(read)}),
+        **read,
         **scripts(),
     }
 
