@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hands import go_to
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
@@ -245,6 +246,8 @@ def open_with_facts(window, path: Path, idle, answer) -> None:
     window.session.edit_column("age", "bounds of age", lower=0.0, upper=100.0)
     window.session.edit_column("sex", "values of sex", domain=("f", "m"))
     window.session.edit("confirm what was guessed", window.session.plan.confirmed())
+    go_to(window, "release")
+    idle(window)
 
 
 def test_the_ledger_refuses_what_was_spent_meanwhile(ready, target, press, answer, idle, qtbot):

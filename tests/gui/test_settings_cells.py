@@ -31,6 +31,7 @@ def doubtful(window, tmp_path, idle):
     window.activateWindow()
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     return window
 
 
@@ -303,10 +304,10 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
     idle(doubtful)
     lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     assert lines == [
-        "name,role,kind,lower,upper,values,missing",
-        "age,quasi-identifier,integer,0,120,,",
-        "seen,,date?,,,,refuse?",
-        "note,target,category,,,a|b|c,refuse?",
+        "name,role,kind,lower,upper,values,missing,date_order",
+        "age,quasi-identifier,integer,0,120,,,",
+        "seen,,date?,,,,refuse?,",
+        "note,target,category,,,a|b|c,refuse?,",
     ]
     qtbot.keyClick(doubtful, Qt.Key.Key_Z, CTRL)
     assert doubtful.session.plan == before

@@ -59,6 +59,7 @@ def ledger() -> list[tuple[str, str]]:
 def open_and_declare(hands: Hands, source: Path) -> None:
     """Drop a file on the window and declare what is publicly known of it."""
     hands.drop(source)
+    hands.click("questions_onward")
     hands.click("data_onward")
     for fact, end in (("0", Qt.Key.Key_Tab), ("100", Qt.Key.Key_Tab), ("a, b", Qt.Key.Key_Return)):
         hands.keys(fact)

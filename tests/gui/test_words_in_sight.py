@@ -24,6 +24,7 @@ def hands(window, qtbot) -> Hands:
 def test_the_card_says_what_the_role_of_the_attribute_means(hands):
     hands.click("sample_people")
     hands.idle()
+    hands.click("tab_data")
     hands.click_cell(TABLE, "age", "Attribute")
     assert "it may single a person out" in hands.text("detail_role")
     hands.pick(TABLE, "age", "Role", "sensitive")
@@ -37,6 +38,13 @@ def test_surnames_that_repeat_are_suspected_and_dropped_by_a_click_only(hands, t
     rows = "".join(f"{SURNAMES[i % len(SURNAMES)]},{20 + i % 50}\n" for i in range(120))
     path.write_text(f"surname,age\n{rows}", "utf-8")
     hands.drop(path)
+    assert hands.cell("question_columns", "surname", "") == "names of persons"
+    column = hands.window.session.plan.column("surname")
+    assert (column.action, column.role, column.unconfirmed) == ("drop", "identifier", ("action",)), (
+        "a person confirms it"
+    )
+    hands.click_cell("question_columns", "surname", "Needed")
+    hands.click("tab_data")
     assert hands.window.session.plan.column("surname").protected
     hands.click_cell(TABLE, "surname", "Attribute")
     told = hands.window.findChild(QLabel, "suspicion_0").accessibleName()

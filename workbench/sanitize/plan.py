@@ -23,6 +23,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 from workbench.sanitize.budget_split import shares, total
+from workbench.sanitize.questions import Asked
 
 AUTO = "auto"
 UNFILLED = "?"
@@ -81,7 +82,8 @@ class Column(Attribute):
     def published(self) -> Column:
         """Return the column as :meth:`Plan.published` describes it."""
         if self.action != "protect":
-            return Column(**{name: getattr(self, name) for name in ("name", "action", "kind", "role")})
+            stated = ("name", "action", "role") if self.action == "drop" else ("name", "action", "kind", "role")
+            return Column(**{name: getattr(self, name) for name in stated})
         if self.bounds_origin == "data" and self.domain is not None:
             return dataclasses.replace(self, domain=None, cells=len(self.values()))
         return self
@@ -124,6 +126,7 @@ class Plan(Parameters):
     )
     # a declaration, as the others are
     reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
+    questions: Asked | None = nested(Asked, default=None, help="what the plan is to answer, and to whom")  # noqa: RUF009
     columns: tuple[Column, ...] = records(Column, help="the columns")
 
     @classmethod
@@ -204,12 +207,13 @@ class Plan(Parameters):
         """Return the plan as certificates contain it.
 
         Columns without a mechanism appear without facts, which may have been taken from the rows before the column was
-        dropped. A list of values that was taken from the rows appears as their number: the released file contains those
-        that are needed to read it. How the raw file is read is left out, and what is impossible, which the request of a
-        release tells that depends on it.
+        dropped; of those that are dropped, the kind is one of them. A list of values that was taken from the rows
+        appears as their number: the released file contains those that are needed to read it. How the raw file is read
+        is left out, as are the questions, and what is impossible, which the request of a release tells that depends on
+        it.
         """
         return dataclasses.replace(
-            self, reading=None, impossible=None, columns=tuple(c.published() for c in self.columns)
+            self, reading=None, questions=None, impossible=None, columns=tuple(c.published() for c in self.columns)
         )
 
     def to_toml(self, comment: str = "") -> str:

@@ -43,6 +43,7 @@ from workbench.gui.pages import (
     predict,
     preview,
     protect,
+    questions,
     rappor,
     release,
     released,
@@ -56,6 +57,7 @@ from workbench.gui.pages import (
 from workbench.gui.pages.base import ROOMS, Page
 
 PAGES: tuple[Page, ...] = (
+    questions.PAGE,
     data.PAGE,
     ways.PAGE,
     protect.PAGE,

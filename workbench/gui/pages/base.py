@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -93,6 +93,7 @@ class Page:
         topic: the topic of the help that says more (:mod:`workbench.render.help_topics`).
         state: its part of the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         under: the page whose tab this one shares: another way to do the same step, chosen at the head of the page.
+        home: whether it is the page that is shown while nothing is open.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Page:
     topic: str = ""
     state: Callable[[Session], State] = lambda session: "empty"
     under: str = ""
+    home: bool = False
 
     @property
     def tab(self) -> str:
@@ -196,6 +198,12 @@ class PageFrame(QWidget):
         elif beside and not fits:
             self._head.removeWidget(self._beside)
             self._layers.insertWidget(1, self._beside, alignment=Qt.AlignmentFlag.AlignRight)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Arrange the head for larger text also out of sight: it would make the window wider once it is shown."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._place_header()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Arrange the head for the width that there is now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from PySide6.QtGui import QUndoStack
 
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.draft_edits import in_step
+from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.file_stamp import Stamp
 from workbench.gui.session.network_draft import NetworkDraft
@@ -24,6 +24,7 @@ from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
+from workbench.sanitize.questions import Questions, Suggestion
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -47,6 +48,7 @@ class OpenTable:
         notes: sentences about choices that were made for the person.
         stamp: the version of the file that was read; ``None`` for a sample.
         lesson: of a sample that was opened anew, what its first plan is good for; else empty.
+        suggested: which columns are suggested, and why the others are not.
     """
 
     table: Table
@@ -56,6 +58,7 @@ class OpenTable:
     notes: tuple[str, ...] = ()
     stamp: Stamp | None = None
     lesson: str = ""
+    suggested: Suggestion = field(default_factory=Suggestion)
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
@@ -149,6 +152,7 @@ class Session(QObject):
     Signals:
         table_changed: another table or set of images is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
+        questions_changed: who gets the release, what they need or what they ask differs; ``plan_changed`` goes before.
         account_changed: the ledger's view of the dataset differs.
         paused_changed: other interrupted trainings of the table can go on.
         runs_changed: a study or training run was added.
@@ -169,6 +173,7 @@ class Session(QObject):
 
     table_changed = Signal()
     plan_changed = Signal()
+    questions_changed = Signal()
     account_changed = Signal()
     paused_changed = Signal()
     runs_changed = Signal()
@@ -234,7 +239,7 @@ class Session(QObject):
         self._runs, self._released = (), ()
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = None
         self.undo_stack.clear()
-        for signal in (self.table_changed, self.plan_changed, self.account_changed):
+        for signal in (self.table_changed, self.plan_changed, self.questions_changed, self.account_changed):
             signal.emit()
         self.runs_changed.emit()
         self.released_changed.emit()
@@ -245,6 +250,25 @@ class Session(QObject):
     def plan(self) -> DraftPlan:
         """The plan as it stands."""
         return self._plan
+
+    @property
+    def questions(self) -> Questions:
+        """Who gets the release, which columns they need and what they will ask of it, as the plan has it."""
+        return self._plan.questions
+
+    def answer(self, text: str, **changes: Any) -> None:
+        """Change answers to the three questions; the plan follows them, as one step that can be undone.
+
+        Args:
+            text: what the person did, for the Edit menu.
+            changes: attributes of :class:`Questions`.
+        """
+        profiles = self._opened.profiles if self._opened else {}
+
+        def kind_of(name: str) -> str:
+            return profiles[name].kind if name in profiles else "category"
+
+        self.edit(text, answered(self._plan, replace(self.questions, **changes), kind_of))
 
     def edit(self, text: str, plan: DraftPlan, merge: str = "") -> None:
         """Make ``plan`` the plan, as one step that can be undone.
@@ -277,8 +301,10 @@ class Session(QObject):
 
     def _show_plan(self, plan: DraftPlan) -> None:
         if plan != self._plan:
-            self._plan = plan
+            before, self._plan = self._plan.questions, plan
             self.plan_changed.emit()
+            if plan.questions != before:
+                self.questions_changed.emit()
 
     @property
     def training(self) -> tuple[str, Decimal] | None:
@@ -358,8 +384,9 @@ class Session(QObject):
         return self._released
 
     def has_released(self, plan: DraftPlan) -> bool:
-        """Whether a table of noisy rows was released by exactly this plan in this session."""
-        return any(step.plan == plan and not step.model and not step.central for step in self._released)
+        """Whether a table of noisy rows was released by exactly this plan in this session, whatever it is to answer."""
+        rows = [step.plan for step in self._released if not step.model and not step.central]
+        return any(released.with_(asked=plan.asked) == plan for released in rows)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

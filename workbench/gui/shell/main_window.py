@@ -113,9 +113,10 @@ class MainWindow(QMainWindow):
         self.session.open_asked.connect(self.open)
         self._veil = DropVeil(self.session, self)
         self._restore()
+        self._home = next(page for page in pages if page.home)
         self._place_gauges()
-        self.show_page(pages[0].name)
-        self.rail.buttons[pages[0].room].setFocus()
+        self.show_page(self._home.name)
+        self.rail.buttons[self._home.room].setFocus()
         if FIRST_TOUR and self.settings.load(TOUR) is None:
             self.tour.start(lead=False)
 
@@ -162,8 +163,8 @@ class MainWindow(QMainWindow):
         self.show_tab(tabs[(tabs.index(shown.tab) + step) % len(tabs)])
 
     def open(self, source: str) -> None:
-        """Open a path or ``sample:NAME`` and show the first page; a ``.toml`` file is a project."""
-        self.show_page(next(iter(self._pages)))
+        """Open a path or ``sample:NAME`` and show where that can be followed; a ``.toml`` file is a project."""
+        self.show_page(self._home.name)
         if source.lower().endswith(".toml"):
             self.project.open(Path(source))
             return

@@ -233,7 +233,7 @@ class Menus:
             return
         title = session.open_data.title
         session.open(None, DraftPlan())
-        self._shell.show_page(next(iter(self._shell.rail.pages)))
+        self._shell.show_page(next(name for name, page in self._shell.rail.pages.items() if page.home))
         session.notify("info", f"Closed {title}.")
 
     def _list_recent(self) -> None:

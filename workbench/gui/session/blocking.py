@@ -1,4 +1,8 @@
-"""Which attributes hold values that a release would refuse, as far as the private profile tells."""
+"""What blocks a release of the open table: facts that nobody has declared, errors, guesses, values that are refused.
+
+The rail's dot, the foot of the pages, the filter “needs you” and the questions ask this, so that all of them name the
+same; a column that is not released needs nothing.
+"""
 
 from __future__ import annotations
 
@@ -85,3 +89,42 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
 
 FOUND = InvalidValues()
 """One for the whole window: the rail's dot, the foot and the line below the attributes ask the same."""
+
+
+FACT_WORDS = {
+    "lower": "bounds",
+    "upper": "bounds",
+    "domain": "values",
+    "missing": "what a missing value means",
+    "date_order": "day or month first",
+}
+"""What the window calls a fact that is still open."""
+
+
+def open_facts(plan: DraftPlan) -> dict[str, list[str]]:
+    """Return which columns still need each fact, by its words; the fact that is needed first comes first."""
+    found: dict[str, list[str]] = {}
+    for column in plan.protected:
+        for words in dict.fromkeys(FACT_WORDS[fact] for fact in column.unfilled):
+            found.setdefault(words, []).append(column.name)
+    return found
+
+
+def in_need(opened: OpenTable | None, plan: DraftPlan, column: DraftColumn) -> bool:
+    """Return whether something of a released column blocks a release: open, wrong, guessed, or refused in its rows."""
+    if column.action == "drop":
+        return False
+    blocked = bool(column.unfilled) or bool(column.problems()) or bool(column.unconfirmed)
+    return blocked or FOUND.why(opened, plan, column.name) is not None
+
+
+def blocks(opened: OpenTable, plan: DraftPlan) -> bool:
+    """Return whether anything about the table or its columns blocks a release."""
+    stated = bool(opened.table.doubts) or bool(plan.guesses()) or any(p.column for p in plan.problems())
+    return stated or bool(FOUND.columns(opened, plan))
+
+
+def needed_first(plan: DraftPlan) -> list[int]:
+    """Return the places of the columns: those that are released, then the others, each in the table's order."""
+    places = range(len(plan.columns))
+    return sorted(places, key=lambda at: plan.columns[at].action == "drop")
