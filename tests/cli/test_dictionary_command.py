@@ -6,25 +6,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from command_cases import Run, runner, written
+from command_cases import Run
 
 HEAD = "name,role,kind,lower,upper,values"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with the little table: age, city and a number of each row."""
-    made = tmp_path / "here"
-    made.mkdir()
-    written(made)
-    (made / "plan.toml").unlink()
-    monkeypatch.chdir(made)
-    return made
+def folder(folder: Path) -> Path:
+    """A folder of its own to stand in, with the little table and no plan."""
+    (folder / "plan.toml").unlink()
+    return folder
 
 
 def columns(plan: Path) -> dict[str, dict[str, object]]:

@@ -17,6 +17,7 @@ from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, records, text, texts
 from workbench.params.codec import read_toml, require_table, write_toml
+from workbench.params.field import did_you_mean
 from workbench.params.nested import nested
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
@@ -204,7 +205,8 @@ class Plan(Parameters):
         for column in self.columns:
             if column.name == name:
                 return column
-        raise ParameterError(f"the plan has no column {name!r}", hint="add it", code="unknown-column")
+        near = did_you_mean(name, [column.name for column in self.columns])
+        raise ParameterError(f"the plan has no column {name!r}{near}", hint="add it", code="unknown-column")
 
     def published(self) -> Self:
         """Return the plan as certificates contain it.
