@@ -73,7 +73,7 @@ WAYS = ("rows", "synthetic", "statistics")
 
 
 def go_to(window: MainWindow, page: str) -> None:
-    """Click the room of a page and its tab; of a way to release the settings, and there the way."""
+    """Click the room of a page, its tab, and its link where it shares the tab; of a way to release, its settings."""
     if page in WAYS:
         go_to(window, "release")
         _click_seen(window, f"release_way_{page}")
@@ -82,6 +82,9 @@ def go_to(window: MainWindow, page: str) -> None:
     _click_seen(window, f"rail_{wanted.room}")
     if len(window.rail.tabs(page)) > 1:
         _click_seen(window, f"tab_{wanted.tab}")
+    shown = window.page.objectName().removeprefix("page_")
+    if shown != page:
+        _click_seen(window, f"{shown}_way_{page}")
     assert window.page.objectName() == f"page_{page}"
 
 
