@@ -269,7 +269,7 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     assert note.accessibleName() == "Released and paid for. Another run would need a higher cap."
     assert not train.findChild(QWidget, "train_raise_cap").isVisible(), "what is done is not refused"
     retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap) / 2))
-    qtbot.waitUntil(lambda: "raise the cap of ε on the Ledger page" in note.accessibleName())
+    qtbot.waitUntil(lambda: "raise the cap of ε in Released, Ledger" in note.accessibleName())
     assert not train.findChild(QWidget, "train_start").isEnabled()
     press(train, "train_raise_cap")
     assert train.page.objectName() == "page_ledger"

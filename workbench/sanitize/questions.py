@@ -58,7 +58,7 @@ RECIPIENTS = (
     ),
     Recipient(
         "us",
-        "Only we",
+        "Only us",
         Decimal(10),
         "It stays with people who may see the table itself; ε limits what a leak would reveal: ε up to 10.",
     ),

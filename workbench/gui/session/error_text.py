@@ -59,10 +59,10 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
         if about["name"]
         else "open that table and name its account, then enter the name here under “Account’s public name” to charge it"
     ),
-    way.OTHER_TABLE: lambda about: "press “It is another table…” on the Release page",
+    way.OTHER_TABLE: lambda about: "press “It is another table…” in Release, Settings",
     way.CONFIRM_GUESSES: lambda about: "confirm them in Data, Columns",
-    way.PROTECT: lambda about: "protect a column on the Protect page",
-    way.RAISE_CAP: lambda about: f"raise the cap of {_letters(about['quantity'])} on the Ledger page",
+    way.PROTECT: lambda about: "protect a column in Release, Columns",
+    way.RAISE_CAP: lambda about: f"raise the cap of {_letters(about['quantity'])} in Released, Ledger",
     way.REPLACE_OUTPUT: lambda about: "remove it first",
     way.SPEND_LESS: lambda about: "use what remains" if about.get("remains") else "spend less",
 }
