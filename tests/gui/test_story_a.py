@@ -120,12 +120,12 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert hands.cell("attribute_table", "age", "Kind") == "integer"
     hands.click("data_onward")
     hands.idle()
-    hands.click("way_rows_choose")
-    hands.click("to_preview")
+    hands.choose_way("Noisy")
+    hands.click("tab_preview")
     hands.idle()
     assert hands.sees("preview_distribution")
 
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert hands.text("release_epsilon") == "ε = 1"
     assert "zip" in hands.text("release_outside_text")
@@ -185,7 +185,8 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.pick_by_keys("attribute_table", "income", "Role", "sensitive")
     assert hands.window.session.plan.column("income").role == "sensitive"
 
-    go_by_keys(hands, "protect")
+    hands.key(Qt.Key.Key_2, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     hands.tab_to("share_table")
     hands.pick_by_keys("share_table", "zip", "Action", "keep")
@@ -214,11 +215,11 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.key(Qt.Key.Key_Return, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_ways"
-    hands.tab_to("way_rows_choose")
-    hands.key(Qt.Key.Key_Space)
+    hands.choose_way_by_keys("Noisy")
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_protect"
-    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_preview"
     hands.tab_to("another_draw")
@@ -227,7 +228,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.tab_to("preview_column")
     hands.key(Qt.Key.Key_Down)
     hands.idle()
-    go_by_keys(hands, "release")
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     target = tmp_path / "by-keys.csv"
     hands.tab_to("release_target")

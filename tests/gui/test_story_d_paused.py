@@ -41,7 +41,7 @@ def to_train(window, qtbot, press, idle, tmp_path, epochs="200"):
     press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", epochs)):
-        retype(window, qtbot, f"train_logistic_{key}", text)
+        retype(window, qtbot, "train_epsilon" if key == "epsilon" else f"train_logistic_{key}", text)
     retype(window, qtbot, "train_folder", str(tmp_path / "net"))
     qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
 

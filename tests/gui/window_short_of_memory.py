@@ -58,6 +58,9 @@ def main(folder: Path) -> None:
     window.jobs.noticed.connect(lambda level, text: notices.append(text))
 
     def press(name: str) -> None:
+        if name.startswith("tab_"):
+            go_to(window, name.removeprefix("tab_"))
+            return
         widget = window.findChild(QWidget, name)
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
@@ -100,7 +103,7 @@ def main(folder: Path) -> None:
         "physical_batch": AT_ONCE,
     }
     for key, text in fields.items():
-        retype(f"train_mlp_{key}", str(text))
+        retype("train_epsilon" if key == "epsilon" else f"train_mlp_{key}", str(text))
     retype("train_folder", str(folder / "net"))
     start()
     going = window.page.going
@@ -135,7 +138,7 @@ def main(folder: Path) -> None:
     wait(lambda: float(session.account.cap) == 2)
     go_to(window, "train")
     choose_model(window, "naive-bayes")
-    retype("train_naive_bayes_epsilon", "0.1")
+    retype("train_epsilon", "0.1")
     retype("train_folder", str(folder / "second"))
     start()
     wait(lambda: not window.page.running)

@@ -295,6 +295,14 @@ class PageFrame(QWidget):
         if self.primary is not None and self.primary.isVisible():
             self.primary.click()
 
+    def drop_words(self, path: str) -> str:
+        """Return what a drop of the file would do on this page; empty where the window opens it."""
+        return ""
+
+    def drop(self, path: str) -> bool:
+        """Take a file that was dropped; return whether the page had a use for it."""
+        return False
+
     def escape(self) -> bool:
         """Do what Esc asks for; return whether there was anything to do."""
         return False
