@@ -284,9 +284,9 @@ class Hands:
         view, goal = self.table(table), self.index(table, attribute, heading)
         assert view.hasFocus(), f"{self.focus.objectName()} has the focus"
         self.key(Qt.Key.Key_Home, CTRL)
-        for _ in range(goal.row()):
+        for _ in range(view.verticalHeader().visualIndex(goal.row())):  # rows can be shown in another order
             self.key(Qt.Key.Key_Down)
-        for _ in range(goal.column()):
+        for _ in range(view.horizontalHeader().visualIndex(goal.column())):
             self.key(Qt.Key.Key_Right)
         assert view.currentIndex() == goal, f"the arrows lead to {view.currentIndex().data()}"
 
