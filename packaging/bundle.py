@@ -14,7 +14,7 @@ import sys
 import tarfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ NAME = "privacy-workbench"
 # readline is under the GPL; without a prompt nobody needs it.
 LEFT_OUT = (
     *("torch", "numba", "llvmlite", "xgboost", "dask", "distributed", "pandas", "pytest", "hypothesis"),
-    *("tkinter", "IPython", "matplotlib", "setuptools", "pip", "readline", "curses", "idlelib", "lib2to3"),
+    *("tkinter", "IPython", "matplotlib", "readline", "curses", "idlelib", "lib2to3"),
 )
 ICON = """
 import sys
@@ -82,8 +82,8 @@ class Bundle:
         """Name, version and kind of computer, as packed files are called."""
         return f"{NAME}-{version(self.root)}-{platform.machine().lower()}"
 
-    def run(self, what: str, *words: str | Path) -> None:
-        """Run a program politely, with its output in the log of the environment.
+    def run(self, what: str, *words: str | Path) -> str:
+        """Run a program politely; return its output, which also goes to the log of the environment.
 
         Raises:
             SetupError: it failed.
@@ -99,6 +99,7 @@ class Bundle:
         )
         if status:
             raise failure.from_output(what, output, log)
+        return output
 
 
 def version(root: Path) -> str:
@@ -143,8 +144,8 @@ def timed(what: str) -> Iterator[None]:
     say(f"{what}: {time.monotonic() - began:.0f} s")
 
 
-def frozen_by(bundle: Bundle) -> list[str | Path]:
-    """Return the words that call PyInstaller."""
+def frozen_by(bundle: Bundle, tools: Sequence[str]) -> list[str | Path]:
+    """Return the words that call PyInstaller; ``tools`` are modules that are installed only to make bundles."""
     recipe = bundle.root / "packaging" / "pyinstaller"
     words: list[str | Path] = [bundle.environment.python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
     words += ["--onedir", "--name", "workbench", "--icon", bundle.work / "icon.png"]
@@ -152,7 +153,7 @@ def frozen_by(bundle: Bundle) -> list[str | Path]:
     words += ["--additional-hooks-dir", recipe]
     if sys.platform == "win32":
         words += ["--hide-console", "hide-early"]  # one program for window and terminal
-    for module in LEFT_OUT:
+    for module in (*LEFT_OUT, *tools):
         words += ["--exclude-module", module]
     return [*words, recipe / "start.py"]
 
@@ -162,7 +163,9 @@ def freeze(bundle: Bundle) -> None:
     bundle.work.mkdir(parents=True, exist_ok=True)
     drawing = bundle.root / "packaging" / "linux" / f"{NAME}.svg"
     bundle.run("drawing the icon", bundle.environment.python, "-c", ICON, drawing, bundle.work / "icon.png")
-    bundle.run("PyInstaller", *frozen_by(bundle))
+    asking = bundle.root / "packaging" / "contents.py"
+    tools = bundle.run("looking for tools", bundle.environment.python, asking, "--tools").split()
+    bundle.run("PyInstaller", *frozen_by(bundle, tools))
     shutil.rmtree(bundle.folder, ignore_errors=True)
     shutil.move(bundle.work / "workbench", bundle.folder)
 

@@ -3,6 +3,8 @@
 Run by the Python of the environment that the bundle was made from. Writes ``sbom.json`` (CycloneDX) and
 ``licences.txt`` into OUT. Both list the workbench, the packages that it needs, Python, and the libraries of the system
 that PyInstaller took along.
+
+``python packaging/contents.py --tools`` prints the modules that are installed only to make bundles, one a line.
 """
 
 from __future__ import annotations
@@ -62,6 +64,16 @@ def needed(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
             if requirement.marker is None or any(requirement.marker.evaluate(extra) for extra in asked):
                 waiting.append((requirement.name, frozenset(requirement.extras)))
     return found
+
+
+def tools() -> list[str]:
+    """Return the modules of packages that the workbench does not need: what made a bundle stays out of it.
+
+    Libraries look for some of them (jsonschema for those that check formats), and would change with what is found.
+    """
+    kept = needed(WORKBENCH)
+    owners = metadata.packages_distributions()
+    return sorted(m for m, names in owners.items() if m.isidentifier() and not kept & set(map(canonical, names)))
 
 
 def system_libraries(bundle: Path) -> list[SystemLibrary]:
@@ -166,4 +178,7 @@ def main(bundle: Path, out: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    if sys.argv[1:] == ["--tools"]:
+        print("\n".join(tools()))
+    else:
+        sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
