@@ -153,6 +153,8 @@ def frozen_by(bundle: Bundle, tools: Sequence[str]) -> list[str | Path]:
     words += ["--additional-hooks-dir", recipe]
     if sys.platform == "win32":
         words += ["--hide-console", "hide-early"]  # one program for window and terminal
+    if sys.platform == "darwin":
+        words += ["--windowed", "--osx-bundle-identifier", NAME]  # the app beside the folder (macos/make_app.sh)
     for module in (*LEFT_OUT, *tools):
         words += ["--exclude-module", module]
     return [*words, recipe / "start.py"]

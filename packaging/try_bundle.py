@@ -155,6 +155,18 @@ def faults_of_window(root: Path) -> Iterator[str]:
         yield f"it logged a fault: {log.read_text('utf-8')[-500:]}"
 
 
+def faults_of_install(root: Path) -> Iterator[str]:
+    """Install it for one person, call it by the link, remove it again, and yield what is wrong."""
+    script, link = f"{Path(PROGRAM).parent}/install.sh", ".local/bin/workbench"
+    entry = ".local/share/applications/privacy-workbench.desktop"
+    line = f"sh {script} && {link} --version && grep -q '^Exec=\"{PROGRAM}\" gui' {entry}"
+    line += f" && sh {script} --remove && test ! -e {link} && test ! -e {entry} && test -x {PROGRAM}"
+    done = inside(root, line)
+    print(f"        exit {done.returncode}  install.sh, and install.sh --remove", flush=True)
+    if done.returncode:
+        yield f"exit status {done.returncode}: {(done.stdout + done.stderr)[-500:]}"
+
+
 def main() -> int:
     """Try everything; return 1 where something is wrong, 2 where it cannot be tried here."""
     if os.geteuid() or not shutil.which("debootstrap"):
@@ -167,7 +179,8 @@ def main() -> int:
         return 2
     faults = [f"{step.words}: {fault}" for step in STEPS for fault in faults_of(step, root)]
     faults += [f"the window: {fault}" for fault in faults_of_window(root)]
-    print("\n".join(faults) if faults else f"{len(STEPS) + 1} steps went well without Python")
+    faults += [f"install.sh: {fault}" for fault in faults_of_install(root)]
+    print("\n".join(faults) if faults else f"{len(STEPS) + 2} steps went well without Python")
     return 1 if faults else 0
 
 
