@@ -196,7 +196,8 @@ def wait_for_fits(process: subprocess.Popen[str], count: int) -> None:
         if any(p.read_bytes().count(b"\n") >= count for p in unfinished()):
             return
         time.sleep(0.02)
-    pytest.fail("the study ended or stood still before it was stopped")
+    process.kill()
+    pytest.fail(f"the study ended or stood still before it was stopped: {process.communicate()[1]}")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of one process are a POSIX matter")

@@ -266,6 +266,7 @@ def releasing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[MainWindow, Path, ExitStack]]:
     """A window whose release has drawn and waits for its turn to name its files; closing the stack is its turn."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     target = tmp_path / "out" / "released.csv"

@@ -92,9 +92,9 @@ def test_the_confirmation_is_undone_and_redone(hands):
 def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
     session = hands.window.session
     sentence = refusal(plan(hands).guesses()).what.replace("missing", "missing values").replace("action", "dropping")
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
-    told = hands.see("note_release").accessibleName()
+    told = hands.text("release_problem")
     assert told.lower().startswith(sentence.lower())
     assert told.endswith("confirm them in Data, Columns.")
     assert not hands.window.findChild(QWidget, "release_now").isEnabled()
@@ -104,7 +104,7 @@ def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
         assert list(ledger.releases()) == []
     hands.click("tab_data")
     hands.click("data_onward")
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert hands.see("release_now").isEnabled()
 

@@ -94,7 +94,7 @@ def test_what_a_missing_and_an_unlisted_value_become_is_settled_then(gaps, qtbot
 
 def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, qtbot, answer, tmp_path):
     gaps.session.edit_column("age", "an error", missing="refuse")
-    press(gaps, "tab_release")
+    press(gaps, "tab_rows")
     idle(gaps)
     target = tmp_path / "out.csv"
     retype(gaps, qtbot, "release_target", target)
@@ -107,7 +107,7 @@ def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, 
     press(gaps, "tab_preview")
     idle(gaps)
     assert "%" in gaps.findChild(QWidget, "preview_facts").accessibleName()
-    press(gaps, "tab_release")
+    press(gaps, "tab_rows")
     idle(gaps)
     assert any(w.text().startswith("64 rows × 2 columns") for w in gaps.findChildren(QLabel) if w.isVisible())
     answer("yes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hands import Hands, go_to
+from hands import Hands, go_to, show
 from PySide6.QtCore import QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QStyleOptionViewItem, QWidget
@@ -350,7 +350,7 @@ def test_values_read_off_the_rows_are_left_out_of_an_export_and_said(doubtful, t
 def test_every_word_that_was_chosen_stands_whole_in_its_cell(people, idle, percent, page, columns):
     people.theme.set_scale(percent)
     try:
-        people.show_page(page)
+        show(people, page)
         idle(people)
         table = people.page.table
         model = table.model()

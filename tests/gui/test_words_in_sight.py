@@ -55,7 +55,7 @@ def test_surnames_that_repeat_are_suspected_and_dropped_by_a_click_only(hands, t
 
 
 def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle):
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     card = people.findChild(QWidget, "release_cost")
     assert card.findChild(QLabel, "release_compared").isVisible()
@@ -65,7 +65,8 @@ def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle
 
 def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual(people, press, qtbot):
     press(people, "tab_train")
-    told = people.findChild(QLabel, "train_naive_bayes_help")
+    press(people, "train_model_naive-bayes")
+    told = people.findChild(QLabel, "train_help")
     assert told.text() == "Point at a field to read what it means."
     field = people.findChild(QLineEdit, "train_naive_bayes_mean_spread")
     field.setFocus()
@@ -124,7 +125,7 @@ def test_a_name_that_is_taken_is_not_suggested_and_one_that_was_typed_stays(hand
     for taken in ("town-released.csv", "town-released-2.csv"):
         (Path.home() / taken).write_text("taken", "utf-8")  # not beside the raw table
     hands.drop(path)
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert Path(hands.see("release_target").text()) == Path.home() / "town-released-3.csv"
     hands.type_into("release_target", str(tmp_path / "mine.csv"))

@@ -195,6 +195,11 @@ class Plan(Parameters):
         """The columns that go through a mechanism."""
         return tuple(c for c in self.columns if c.action == "protect")
 
+    def unrounded(self) -> Self:
+        """Return the plan with numbers on grids of the usual size, whatever steps noisy rows are rounded to."""
+        columns = (dataclasses.replace(c, cells=None) if c.numeric and c.cells is not None else c for c in self.columns)
+        return dataclasses.replace(self, columns=tuple(columns))
+
     def column(self, name: str) -> Column:
         """Return the column called ``name``, or raise :class:`ParameterError`."""
         for column in self.columns:

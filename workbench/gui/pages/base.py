@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -139,6 +139,24 @@ class _Body(QVBoxLayout):
             self._asked = False
 
 
+class _Beside(QWidget):
+    """The buttons of a head. They never widen the window: the page is told to place them anew as they change."""
+
+    def __init__(self, place: Callable[[], None]) -> None:
+        super().__init__()
+        self._place = place
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return no width: showing a button lays out the whole window before the page can place it elsewhere."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def event(self, event: QEvent) -> bool:
+        """Place the buttons anew where their layout has changed."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place()
+        return super().event(event)
+
+
 class PageFrame(QWidget):
     """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
@@ -162,7 +180,7 @@ class PageFrame(QWidget):
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(page.title)
         self.header: QHBoxLayout = row()
-        self._beside = QWidget()
+        self._beside = _Beside(self._place_header)
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()
         self._head = row(None)
@@ -276,6 +294,14 @@ class PageFrame(QWidget):
         """Do what Ctrl+Return asks for: press the primary button."""
         if self.primary is not None and self.primary.isVisible():
             self.primary.click()
+
+    def drop_words(self, path: str) -> str:
+        """Return what a drop of the file would do on this page; empty where the window opens it."""
+        return ""
+
+    def drop(self, path: str) -> bool:
+        """Take a file that was dropped; return whether the page had a use for it."""
+        return False
 
     def escape(self) -> bool:
         """Do what Esc asks for; return whether there was anything to do."""

@@ -77,7 +77,7 @@ def open_table(
 
     former = session.open_data
     same = former is not None and former.source == source
-    if not same and not session.may_leave(again):
+    if not session.may_replace(again, same):
         return None
     kept = session.plan if same else None
     declared = former.options if same and isinstance(former, OpenImages) else None

@@ -366,7 +366,7 @@ def _draft_of(column: Column, action: str) -> DraftColumn:
 def _facts(draft: DraftColumn) -> dict[str, Any]:
     """Return the attributes of :class:`workbench.sanitize.plan.Column`; what is open takes its default."""
     facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft) if f.name != GUESSED}
-    facts["origin"] = "guess" if draft.guessed else "declared"
+    facts["origin"] = "guess" if draft.unconfirmed else "declared"  # what else was guessed, no release depends on
     facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
     if draft.action == "drop" and draft.crossed:  # what leaves nothing need not be mended
         facts["lower"] = facts["upper"] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, QTimer
@@ -283,7 +284,8 @@ class MainWindow(QMainWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
         """Say what a drop would do, wherever the file is held; what cannot be opened is accepted nowhere."""
-        self._veil.show_held(dragged(event.mimeData()))
+        held = dragged(event.mimeData())
+        self._veil.show_held(held if held.problem else replace(held, use=self.page.drop_words(held.path)))
         event.acceptProposedAction()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
@@ -302,7 +304,8 @@ class MainWindow(QMainWindow):
             self.session.notify("error", held.problem)
             return
         event.acceptProposedAction()
-        self.open(held.path)
+        if not self.page.drop(held.path):
+            self.open(held.path)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
         """Close at once where nothing runs and all is saved; else ask, and stop the jobs without blocking."""

@@ -229,7 +229,7 @@ class Menus:
     def _close(self) -> None:
         """Close the table or the images, once unsaved work is taken care of."""
         session = self._shell.session
-        if session.open_data is None or not session.may_leave(self._close):
+        if session.open_data is None or not session.may_replace(self._close, False):
             return
         title = session.open_data.title
         session.open(None, DraftPlan())

@@ -47,7 +47,7 @@ class PreviewPage(PageFrame):
 
         self._again = button("Another draw", "another_draw", tip=AGAIN)
         self._again.clicked.connect(self.draw_again)
-        self.header.insertWidget(0, WayBar(session, PAGE.name, "release", only=("release", "synthetic")))
+        self.header.insertWidget(0, WayBar(session, PAGE.name, "rows", only=("rows", "synthetic")))
         self._real = button("Your rows…", "preview_real", tip="Preview the rows of the open table")
         self._real.clicked.connect(self._leave_made_up)
         self._made_up = False

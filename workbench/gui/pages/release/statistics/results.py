@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
-from workbench.gui.pages.statistics.tasks import SPARSE, Bar
+from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
@@ -21,7 +21,7 @@ from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count, plain
 
 if TYPE_CHECKING:
-    from workbench.gui.pages.statistics.tasks import Released
+    from workbench.gui.pages.release.statistics.tasks import Released
 
 FIGURES, PICTURE = "figures", "picture"
 EVERY = "every statistic"

@@ -6,7 +6,8 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 
-from workbench.gui.pages.statistics.tasks import Checked
+from workbench.gui.pages.release.statistics.tasks import Checked
+from workbench.gui.pages.release_tasks import asked_plan
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
@@ -61,6 +62,7 @@ class FiguresModel(EditedModel):
         super().__init__(session, columns)
         self._columns: tuple[DraftColumn, ...] = ()
         self._ticks: dict[str, set[str]] = {}
+        self._followed: dict[str, set[str]] = {}
         self._bins: dict[str, int] = {}
         self._checked: Checked | None = None
         self.groups: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class FiguresModel(EditedModel):
     def start_over(self) -> None:
         """Ask for what is usual of another table."""
         self._ticks.clear()
+        self._followed = {}
         self._bins.clear()
         self.groups = ()
         self.follow()
@@ -78,21 +81,26 @@ class FiguresModel(EditedModel):
         """Show the columns that the plan protects now; one of another kind than before begins as is usual."""
         former, columns = {column.name: column.kind for column in self._columns}, self.session.plan.protected
         others = [c.name for c in columns] != list(former)
+        usual = self._usual()
+        if usual != self._followed:  # something else will be asked: what nobody has changed follows
+            self._ticks = {name: ticks for name, ticks in self._ticks.items() if ticks != self._followed.get(name)}
+            self._followed = usual
         if others:
             self.beginResetModel()
         self._columns = columns
         for column in columns:
             if column.name not in self._ticks or former.get(column.name) != column.kind:
-                self._ticks[column.name] = _usual(column)
+                self._ticks[column.name] = set(usual.get(column.name, ()))
                 self._bins.pop(column.name, None)
         if others:
             self.endResetModel()
         self.refresh()
 
     def tick_all(self, *, usual: bool) -> None:
-        """Tick what is usual of every column, or nothing."""
+        """Tick what answers the questions, or nothing."""
+        asked = self._usual() if usual else {}
         for column in self._columns:
-            self._ticks[column.name] = _usual(column) if usual else set()
+            self._ticks[column.name] = set(asked.get(column.name, ()))
         self._bins.clear()
         self._edited()
 
@@ -129,6 +137,16 @@ class FiguresModel(EditedModel):
 
     def _ticked(self, column: DraftColumn, statistic: str) -> bool:
         return statistic in self._ticks[column.name] and self._can(column, statistic)
+
+    def _usual(self) -> dict[str, set[str]]:
+        """Return the figures of each column that answer what will be asked."""
+        from workbench.studies.ways_asked import asked_request
+
+        draft, found = self.session.plan, dict[str, set[str]]()
+        if draft.ready and draft.protected:
+            for figure in asked_request(asked_plan(draft, draft.plan())).figures:
+                found.setdefault(figure.column or "", set()).add(figure.statistic)
+        return found
 
     # -- edits, of all selected columns that can have them --------------------------------------------------------
 
@@ -192,8 +210,3 @@ def _fits(column: DraftColumn, what: str) -> bool:
     if what in ("mean", "sum"):
         return column.kind in ("integer", "real")
     return what == "histogram" or column.numeric != (what == "mode")
-
-
-def _usual(column: DraftColumn) -> set[str]:
-    """Return what is asked for where nobody chose, as the command does: a histogram, and the mean of a number."""
-    return {"histogram", "mean"} if _fits(column, "mean") else {"histogram"}

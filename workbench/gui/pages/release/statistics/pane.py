@@ -1,39 +1,65 @@
-"""What is released: figures by column, groups and ε."""
+"""Statistics: which figures of which columns, by which groups, with what to expect of each."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtWidgets import QCheckBox
 
-from workbench.gui.pages.forecast_page import ReleaseForm
-from workbench.gui.pages.release_tasks import Foreseen
-from workbench.gui.pages.statistics.figures_model import FiguresModel
-from workbench.gui.session.session import Session
+from workbench.gui.pages.release.pane import WayPane
+from workbench.gui.pages.release.statistics.figures_model import FiguresModel
+from workbench.gui.pages.release.statistics.results import ResultsCard
+from workbench.gui.pages.release.statistics.tasks import checked, released, work_of
+from workbench.gui.pages.release_account import steps_of
+from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
+from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.delta_entry import DeltaLine
+from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_filter import TableFilter
+from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import COUNT, Request, Statistic
 
-EPSILON_HELP = "Privacy loss of one row by all figures together; the plan's ε to begin with"
+if TYPE_CHECKING:
+    from workbench.sanitize.plan import Plan
+
+RELEASED = ReleaseWords(
+    name="statistics",
+    question="Release these statistics?",
+    file="The figures; .csv or .json",
+    ending="statistics",
+    tip="Charge the budget, compute, certify and write the file",
+    kinds="CSV (*.csv);;JSON (*.json)",
+)
+LOOK = "Look at the figures", "Reads the released file, which is public"
+STEPS = (
+    "Histograms, shares and quantiles read from them count in the steps of the plan ({steps}); means and sums do not."
+)
 NO_GROUPS, NO_SECOND = "none, all rows", "no other"
 BY_HELP = "Every figure is released for each group that the declared values of this column make, also empty ones"
 COUNT_HELP = "How many rows each group has"
 WIDEST = 170
 
 
-class StatisticsForm(ReleaseForm):
-    """The ticks, the groups and ε; all follow table and plan until a person chooses another."""
+class StatisticsPane(WayPane):
+    """The ticks and the groups; they answer what will be asked until a person chooses another."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, "statistics", EPSILON_HELP, "edit_problem", pad=12)
+    facts = (("figures", "spent on", "", lambda found: count(found.queries, "noisy query", "noisy queries")),)
+    wide = True
+
+    def __init__(self, page: ReleasePage) -> None:
+        session = page.session
+        super().__init__(session, RELEASED, "statistics", pad=12)
         self.model = FiguresModel(session)
         accessible = "Protected columns: which figures are released, and half of the interval to expect of each"
         self.table = SettingsTable(session, self.model, "statistics_table", accessible)
         self.table.setMinimumHeight(6 * ROW)  # five columns
         self._filter = TableFilter(self.table, needs=False)
         usual = button(
-            "Usual", "statistics_usual", "link", tip="Tick a histogram of every column, the mean of each number"
+            "As asked", "statistics_usual", "link", tip="Tick what answers the questions that recipients will ask"
         )
         none = button("None", "statistics_none", "link", tip="Tick nothing")
         usual.clicked.connect(lambda: self.model.tick_all(usual=True))
@@ -61,7 +87,20 @@ class StatisticsForm(ReleaseForm):
             groups.addWidget(part)
         groups.addStretch(1)
         self.body.addLayout(groups)
-        self.body.addWidget(self._sizes)
+        self._steps = label("", "muted", wrap=True, name="statistics_steps")
+        for below in (self._sizes, self._steps, DeltaLine(self.delta)):
+            self.body.addWidget(below)
+        view = ResultsCard(session)
+        self.results = ReleasedPart(
+            page,
+            view,
+            lambda _opened, path, _plan, _emit, cancel: released(path, cancel),
+            LOOK,
+            "The figures cannot be shown.",
+            kind="statistics",
+            card=False,
+        )
+        self.below = (self.results, view)
         self.model.changed.connect(self.changed)
         self.model.refused.connect(self.say)
 
@@ -69,6 +108,30 @@ class StatisticsForm(ReleaseForm):
         """Return what is ticked, of the groups that are chosen."""
         counted = (Statistic(statistic=COUNT, by=self._groups()),) if self._groups() and self._count.isChecked() else ()
         return Request(figures=(*self.model.wanted(), *counted))
+
+    def hindrance(self) -> tuple[str, str]:
+        """Return that there is no protected column."""
+        if self.session.plan.protected:
+            return "", ""
+        return "The plan protects no column, and only of protected ones are there figures: protect one.", "protect"
+
+    def nothing_asked(self) -> str:
+        """Return that nothing is ticked."""
+        return "" if self.request().figures else "Nothing is ticked: tick a figure of a column."
+
+    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+        """Return what to expect of every figure."""
+        return checked(plan, rows, chosen, cancel)
+
+    def asked(self, found: Foreseen) -> Asked:
+        """Return the statistics that are forecast."""
+        from workbench.statistics.release_file import FORMATS
+
+        chosen = found.chosen
+        assert isinstance(chosen.request, Request)
+        columns = {name for one in chosen.request.figures for name in (one.column, *(one.by or ())) if name}
+        title = f"statistics of {count(len(columns), 'column')}"
+        return Asked(title, lambda plan, rows, kind: work_of(chosen, plan, rows, kind), FORMATS, way="statistics")
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
@@ -83,7 +146,7 @@ class StatisticsForm(ReleaseForm):
     def follow(self) -> None:
         """Show what follows from table and plan, but for what a person has chosen here."""
         self.model.follow()
-        names = [column.name for column in self._session.plan.protected]
+        names = [column.name for column in self.session.plan.protected]
         for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
             former = box.currentData()
             if [None, *names] != [box.itemData(i) for i in range(box.count())]:
@@ -93,7 +156,9 @@ class StatisticsForm(ReleaseForm):
                     box.addItem(name, name)
             box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
         self._show_groups()
-        super().follow()
+        steps = steps_of(self.session)
+        self._steps.setText(STEPS.format(steps=steps) if steps else "")
+        self._steps.setVisible(bool(steps))
 
     def show_foreseen(self, found: Foreseen | None) -> None:
         """Show what to expect of every figure."""
@@ -107,7 +172,7 @@ class StatisticsForm(ReleaseForm):
 
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""
-        for part in (self.table, *self._by, self.epsilon, self.delta):
+        for part in (self.table, *self._by, self.delta):
             part.setEnabled(on)
         self._show_groups()
         self._count.setEnabled(on and bool(self._groups()))

@@ -20,8 +20,8 @@ from workbench.gui.widgets.fast_table_model import RowsModel
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.gui.pages.synthetic.comparing import Compared
-    from workbench.gui.pages.synthetic.tasks import ReleasedRows
+    from workbench.gui.pages.release.synthetic.comparing import Compared
+    from workbench.gui.pages.release.synthetic.tasks import ReleasedRows
 
 SPREAD, PAIRS, ROWS = "distribution", "correlations", "rows"
 HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
@@ -135,7 +135,7 @@ class ComparisonCard(Card):
         self._stated[SPREAD], self._stated[PAIRS] = stated, pairs
         self._choose(self._column)
         if found is not None:
-            from workbench.gui.pages.synthetic.comparing import percent
+            from workbench.gui.pages.release.synthetic.comparing import percent
 
             self.figure.setText(percent(found.quality.mean))
             self.words.setText(found.words)

@@ -25,7 +25,7 @@ from workbench.synth.parameters import SynthesisParameters
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.gui.pages.synthetic.comparing import Compared
+    from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
     from workbench.synth.needs import Needs
@@ -85,6 +85,12 @@ def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
     return synthesis_work(plan, chosen.epsilon, rows, kind, chosen.request, chosen.delta)
 
 
+def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
+    """Return the plan by which rows are drawn: while cuts are automatic, noisy rows alone are rounded."""
+    assert isinstance(chosen.request, SynthesisParameters)
+    return plan.unrounded() if chosen.request.cuts is None else plan
+
+
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
     """Return what the release would count and cost.
 
@@ -94,6 +100,7 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Fores
     from workbench.synth.base import COUNTS
     from workbench.synth.needs import needs_of
 
+    plan = drawn_by(plan, chosen)
     work = work_of(chosen, plan, rows, "csv")
     method, setting = _setting(plan, rows, chosen)
     cancel.check()
@@ -129,7 +136,7 @@ def drawn_preview(
     """Return the comparison of one private draw; runs in a worker. Nothing is charged and nothing can be released."""
     import numpy as np
 
-    from workbench.gui.pages.synthetic.comparing import coded_rows, compared
+    from workbench.gui.pages.release.synthetic.comparing import coded_rows, compared
     from workbench.privacy.entropy import KeyedEntropy
     from workbench.release.ledger.study_note import note_study
     from workbench.sanitize.engine import check_columns
@@ -138,6 +145,7 @@ def drawn_preview(
     from workbench.work.noise import Study
 
     assert isinstance(chosen.request, SynthesisParameters)
+    plan = drawn_by(plan, chosen)
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
@@ -162,7 +170,7 @@ def drawn_preview(
 
 def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
     """Return a released table and its comparison with the original; runs in a worker."""
-    from workbench.gui.pages.synthetic.comparing import compared
+    from workbench.gui.pages.release.synthetic.comparing import compared
     from workbench.release.certificate import certificate_path, read_any_certificate
     from workbench.release.ledger.study_note import note_study
     from workbench.release.open_release import certified_rows, released_cells
@@ -171,6 +179,8 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
 
     document = read_any_certificate(certificate_path(path))
     certified, released = certified_rows(path, document, certificate_path(path), cancel)
+    if plan is not None and any(certified.column(c.name).cells != c.cells for c in plan.protected if c.numeric):
+        plan = plan.unrounded()  # its rounding was for noisy rows
     plan = plan or certified
     check_columns(plan, opened.table)
     note_study(opened.table, "synthetic", emit=emit)
