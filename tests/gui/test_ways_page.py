@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QPushButton
 
+from workbench.gui.widgets.way_bar import ways
 from workbench.release import kinds
 from workbench.release.verify_any import verify_any
 
@@ -184,6 +185,10 @@ def test_a_model_leads_to_models(hands):
     assert hands.see("ways_release").text() == "Train →"
     hands.click("ways_release")
     assert hands.window.page.objectName() == "page_train"
+
+
+def test_each_way_is_offered_once_and_only_if_it_costs_the_epsilon_of_the_plan():
+    assert [name for name, _words, _tip in ways()] == ["rows", "synthetic", "statistics", "model"]
 
 
 def test_a_kind_that_is_only_a_line_in_its_list_is_a_way_with_a_form_a_cost_and_a_release(

@@ -26,11 +26,15 @@ PADDING = 26
 
 
 def ways() -> tuple[tuple[str, str, str], ...]:
-    """Return every way to release, also the kinds of release whose fields follow from their requests."""
+    """Return every way to release, also the kinds of release whose fields follow from their requests.
+
+    All of them cost the plan's ε: a kind whose cost follows from its own parameters is none of them.
+    """
     from workbench.release.kinds import KINDS
 
-    derived = [(k.name, f"{k.released[:1].upper()}{k.released[1:]}", k.help or k.gives) for k in KINDS if k.derived]
-    return (*WAYS, *derived)
+    listed = [name for name, _words, _tip in WAYS]
+    more = [kind for kind in KINDS if kind.derived and not kind.own_cost and kind.name not in listed]
+    return (*WAYS, *((k.name, f"{k.released[:1].upper()}{k.released[1:]}", k.help or k.gives) for k in more))
 
 
 class WayBar(QWidget):
