@@ -26,8 +26,8 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print the command and run nothing")
     options = parser.parse_args()
     places = {"DATA": options.data, "PLAN": options.plan or str(folder / "plan.toml"), "OUT": options.output}
-    places["REQUEST"] = str(folder / "request.toml")
     told = json.loads((folder / "rerun.json").read_text("utf-8"))
+    places |= {name: str(folder / name) for name in told["files"]}
     words = [places.get(word[1:], word) if word.startswith("@") else word for word in told["command"]]
     command = [*shlex.split(options.workbench), *words]
     if options.ledger:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from workbench import api
-from workbench.api.central import _cells
+from workbench.api.central import cells_of
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.sanitize.plan import Column, Plan
 
@@ -105,7 +105,7 @@ def test_a_missing_value_alone_in_its_row_is_read_as_missing(folder: Path, kind:
 
 def test_a_quoted_empty_cell_is_a_missing_value(folder: Path) -> None:
     (folder / "one.csv").write_text('a\n""\n3\n""\n', "utf-8")
-    assert _cells(folder / "one.csv", "csv")["a"].to_list() == [None, "3", None]
+    assert cells_of((folder / "one.csv").read_bytes(), "csv")["a"] == [None, "3", None]
 
 
 @pytest.mark.parametrize("epsilon", [float("nan"), float("inf"), -1.0, 0, 1e-8, 1e9, True, "1"])

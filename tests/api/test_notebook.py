@@ -53,7 +53,7 @@ def test_stored_outputs_tell_nothing_of_the_machine() -> None:
             assert output["output_type"] in ("stream", "execute_result")
 
 
-@pytest.mark.parametrize("place", ["README.md", "resources/help/python.txt"])
+@pytest.mark.parametrize("place", ["README.md", "resources/help/python.md"])
 def test_the_python_of_readme_and_help_runs(place: str, folder: Path) -> None:
     generator = np.random.default_rng(0)
     people = {
@@ -64,7 +64,7 @@ def test_the_python_of_readme_and_help_runs(place: str, folder: Path) -> None:
     pd.DataFrame(people).to_csv("people.csv", index=False)
     text = (ROOT / place).read_text("utf-8")
     indented = "".join(line[4:] for line in text.splitlines(keepends=True) if line.startswith("    "))
-    code = indented if place.endswith(".txt") else "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    code = indented if place != "README.md" else "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     names: dict = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", api.PrivateStudyWarning)

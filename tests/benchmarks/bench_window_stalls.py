@@ -25,7 +25,6 @@ from window_tools import (
     PATIENCE,
     Heartbeat,
     at,
-    choose,
     click,
     open_table,
     run_for,
@@ -72,7 +71,8 @@ def start_study(window: MainWindow, repeats: int) -> None:
 
 def start_training(window: MainWindow, folder: Path, epochs: int) -> None:
     click(window, "rail_train")
-    choose(window, "train_model", "mlp")
+    click(window, "train_fold_networks")
+    click(window, "train_model_mlp")
     retype(window, "train_mlp_epochs", str(epochs))
     retype(window, "train_folder", str(folder))
     until(lambda: window.page.primary is not None and window.page.primary.isEnabled())

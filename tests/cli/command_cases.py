@@ -47,6 +47,26 @@ class Answer:
         assert isinstance(answer, dict)
         return answer
 
+    @property
+    def done(self) -> dict[str, Any]:
+        """The JSON object of a command that did what it was asked."""
+        assert self.code == 0, self
+        return self.json
+
+    @property
+    def shown(self) -> str:
+        """What a command shows that did what it was asked."""
+        assert self.code == 0, self
+        return self.out
+
+    def refused(self, code: int = 2) -> str:
+        """The one sentence of an error, which notes may come before."""
+        assert self.code == code, self
+        assert self.out == ""
+        last = self.err.splitlines()[-1]
+        assert last.startswith("error: ")
+        return last
+
     def error(self, code: int = 2) -> str:
         """The one sentence of an error, after checking that there is nothing else."""
         assert self.code == code, self
@@ -78,6 +98,27 @@ def written(folder: Path) -> tuple[Path, Path, Path]:
     table.write_text(TABLE, "utf-8")
     plan.write_text(PLAN, "utf-8")
     return table, plan, folder / "ledger.sqlite"
+
+
+CITIES = """epsilon = 1.0
+[[column]]
+name = "age"
+kind = "integer"
+lower = 0
+upper = 100
+[[column]]
+name = "city"
+kind = "category"
+domain = ["Graz", "Linz"]
+"""
+
+
+def cities(folder: Path) -> Path:
+    """Write a table in which age tells the city, and its plan; return the folder."""
+    (folder / "plan.toml").write_text(CITIES, "utf-8")
+    lines = [f"{i % 100},{'Graz' if i % 100 < 50 else 'Linz'}" for i in range(300)]
+    (folder / "t.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
+    return folder
 
 
 def sanitize(**changed: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import Run
+from command_cases import CITIES, Run, cities
 
 pytest.importorskip("torch")
 
@@ -20,17 +20,6 @@ NETWORK = (
     "--network", "logistic", "--noise", "2", "--delta", "1e-4", "--batch", "30", "--epochs", "2", "--lr", "1",
     "--clip", "1", "--accountant", "rdp",
 )  # fmt: skip
-PLAN = """epsilon = 1.0
-[[column]]
-name = "age"
-kind = "integer"
-lower = 0
-upper = 100
-[[column]]
-name = "city"
-kind = "category"
-domain = ["Graz", "Linz"]
-"""
 OF_TABLE = ("--target", "city", "--bounds", "plan.toml")
 
 
@@ -38,10 +27,7 @@ OF_TABLE = ("--target", "city", "--bounds", "plan.toml")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to stand in, with a table in which age tells the city, and a plan."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
-    lines = [f"{i % 100},{'Graz' if i % 100 < 50 else 'Linz'}" for i in range(300)]
-    (tmp_path / "t.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
-    return tmp_path
+    return cities(tmp_path)
 
 
 def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder: Path, run: Run) -> None:
@@ -153,7 +139,7 @@ def test_what_is_not_declared_of_the_rows_is_asked_for(folder: Path, run: Run) -
 
 
 def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder: Path, run: Run) -> None:
-    guessed = PLAN.replace('name = "age"\n', 'name = "age"\norigin = "guess"\n')
+    guessed = CITIES.replace('name = "age"\n', 'name = "age"\norigin = "guess"\n')
     (folder / "plan.toml").write_text(guessed, "utf-8")
     answer = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
     assert (answer.code, answer.out) == (2, "")
@@ -162,7 +148,7 @@ def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder: Path, run: Run
 
 
 def test_facts_that_were_read_off_the_rows_are_told(folder: Path, run: Run) -> None:
-    read_off = PLAN.replace('name = "age"\n', 'name = "age"\nbounds_origin = "data"\n')
+    read_off = CITIES.replace('name = "age"\n', 'name = "age"\nbounds_origin = "data"\n')
     (folder / "plan.toml").write_text(read_off, "utf-8")
     told = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json["sentences"]
     assert "were taken from the private rows" in told[-1]

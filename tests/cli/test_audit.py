@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command_cases import Run
 
-from workbench.cli.audit import step_text
+from workbench.cli.audit import COMMAND
 from workbench.privacy import audit_mechanism
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import Mechanism
@@ -69,7 +69,7 @@ def test_the_private_step_is_audited_with_canaries(run: Run) -> None:
     assert (told["verdict"], told["canaries"], told["guesses"], told["steps"]) == ("not refuted", 2000, 200, 1)
     assert 0 < told["epsilon_lower"] < told["epsilon"] <= 3
     assert told["noise"]["lower"] < 1 < told["noise"]["upper"]
-    assert "not refuted: nothing that was seen contradicts epsilon = 2.99" in step_text(told)
+    assert "not refuted: nothing that was seen contradicts epsilon = 2.99" in COMMAND.text(told)
 
 
 def test_a_step_with_too_little_noise_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

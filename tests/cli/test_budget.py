@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
-
-from workbench.cli import main
+from command_cases import Run
 
 MNIST = ["--rows", "60000", "--batch", "64", "--noise", "1", "--epochs", "15", "--delta", "1e-5"]
-
-
-def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    assert main(["budget", *words, "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    result: dict[str, Any] = json.loads(out)
-    return result
 
 
 @pytest.mark.parametrize(
@@ -25,9 +13,9 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     [("rdp-classic", 1.1663206747, 13, 1e-4), ("rdp", 0.8725321872, 13, 1e-3), ("pld", 0.6110918558, None, 2e-3)],
 )
 def test_the_published_run_costs_what_is_published(
-    capsys: pytest.CaptureFixture[str], accountant: str, epsilon: float, order: float | None, tolerance: float
+    run: Run, accountant: str, epsilon: float, order: float | None, tolerance: float
 ) -> None:
-    result = answer(capsys, "dpsgd", *MNIST, "--accountant", accountant)
+    result = run("budget", "dpsgd", *MNIST, "--accountant", accountant, "--json").done
     assert result["epsilon"] == pytest.approx(epsilon, abs=tolerance)
     assert result["epsilon"] >= epsilon - 1e-9
     assert result["order"] == order
@@ -36,28 +24,25 @@ def test_the_published_run_costs_what_is_published(
     assert result["replace_one"]["epsilon"] == 2 * result["epsilon"]
 
 
-def test_pld_is_the_default_and_the_text_rounds_up(capsys: pytest.CaptureFixture[str]) -> None:
-    result = answer(capsys, "dpsgd", *MNIST)
+def test_pld_is_the_default_and_the_text_rounds_up(run: Run) -> None:
+    result = run("budget", "dpsgd", *MNIST, "--json").done
     assert result["accountant"] == "pld"
-    assert main(["budget", "dpsgd", *MNIST]) == 0
-    shown = float(capsys.readouterr().out.split()[3])
+    shown = float(run("budget", "dpsgd", *MNIST).shown.split()[3])
     assert result["epsilon"] <= shown < result["epsilon"] + 1e-4
 
 
-def test_gaussian_gives_the_analytic_sigma(capsys: pytest.CaptureFixture[str]) -> None:
-    result = answer(capsys, "gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1")
+def test_gaussian_gives_the_analytic_sigma(run: Run) -> None:
+    result = run("budget", "gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1", "--json").done
     assert result["sigma"] == pytest.approx(3.730631634815942, abs=1e-7)
-    assert main(["budget", "gaussian", "--epsilon", "10", "--delta", "1e-5", "--sensitivity", "1"]) == 0
-    assert "too small" in capsys.readouterr().out
+    assert "too small" in run("budget", "gaussian", "--epsilon", "10", "--delta", "1e-5", "--sensitivity", "1").shown
 
 
-def test_belief_gives_both_bounds_and_the_note(capsys: pytest.CaptureFixture[str]) -> None:
-    result = answer(capsys, "belief", "--epsilon", "0.5", "--prior", "0.1")
+def test_belief_gives_both_bounds_and_the_note(run: Run) -> None:
+    result = run("budget", "belief", "--epsilon", "0.5", "--prior", "0.1", "--json").done
     assert result["high"] == pytest.approx(0.15482810, abs=1e-8)
     assert result["low"] == pytest.approx(0.06313733, abs=1e-8)
     assert "δ > 0" in result["note"]
-    assert main(["budget", "belief", "--epsilon", "0.5", "--prior", "0.1"]) == 0
-    assert "at most 0.1548" in capsys.readouterr().out
+    assert "at most 0.1548" in run("budget", "belief", "--epsilon", "0.5", "--prior", "0.1").shown
 
 
 @pytest.mark.parametrize(
@@ -73,7 +58,7 @@ def test_belief_gives_both_bounds_and_the_note(capsys: pytest.CaptureFixture[str
         (["gaussian", "--epsilon", "1e999", "--delta", "1e-5", "--sensitivity", "1"], "--epsilon"),
         (["gaussian", "--epsilon", "1", "--delta", "1", "--sensitivity", "1"], "--delta"),
         (["belief", "--epsilon", "1", "--prior", "1.5"], "--prior"),
-        (["compose", "no-events.json"], "no such file"),
+        (["compose", "no-events.json"], "does not exist"),
         (["solve", "--rows", "100", "--delta", "1e-5", "--noise", "1"], "of epsilon, sigma, epochs and batch are open"),
         (["shuffle", "--epsilon", "1", "--rows", "0", "--delta", "1e-6"], "--rows"),
         (["group", "--epsilon", "5", "--delta", "0.1", "--rows", "9"], "guarantees nothing"),
@@ -81,10 +66,5 @@ def test_belief_gives_both_bounds_and_the_note(capsys: pytest.CaptureFixture[str
         ([], "dpsgd|gaussian|belief"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_exit_2(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
-    assert main(["budget", *words]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert said in err
+def test_bad_usage_is_one_sentence_and_exit_2(run: Run, words: list[str], said: str) -> None:
+    assert said in run("budget", *words).error()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_cases import Run
 
-from workbench.cli.main import main
 from workbench.params import ParameterError
 from workbench.privacy.accounting import run_curves
 from workbench.privacy.accounting.event_text import events_of, from_plain, to_plain
@@ -29,10 +29,8 @@ part = [{kind = "pure", epsilon = 0.1}, {kind = "pure", epsilon = 0.3}]
 """
 
 
-def asked(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
-    assert main(["budget", *words, "--json"]) == code
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+def asked(run: Run, *words: str) -> dict[str, Any]:
+    return run("budget", *words, "--json").done
 
 
 def written(folder: Path, text: str, name: str = "events.toml") -> str:
@@ -40,23 +38,22 @@ def written(folder: Path, text: str, name: str = "events.toml") -> str:
     return str(folder / name)
 
 
-def test_a_list_of_events_is_totalled_by_every_account(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = asked(capsys, "compose", written(tmp_path, EVENTS))
+def test_a_list_of_events_is_totalled_by_every_account(tmp_path: Path, run: Run) -> None:
+    found = asked(run, "compose", written(tmp_path, EVENTS))
     assert set(found["totals"]) == {"basic", "advanced", "optimal", "zcdp", "rdp-classic", "rdp", "pld"}
     assert found["totals"]["basic"] == pytest.approx(10.3)
     assert found["epsilon"] == found["totals"][found["best"]] == min(filter(None, found["totals"].values())) < 2
     assert found["relation"] == "zero-out"
     assert found["replace_one"]["epsilon"] == 2 * found["epsilon"]
-    assert main(["budget", "compose", str(tmp_path / "events.toml"), "--delta", "0"]) == 0
-    text = capsys.readouterr().out
+    text = run("budget", "compose", str(tmp_path / "events.toml"), "--delta", "0").shown
     assert re.search(r"^basic +10\.3000 +← best$", text, re.MULTILINE)
     assert "needs a delta above that of the releases" in text
 
 
-def test_json_is_read_as_toml_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_read_as_toml_is(tmp_path: Path, run: Run) -> None:
     plain = {"delta": 1e-5, "event": [{"kind": "gaussian", "sigma": 6, "sensitivity": 2, "rows_per_person": 2}]}
-    found = asked(capsys, "compose", written(tmp_path, json.dumps(plain), "events.json"))
-    alone = asked(capsys, "compose", written(tmp_path, 'event = [{kind = "gaussian", sigma = 1.5}]'), "--delta", "1e-5")
+    found = asked(run, "compose", written(tmp_path, json.dumps(plain), "events.json"))
+    alone = asked(run, "compose", written(tmp_path, 'event = [{kind = "gaussian", sigma = 1.5}]'), "--delta", "1e-5")
     assert found["epsilon"] == alone["epsilon"]
 
 
@@ -76,18 +73,13 @@ def test_json_is_read_as_toml_is(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("[[event]]\nkind='poisson-gaussian'\nsigma=1\nsteps=3\nrows=4", "rows is given together with"),
         ("[[event]]\nkind='parallel'\npart=[]", "no list of events"),
         ("spent = 3", "'spent' is not a key"),
-        ("[[event", "not valid TOML"),
+        ("[[event", "not TOML"),
     ],
 )
 def test_a_list_that_cannot_be_totalled_is_refused_in_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+    tmp_path: Path, run: Run, text: str, said: str
 ) -> None:
-    assert main(["budget", "compose", written(tmp_path, text)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert said in err
+    assert said in run("budget", "compose", written(tmp_path, text)).error()
 
 
 def test_an_event_survives_being_written_down() -> None:
@@ -108,20 +100,17 @@ def test_an_event_survives_being_written_down() -> None:
         from_plain(deep)
 
 
-def test_the_open_figure_of_a_run_is_found(capsys: pytest.CaptureFixture[str]) -> None:
-    run = ("--rows", "6000", "--delta", "1e-5", "--batch", "60", "--accountant", "rdp")
-    found = asked(capsys, "solve", *run, "--epsilon", "2", "--epochs", "5")
+def test_the_open_figure_of_a_run_is_found(run: Run) -> None:
+    given = ("--rows", "6000", "--delta", "1e-5", "--batch", "60", "--accountant", "rdp")
+    found = asked(run, "solve", *given, "--epsilon", "2", "--epochs", "5")
     assert found["solved"] == "noise"
     assert found["epsilon"] <= 2
-    again = asked(capsys, "solve", *run, "--noise", repr(found["noise_multiplier"]), "--epsilon", "2")
+    again = asked(run, "solve", *given, "--noise", repr(found["noise_multiplier"]), "--epsilon", "2")
     assert again["epochs"] == 5
-    assert main(["budget", "solve", *run, "--noise", "1", "--epochs", "5"]) == 0
-    assert capsys.readouterr().out.startswith("epsilon at most ")
+    assert run("budget", "solve", *given, "--noise", "1", "--epochs", "5").shown.startswith("epsilon at most ")
 
 
-def test_the_calculators_give_the_golden_figures(
-    golden_entries: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_calculators_give_the_golden_figures(golden_entries: list[dict[str, Any]], run: Run) -> None:
     keys = {
         "staircase_gamma_L1": "gamma_absolute",
         "staircase_gamma_L2": "gamma_variance",
@@ -132,15 +121,15 @@ def test_the_calculators_give_the_golden_figures(
     for entry in golden_entries:
         inputs = entry["inputs"]
         if entry["name"] in keys:
-            value = asked(capsys, "staircase", "--epsilon", str(inputs["eps"]))[keys[entry["name"]]]
+            value = asked(run, "staircase", "--epsilon", str(inputs["eps"]))[keys[entry["name"]]]
         elif entry["name"] in ("grr_p", "grr_nvar_f0"):
             words = ("--epsilon", str(inputs["eps"]), "--values", str(inputs["k"]), "--rows", "1")
-            found = asked(capsys, "randomised-response", *words)
+            found = asked(run, "randomised-response", *words)
             value = found["truth"] if entry["name"] == "grr_p" else found["share_sd"] ** 2
         elif entry["name"] == "laplace_var_range2":
-            value = asked(capsys, "laplace", "--epsilon", str(inputs["eps"]), "--sensitivity", "2")["variance"]
+            value = asked(run, "laplace", "--epsilon", str(inputs["eps"]), "--sensitivity", "2")["variance"]
         elif entry["name"] == "group_privacy_eps":
-            value = asked(capsys, "group", "--epsilon", str(inputs["eps"]), "--rows", str(inputs["m"]))["epsilon"]
+            value = asked(run, "group", "--epsilon", str(inputs["eps"]), "--rows", str(inputs["m"]))["epsilon"]
         else:
             continue
         assert value == pytest.approx(entry["value"], abs=max(entry["tolerance"], 1e-9)), entry
@@ -149,24 +138,33 @@ def test_the_calculators_give_the_golden_figures(
 
 
 def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_reports(
-    capsys: pytest.CaptureFixture[str],
+    run: Run,
 ) -> None:
-    few, many = (
-        asked(capsys, "shuffle", "--epsilon", "1", "--delta", "1e-6", "--rows", rows) for rows in ("10", "10000")
-    )
+    few, many = (asked(run, "shuffle", "--epsilon", "1", "--delta", "1e-6", "--rows", rows) for rows in ("10", "10000"))
     assert few["closed_form"] is None
     assert many["epsilon"] < 0.1 < few["epsilon"] <= 1
     assert many["epsilon"] <= many["closed_form"]
 
 
-def test_the_curves_of_a_run_are_a_csv_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_curves_of_a_run_are_a_csv_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_curves, "POINTS", 3)
     monkeypatch.setattr(run_curves, "HEAT_POINTS", 2)
-    run = ("--rows", "600", "--batch", "60", "--noise", "2", "--epochs", "2", "--delta", "1e-4", "--accountant", "rdp")
+    given = (
+        "--rows",
+        "600",
+        "--batch",
+        "60",
+        "--noise",
+        "2",
+        "--epochs",
+        "2",
+        "--delta",
+        "1e-4",
+        "--accountant",
+        "rdp",
+    )
     target = tmp_path / "curves.csv"
-    found = asked(capsys, "dpsgd", *run, "--curves", str(target))
+    found = asked(run, "dpsgd", *given, "--curves", str(target))
     lines = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
     assert found["curves"] == str(target)
     assert {line["plot"] for line in lines} == {"order", "rows", "batch", "sigma", "epochs", "delta", "sigma_batch"}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_cases import Run
 
 from workbench.cli import main
 from workbench.paths import user_data
@@ -61,11 +62,10 @@ def unfinished() -> list[Path]:
     return list((user_data() / "unfinished").glob("*"))
 
 
-def test_the_corrected_table_stands_in_csv_text_and_plot(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_corrected_table_stands_in_csv_text_and_plot(made: Path, run: Run) -> None:
     plot = made / "curve.svg"
     asked = ("--regimes", "sanitized:grr,corrected:grr,corrected:plan", "--epsilons", "3,300", "--repeats", "2")
-    assert main(words(made, *asked, "--jobs", "1", "--plot", str(plot))) == 0
-    said = capsys.readouterr().out
+    said = run(*words(made, *asked, "--jobs", "1", "--plot", str(plot))).shown
     assert "corrected:grr" in said
     assert "corrected:plan" in said
     with (made / "out.csv").open(encoding="utf-8") as file:
@@ -77,15 +77,13 @@ def test_the_corrected_table_stands_in_csv_text_and_plot(made: Path, capsys: pyt
     assert plot.stat().st_size > 1000
 
 
-def test_a_model_without_a_corrected_form_says_so(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*words(made, "--regimes", "corrected:grr"), "--model", "kmeans"]) == 2
-    assert "knowing the public tables" in capsys.readouterr().err
+def test_a_model_without_a_corrected_form_says_so(made: Path, run: Run) -> None:
+    assert "knowing the public tables" in run(*words(made, "--regimes", "corrected:grr"), "--model", "kmeans").error()
     assert left(made) == []
 
 
-def test_help_names_the_corrected_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["curve", "--help"]) == 0
-    assert "corrected:MECHANISM" in capsys.readouterr().out
+def test_help_names_the_corrected_table(run: Run) -> None:
+    assert "corrected:MECHANISM" in run("curve", "--help").shown
 
 
 def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,9 +109,10 @@ def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.
     assert unfinished() == []
 
 
-def test_text_names_the_table_as_private(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words(made, "--epsilons", "1,10", "--repeats", "1", "--jobs", "1", "--regimes", "none,private")) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_text_names_the_table_as_private(made: Path, run: Run) -> None:
+    lines = run(
+        *words(made, "--epsilons", "1,10", "--repeats", "1", "--jobs", "1", "--regimes", "none,private")
+    ).shown.splitlines()
     assert "private – not for release" in lines[0]
     assert lines[1].split() == ["epsilon", "none", "private"]
     assert lines[2].split()[0] == "1"
@@ -162,15 +161,13 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     assert left(made) == []
 
 
-def test_without_declared_bounds_nothing_starts(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words(made, bounds=False)) == 2
-    assert "--bounds PLAN" in capsys.readouterr().err
+def test_without_declared_bounds_nothing_starts(made: Path, run: Run) -> None:
+    assert "--bounds PLAN" in run(*words(made, bounds=False)).error()
 
 
-def test_the_table_is_never_the_output(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_never_the_output(made: Path, run: Run) -> None:
     before = (made / "data.csv").read_bytes()
-    assert main(words(made, "-o", str(made / "data.csv"))) == 2
-    assert "the table itself" in capsys.readouterr().err
+    assert "what the study is made from" in run(*words(made, "-o", str(made / "data.csv"))).error()
     assert (made / "data.csv").read_bytes() == before
 
 
@@ -199,7 +196,8 @@ def wait_for_fits(process: subprocess.Popen[str], count: int) -> None:
         if any(p.read_bytes().count(b"\n") >= count for p in unfinished()):
             return
         time.sleep(0.02)
-    pytest.fail("the study ended or stood still before it was stopped")
+    process.kill()
+    pytest.fail(f"the study ended or stood still before it was stopped: {process.communicate()[1]}")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of one process are a POSIX matter")
@@ -245,17 +243,16 @@ def test_workers_of_the_installed_program_start_light() -> None:
 
 
 @pytest.mark.slow
-def test_a_report_says_on_every_page_that_it_is_private(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_says_on_every_page_that_it_is_private(
+    made: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     report = made / "report.pdf"
     usual = words(made, "--regimes", "none,private", "--epsilons", "1", "--repeats", "2", "--report", str(report))
-    assert main([*usual, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["report"] == str(report)
+    assert run(*usual, "--json").done["report"] == str(report)
     assert report.read_bytes().startswith(b"%PDF")
     assert stat.S_IMODE(report.stat().st_mode) == 0o600
     capsys.readouterr()
     for wrong in ("report.txt", "out.csv", "data.csv"):
-        assert main([*usual[:-1], str(made / wrong)]) == 2
-        assert "a report is a .pdf file" in capsys.readouterr().err
+        assert "a report is a .pdf file" in run(*usual[:-1], str(made / wrong)).error()
     usual[usual.index("-o") + 1] = str(report)
-    assert main(usual) == 2
-    assert "two outputs are one file" in capsys.readouterr().err
+    assert "two outputs are one file" in run(*usual).error()

@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from command_cases import Run
 
 from workbench.cli import main
 
 
-def test_json_has_the_keys_of_the_contract(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_keys_of_the_contract(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "t.csv"
     path.write_text("zip;age;note\n007;31;\n010;45;x\n")
-    assert main(["describe", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = run("describe", str(path), "--json").done
     assert told["rows"] == 2
     keys = ("name", "kind", "missing", "distinct")
     assert [tuple(column[key] for key in keys) for column in told["columns"]] == [
@@ -24,9 +24,8 @@ def test_json_has_the_keys_of_the_contract(tmp_path: Path, capsys: pytest.Captur
     assert dialect == {"encoding": "utf-8", "delimiter": ";", "quote": '"', "header": True}
 
 
-def test_text_is_aligned_and_says_that_it_is_private(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["describe", "sample:people"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_text_is_aligned_and_says_that_it_is_private(tmp_path: Path, run: Run) -> None:
+    lines = run("describe", "sample:people").shown.splitlines()
     assert lines[0] == "sample:people: 2,000 rows, 7 columns"
     assert "private" in lines[-1]
     header = next(line for line in lines if line.startswith("column"))
@@ -34,13 +33,12 @@ def test_text_is_aligned_and_says_that_it_is_private(tmp_path: Path, capsys: pyt
     assert all(line[end - 1] == "0" for line in lines[3:10])
 
 
-def test_reading_options_win_over_the_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reading_options_win_over_the_guess(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("Größe;Jahr\n'1,5';2019\n".encode("cp1252"))
     stated = {"--encoding": "cp1252", "--delimiter": ";", "--quote": "'", "--decimal": ",", "--header": "no"}
     words = [word for option in stated.items() for word in option]
-    assert main(["describe", str(path), *words, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = run("describe", str(path), *words, "--json").done
     assert told["rows"] == 2
     assert [column["name"] for column in told["columns"]] == ["column1", "column2"]
 
@@ -65,12 +63,10 @@ def test_bad_input_is_one_line_and_exit_2(
     assert streams.err.count("\n") == 1
 
 
-def test_samples_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["samples", "--json"]) == 0
-    names = json.loads(capsys.readouterr().out)["samples"]
+def test_samples_are_listed(run: Run) -> None:
+    names = run("samples", "--json").done["samples"]
     assert names[:2] == ["people", "iris"]
-    assert main(["samples"]) == 0
-    told = capsys.readouterr().out
+    told = run("samples").shown
     assert all(f"sample:{name} " in told for name in names)
 
 
@@ -93,16 +89,14 @@ def test_notes_of_guesses_reach_a_pipe(tmp_path: Path, capsys: pytest.CaptureFix
                 assert isinstance(json.loads(streams.out), dict)
 
 
-def test_a_doubt_shows_the_same_cells_under_each_candidate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_doubt_shows_the_same_cells_under_each_candidate(tmp_path: Path, run: Run) -> None:
     path = legacy(tmp_path)
-    assert main(["describe", str(path), "--json"]) == 0
-    encoding, quote = json.loads(capsys.readouterr().out)["doubts"]
+    encoding, quote = run("describe", str(path), "--json").done["doubts"]
     assert (encoding["about"], encoding["option"]) == ("encoding", "--encoding cp1252")
     assert encoding["candidates"][0] == {"option": "--encoding cp1252", "fits": True, "cells": ["25 m²", "30 €"]}
     assert {"option": "--encoding cp1250", "fits": True, "cells": ["25 m˛", "30 €"]} in encoding["candidates"]
     assert [c["cells"] for c in quote["candidates"]] == [["25 m²", "30 €"], ["'25 m²'", "'30 €'"]]
-    assert main(["describe", str(path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("describe", str(path)).shown.splitlines()
     assert "    --encoding cp1252     25 m²   30 €" in lines
     assert any(line.endswith("'25 m²'   '30 €'") for line in lines)
 
@@ -115,12 +109,10 @@ def test_no_option_and_no_doubt_is_told_of_a_plain_table(tmp_path: Path, capsys:
     assert (json.loads(streams.out)["doubts"], streams.err) == ([], "")
 
 
-def test_a_flag_takes_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_flag_takes_no_value(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "t.csv"
     path.write_text("made by x\n# one\n1 , x\n2 , y\n")
     words = ["--trim", "--skip-lines", "1", "--comment", "#", "--names", "id, word", "--json"]
-    assert main(["describe", str(path), *words]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = run("describe", str(path), *words).done
     assert (told["rows"], [(c["name"], c["distinct"]) for c in told["columns"]]) == (2, [("id", 2), ("word", 2)])
-    assert main(["describe", str(path), "--trim=yes"]) == 2
-    assert "--trim" in capsys.readouterr().err
+    assert "--trim" in run("describe", str(path), "--trim=yes").error()

@@ -6,25 +6,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from command_cases import Run, runner, written
+from command_cases import Run
 
 HEAD = "name,role,kind,lower,upper,values"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with the little table: age, city and a number of each row."""
-    made = tmp_path / "here"
-    made.mkdir()
-    written(made)
-    (made / "plan.toml").unlink()
-    monkeypatch.chdir(made)
-    return made
+def folder(folder: Path) -> Path:
+    """A folder of its own to stand in, with the little table and no plan."""
+    (folder / "plan.toml").unlink()
+    return folder
 
 
 def columns(plan: Path) -> dict[str, dict[str, object]]:
@@ -72,8 +63,8 @@ def test_a_dictionary_goes_out_and_comes_back(folder: Path, run: Run) -> None:
     assert run(*draft("--dictionary", "d.csv")).code == 0
     assert run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv").code == 0
     lines = (folder / "out.csv").read_text("utf-8").splitlines()
-    assert lines[0] == f"{HEAD},missing"
-    assert {"age,sensitive,integer,0,120,,refuse", "city,,category,,,Graz|Linz|Wien,refuse"} <= set(lines)
+    assert lines[0] == f"{HEAD},missing,date_order"
+    assert {"age,sensitive,integer,0,120,,refuse,", "city,,category,,,Graz|Linz|Wien,refuse,"} <= set(lines)
 
 
 def test_an_export_tells_what_it_leaves_out(folder: Path, run: Run) -> None:
@@ -112,7 +103,7 @@ def test_a_dictionary_says_what_becomes_of_missing_values(folder: Path, run: Run
     assert (made["age"]["missing"], made["age"].get("origin")) == ("own-value", None)
     assert run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv").code == 0
     lines = (folder / "out.csv").read_text("utf-8").splitlines()
-    assert "age,,integer,0,120,,own-value" in lines
-    assert "city,,category?,,,Graz|Linz,own-value?" in lines
+    assert "age,,integer,0,120,,own-value," in lines
+    assert "city,,category?,,,Graz|Linz,own-value?," in lines
     (folder / "d.csv").write_text(f"{HEAD},missing\nage,,integer,0,120,,maybe\n", "utf-8")
     assert "row 2 (age), missing: 'maybe' is not one of refuse, own-value" in run(*words, "-o", "p.toml").error()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_cases import Run
 
 pytest.importorskip("torch")
 
@@ -66,34 +67,17 @@ def command(folder: Path, *more: str, output: str = "net", data: str = "train.cs
     return ["dpsgd", str(folder / data), *flat, *(more or ("--noise", "2"))]
 
 
-def answer(capsys: pytest.CaptureFixture[str], words: list[str]) -> dict[str, Any]:
-    status = main([*words, "--json"])
-    out, err = capsys.readouterr()
-    assert status == 0, err
-    result: dict[str, Any] = json.loads(out)
-    return result
-
-
-def refusal(capsys: pytest.CaptureFixture[str], words: list[str], status: int) -> str:
-    assert main(words) == status
-    out, err = capsys.readouterr()
-    assert out == ""
-    last = err.splitlines()[-1]
-    assert last.startswith("error: ")
-    return last
-
-
-def entries(capsys: pytest.CaptureFixture[str], folder: Path) -> list[dict[str, Any]]:
+def entries(run: Run, folder: Path) -> list[dict[str, Any]]:
     if not (folder / "ledger.sqlite").exists():
         return []
-    shown = answer(capsys, ["ledger", "show", "--ledger", str(folder / "ledger.sqlite")])
+    shown = run("ledger", "show", "--ledger", folder / "ledger.sqlite", "--json").done
     assert shown["ok"]
     result: list[dict[str, Any]] = shown["entries"]
     return result
 
 
-def test_a_run_gives_the_promised_keys_files_and_charge(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    result = answer(capsys, command(folder, "--epsilon", "3"))
+def test_a_run_gives_the_promised_keys_files_and_charge(run: Run, folder: Path) -> None:
+    result = run(*command(folder, "--epsilon", "3"), "--json").done
     promised = (
         "release_id epsilon_charged epsilon delta noise_multiplier steps accuracy peak_memory_bytes "
         "predicted_peak_bytes seconds"
@@ -109,15 +93,13 @@ def test_a_run_gives_the_promised_keys_files_and_charge(capsys: pytest.CaptureFi
         private = folder / "net" / "private"
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (private, private / "metrics.csv")]
         assert modes == [0o700, 0o600], "private figures are for their owner alone"
-    (entry,) = entries(capsys, folder)
+    (entry,) = entries(run, folder)
     assert (entry["status"], entry["epsilon"], entry["delta"]) == ("charged", result["epsilon"], 1e-4)
-    assert main(["verify", str(folder / "net")]) == 0
+    assert run("verify", str(folder / "net")).code == 0
 
 
-def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    result = answer(capsys, command(folder))
+def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(run: Run, folder: Path) -> None:
+    result = run(*command(folder), "--json").done
     with (folder / "net" / "private" / "metrics.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert list(rows[0]) == ["step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes"]
@@ -127,8 +109,8 @@ def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(
     assert rows[-1]["step"] == "40"
 
 
-def test_the_card_says_what_was_done_and_no_private_figure(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    result = answer(capsys, command(folder, "--noise", "2", "--test", str(folder / "test.csv")))
+def test_the_card_says_what_was_done_and_no_private_figure(run: Run, folder: Path) -> None:
+    result = run(*command(folder, "--noise", "2", "--test", str(folder / "test.csv")), "--json").done
     card = read_card(folder / "net")
     assert float(card["guarantee"]["epsilon"]) == result["epsilon"]
     assert float(card["guarantee"]["delta"]) == 1e-4
@@ -145,10 +127,8 @@ def test_the_card_says_what_was_done_and_no_private_figure(capsys: pytest.Captur
     assert [i["name"] for i in card["inputs"]] == ["a", "c", "y"]
 
 
-def test_only_a_test_table_declared_public_puts_its_accuracy_on_the_card(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    result = answer(capsys, command(folder, "--noise", "1", "--test", str(folder / "test.csv"), "--test-public"))
+def test_only_a_test_table_declared_public_puts_its_accuracy_on_the_card(run: Run, folder: Path) -> None:
+    result = run(*command(folder, "--noise", "1", "--test", str(folder / "test.csv"), "--test-public"), "--json").done
     card = read_card(folder / "net")
     assert result["accuracy_public"]
     assert card["training"]["accuracy"]["value"] == result["accuracy"] > 0.8
@@ -156,65 +136,63 @@ def test_only_a_test_table_declared_public_puts_its_accuracy_on_the_card(
     assert model.accuracy(TableData(model.features, read_table(folder / "test.csv"))) == result["accuracy"]
 
 
-def test_a_cap_beside_the_noise_ends_the_run_early(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    result = answer(capsys, command(folder, "--noise", "1", "--epsilon", "2.5", "--epochs", "50"))
+def test_a_cap_beside_the_noise_ends_the_run_early(run: Run, folder: Path) -> None:
+    result = run(*command(folder, "--noise", "1", "--epsilon", "2.5", "--epochs", "50"), "--json").done
     assert result["stopped"] == "cap"
     assert result["epsilon"] <= 2.5
     assert 0 < result["steps"] < 500
 
 
-def test_a_clock_settles_the_charge(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    result = answer(capsys, command(folder, "--noise", "2", "--epochs", "100000", "--seconds", "0.3"))
+def test_a_clock_settles_the_charge(run: Run, folder: Path) -> None:
+    result = run(*command(folder, "--noise", "2", "--epochs", "100000", "--seconds", "0.3"), "--json").done
     assert result["stopped"] == "clock"
-    (entry,) = entries(capsys, folder)
+    (entry,) = entries(run, folder)
     assert (entry["status"], entry["epsilon"]) == ("settled", result["epsilon"])
     (sentence,) = json.loads((folder / "net" / "card.json").read_text("utf-8"))["outside_guarantee"]
     assert sentence.startswith("The run was to stop after a time: the number of steps tells how fast this machine was")
 
 
-def test_a_second_run_is_refused_and_leaves_no_folder(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    first = answer(capsys, command(folder))
-    said = refusal(capsys, command(folder, output="again"), 3)
+def test_a_second_run_is_refused_and_leaves_no_folder(run: Run, folder: Path) -> None:
+    first = run(*command(folder), "--json").done
+    said = run(*command(folder, output="again")).refused(3)
     assert str(first["epsilon"]).rstrip("0") in said
     assert not (folder / "again").exists()
-    assert [e["status"] for e in entries(capsys, folder)] == ["charged", "refused"]
+    assert [e["status"] for e in entries(run, folder)] == ["charged", "refused"]
 
 
-def test_rows_per_person_multiply_the_charge(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    one = answer(capsys, command(folder))
+def test_rows_per_person_multiply_the_charge(run: Run, folder: Path) -> None:
+    one = run(*command(folder), "--json").done
     (folder / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 3\nrows_per_person = 2"), encoding="utf-8")
     words = command(folder, output="two")
     words[words.index("--ledger") + 1] = str(folder / "other.sqlite")
-    assert answer(capsys, words)["epsilon_charged"] == pytest.approx(2 * one["epsilon_charged"])
+    assert run(*words, "--json").done["epsilon_charged"] == pytest.approx(2 * one["epsilon_charged"])
 
 
-def test_a_delta_of_a_person_that_reaches_one_over_the_rows_is_refused(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_a_delta_of_a_person_that_reaches_one_over_the_rows_is_refused(run: Run, folder: Path) -> None:
     """Before, a run with a hundred rows of a person was certified with δ = 1."""
     for people, delta in ((1, "0.0034"), (100, "1e-5")):
         facts = PLAN.replace("epsilon = 3", f"epsilon = 3\nrows_per_person = {people}")
         (folder / "plan.toml").write_text(facts, encoding="utf-8")
         words = command(folder)
         words[words.index("--delta") + 1] = delta
-        assert "is not below 1/rows = 0.00333" in refusal(capsys, words, 2)
+        assert "is not below 1/rows = 0.00333" in run(*words).refused(2)
     assert not (folder / "ledger.sqlite").exists()
     assert not (folder / "net").exists()
 
 
-def test_a_card_with_less_delta_than_its_steps_have_is_found(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_card_with_less_delta_than_its_steps_have_is_found(run: Run, folder: Path) -> None:
     (folder / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 3\nrows_per_person = 2"), encoding="utf-8")
-    assert main(command(folder, "--noise", "8")) == 0
-    assert main(["verify", str(folder / "net")]) == 0
+    assert run(*command(folder, "--noise", "8")).code == 0
+    assert run("verify", folder / "net").code == 0
     card = read_card(folder / "net")
     card["guarantee"]["delta"] = "0.0001"  # of one row
     other = replace_one(float(card["guarantee"]["epsilon"]), 1e-4)
     card["guarantee"]["replace_one"] = dict(zip(("epsilon", "delta"), other, strict=True))
     card["checksum"] = checksum(card)
     (folder / "net" / "card.json").write_text(json.dumps(card), encoding="utf-8")
-    capsys.readouterr()
-    assert main(["verify", str(folder / "net"), "--json"]) == 5
-    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    answer = run("verify", folder / "net", "--json")
+    assert answer.code == 5
+    (problem,) = answer.json["problems"]
     assert problem.startswith("the steps on the card cost epsilon = ")
     assert "and delta = 0.0002" in problem
     assert problem.endswith(" and 0.0001")
@@ -243,29 +221,27 @@ def test_a_card_with_less_delta_than_its_steps_have_is_found(capsys: pytest.Capt
     ],
 )
 def test_bad_usage_is_one_sentence_and_charges_nothing(
-    capsys: pytest.CaptureFixture[str], folder: Path, more: tuple[str, ...], said: str
+    run: Run, folder: Path, more: tuple[str, ...], said: str
 ) -> None:
-    assert said in refusal(capsys, command(folder, *more), 2)
+    assert said in run(*command(folder, *more)).refused(2)
     assert not (folder / "net").exists()
-    assert not (folder / "ledger.sqlite").exists() or entries(capsys, folder) == []
+    assert not (folder / "ledger.sqlite").exists() or entries(run, folder) == []
 
 
-def test_missing_facts_say_so(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_missing_facts_say_so(run: Run, folder: Path) -> None:
     words = command(folder)
     at = words.index("--bounds")
-    assert "--bounds is missing" in refusal(capsys, words[:at] + words[at + 2 :], 2)
+    assert "--bounds is missing" in run(*words[:at] + words[at + 2 :]).refused(2)
 
 
-def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(run: Run, folder: Path) -> None:
     text = (folder / "train.csv").read_text(encoding="utf-8").splitlines()
     text[7] = "0.5,x,text,yes"
     (folder / "train.csv").write_text("\n".join(text) + "\n", encoding="utf-8")
-    said = refusal(capsys, command(folder), 2)
+    said = run(*command(folder)).refused(2)
     assert "row 7" in said
     assert "'x'" in said
-    assert [e["status"] for e in entries(capsys, folder)] == ["void"]
+    assert [e["status"] for e in entries(run, folder)] == ["void"]
     assert {p.name for p in folder.iterdir()} == {
         "plan.toml",
         "test.csv",
@@ -275,15 +251,14 @@ def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(
     }
 
 
-def test_the_text_badges_a_private_accuracy(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    assert main(command(folder)) == 0
-    out = capsys.readouterr().out
+def test_the_text_badges_a_private_accuracy(run: Run, folder: Path) -> None:
+    out = run(*command(folder)).shown
     assert "private – not for release" in out
     assert "charged epsilon" in out
 
 
 def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(
-    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Ctrl+C does: the job's token is cancelled, here from within its tenth step."""
     from workbench.deep.trainer import PrivateStep
@@ -313,14 +288,14 @@ def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(
         checkpoint = err.split("--resume ")[1].split()[0]
         assert not (folder / f"net{len(quiet)}").exists()
         if quiet:
-            told = answer(capsys, [*words, "--resume", checkpoint, "--give-up"])
+            told = run(*[*words, "--resume", checkpoint, "--give-up"], "--json").done
             with Ledger.open(folder / "ledger1.sqlite") as ledger:
                 (release,) = ledger.releases()
             assert told["given_up"]
             assert release.status == "settled"
             assert 0 < told["epsilon_charged"] == float(release.epsilon) < whole
         else:
-            done = answer(capsys, [*words, "--resume", checkpoint])
+            done = run(*[*words, "--resume", checkpoint], "--json").done
             assert done["steps"] == 40 == len(steps)
             whole = done["epsilon_charged"]
         assert not Path(checkpoint).exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_cases import Run
+from command_cases import Run, cities
 
 from workbench.data.read import read_table
 from workbench.data.table import Table
@@ -21,17 +21,6 @@ from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
 
-PLAN = """epsilon = 1.0
-[[column]]
-name = "age"
-kind = "integer"
-lower = 0
-upper = 100
-[[column]]
-name = "city"
-kind = "category"
-domain = ["Graz", "Linz"]
-"""
 OF_TABLE = ("t.csv", "--target", "city", "--bounds", "plan.toml", "--ledger", "book.sqlite")
 NETWORK = (
     "--network", "logistic", "--delta", "1e-4", "--batch", "30", "--epochs", "2", "--lr", "1", "--clip", "1",
@@ -56,10 +45,7 @@ accountant = "rdp"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to stand in, with a table and its plan."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
-    lines = [f"{i % 100},{'Graz' if i % 100 < 50 else 'Linz'}" for i in range(300)]
-    (tmp_path / "t.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
-    return tmp_path
+    return cities(tmp_path)
 
 
 def table(first: int, count: int = 400) -> Table:

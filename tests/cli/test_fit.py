@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_cases import Run
 
 from workbench.cli import main
 from workbench.data.columns.matrix import matrix
@@ -20,10 +21,9 @@ FIT = ["fit", "sample:iris", "--target", "species", "--model", "naive-bayes", "-
 
 
 @pytest.fixture
-def bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def bounds(tmp_path: Path, run: Run) -> Path:
     path = tmp_path / "plan.toml"
-    assert main(["plan", "sample:iris", "--epsilon", "1", "--target", "species", "-o", str(path)]) == 0
-    capsys.readouterr()
+    assert run("plan", "sample:iris", "--epsilon", "1", "--target", "species", "-o", str(path)).code == 0
     return path
 
 
@@ -62,12 +62,11 @@ def test_a_card_says_what_is_charged_and_verifies(tmp_path: Path, bounds: Path, 
     assert "model.json was changed" in capsys.readouterr().out
 
 
-def test_a_second_model_is_refused_by_the_budget_and_leaves_nothing(tmp_path: Path, bounds: Path, capsys) -> None:
+def test_a_second_model_is_refused_by_the_budget_and_leaves_nothing(tmp_path: Path, bounds: Path, run: Run) -> None:
     assert fit(tmp_path, bounds) == 0
     before = sorted(p.name for p in tmp_path.iterdir())
     again = ["--bounds", str(bounds), "-o", str(tmp_path / "second"), "--ledger", str(tmp_path / "l.sqlite")]
-    assert main([*FIT, *again]) == 3
-    assert "costs epsilon = 2 but only 0 remain" in capsys.readouterr().err
+    assert "costs epsilon = 2 but only 0 remain" in run(*FIT, *again).error(3)
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
@@ -130,7 +129,7 @@ def test_rows_per_person_multiply_the_charge(tmp_path: Path, bounds: Path, capsy
     assert card["parameters"]["epsilon"] == 2.0
 
 
-def test_a_file_whose_reading_is_a_guess_is_refused_before_the_charge(tmp_path: Path, capsys) -> None:
+def test_a_file_whose_reading_is_a_guess_is_refused_before_the_charge(tmp_path: Path, run: Run) -> None:
     table, plan = tmp_path / "t.csv", tmp_path / "p.toml"
     rows = ["café,yes", "thé,no"] * 30
     table.write_bytes("\n".join(["drink,label", *rows, ""]).encode("latin-1"))
@@ -141,7 +140,6 @@ def test_a_file_whose_reading_is_a_guess_is_refused_before_the_charge(tmp_path: 
     )
     ledger, out = tmp_path / "l.sqlite", tmp_path / "out.csv"
     words = ["sanitize", str(table), "--plan", str(plan), "-o", str(out), "--ledger", str(ledger)]
-    assert main(words) == 2
-    assert "which one row can change" in capsys.readouterr().err
+    assert "which one row can change" in run(*words).refused()
     assert not out.exists()
-    assert main([*words, "--encoding", "latin-1"]) == 0
+    assert run(*words, "--encoding", "latin-1").code == 0

@@ -69,7 +69,7 @@ def test_files_without_classes_are_predicted_by_name(made: Path, run: Run, tmp_p
 def test_what_is_no_image_is_one_sentence(made: Path, run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.png").write_bytes(b"not a picture")
     words = ("--model", str(made / "net"), "-o", str(tmp_path / "out.csv"))
-    assert "no PNG or JPEG image" in run("predict", str(tmp_path / "bad.png"), *words).error()
+    assert "is not a PNG or JPEG image" in run("predict", str(tmp_path / "bad.png"), *words).error()
     assert "no such file" in run("predict", str(tmp_path / "none.png"), *words).error()
     assert not (tmp_path / "out.csv").exists()
 

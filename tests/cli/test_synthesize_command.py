@@ -9,23 +9,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_cases import Run, names, runner, written
-
-from workbench.cli import main
+from command_cases import Run, names
 
 WORDS = ["synthesize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "ledger.sqlite"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    written(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +99,8 @@ def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder: Path
     assert "of kind 'synthetic'" in told
 
 
-def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["synthesize", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+def test_help_names_the_methods(run: Run) -> None:
+    told = " ".join(run("synthesize", "--help").shown.split())
     assert "marginals, mst or aim" in told
 
 

@@ -130,7 +130,7 @@ def test_python_releases_and_studies_it(folder: Path, run: Run) -> None:
         ({"column": "city", "least": -1}, "least"),
         ({"column": "city", "leest": 1}, "did you mean"),
         ({}, "column"),
-        ({"kind": "statistics"}, "a function of their own"),
+        ({"kind": "sanitize"}, "a function of their own"),
     ],
 )
 def test_python_refuses_a_bad_option_in_one_sentence(folder: Path, options: dict[str, object], sentence: str) -> None:
@@ -138,3 +138,59 @@ def test_python_refuses_a_bad_option_in_one_sentence(folder: Path, options: dict
     with pytest.raises(ParameterError, match=sentence) as refused:
         api.publish(frame, plan, **{"kind": "counting", **options})
     assert "\n" not in str(refused.value)
+
+
+KINDS = {
+    "statistics": ["statistics", *WORDS[1:4], "--epsilon", "1", "--delta", "1e-6", "--mean", "age", "--by", "city"],
+    "synthetic": ["synthesize", *WORDS[1:4], "--epsilon", "1", "--target", "city", "--cuts", "5"],
+    "rappor": ["rappor", "encode", "people.csv", "--params", "p.csv", "--column", "city", "--basic", "cities.txt"],
+}
+"""A command of each kind that is in the list of the program."""
+
+
+@pytest.fixture
+def reports(folder: Path) -> Path:
+    """What RAPPOR reads besides the table."""
+    (folder / "p.csv").write_text("k,h,m,p,q,f\n3,1,1,0.25,0.75,0.5\n", "utf-8")
+    (folder / "cities.txt").write_text("Graz\nLinz\nWien\n", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_documents_and_a_bundle_that_runs_again(reports: Path, run: Run, kind: str) -> None:
+    ledger = ["--ledger", "ledger.sqlite"]
+    answer = run(*KINDS[kind], "-o", "out.csv", *ledger, "--html", "out.html", "--bundle", "bundle", "--json").json
+    assert answer["bundle"] == "bundle"
+    page = (reports / "out.html").read_text("utf-8")
+    assert kinds.kind(kind).gives in page
+    assert ("every row randomised by itself" in page) is (kind == "rappor") is ("discrete" not in page)
+    assert run("verify", "bundle", *ledger).code == 0
+    again = json.loads((reports / "bundle/rerun.json").read_text("utf-8"))["command"]
+    files = {"@DATA": "people.csv", "@PLAN": "bundle/plan.toml", "@OUT": "again.csv"}
+    words = [files.get(word, word.replace("@", "bundle/")) for word in again]
+    assert run(*words, "--ledger", "other.sqlite").code == 0
+    first, second = (json.loads((reports / f"{n}.csv.certificate.json").read_text("utf-8")) for n in ("out", "again"))
+    assert all(first[key] == second[key] for key in ("kind", "columns", "request", "queries"))
+    assert first["guarantee"]["delta"] == second["guarantee"]["delta"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "columns"),
+    [
+        ("statistics", {"mean": ["age"], "epsilon": 1}, ["statistic", "column"]),
+        ("synthetic", {"method": "mst"}, ["age", "city"]),
+        ("rappor", {"params": "p.csv", "column": "city"}, ["client", "cohort"]),
+    ],
+)
+def test_python_publishes_every_kind(reports: Path, kind: str, options: dict[str, object], columns: list[str]) -> None:
+    frame, plan = pd.read_csv("people.csv"), api.load_plan("plan.toml")
+    made = api.publish(frame, plan, kind=kind, output="out.csv", ledger="ledger.sqlite", account="people", **options)
+    assert list(made)[:2] == columns
+    assert made.attrs["epsilon"] > 0
+    assert api.verify("out.csv") == []
+
+
+def test_python_names_no_epsilon_where_the_cost_follows_from_the_options(reports: Path) -> None:
+    frame, plan = pd.read_csv("people.csv"), api.load_plan("plan.toml")
+    with pytest.raises(ParameterError, match="its cost follows from its options"):
+        api.publish(frame, plan, kind="rappor", params="p.csv", column="city", epsilon=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from command_cases import Run
 
 from workbench.cli import main
 
@@ -16,7 +17,7 @@ def plan(tmp_path):
     return str(path)
 
 
-def test_a_table_is_explained_and_called_private(plan, capsys):
+def test_a_table_is_explained_and_called_private(plan, run: Run, capsys):
     words = ["why", "sample:iris", "--target", "species", "--epsilon", "1", "--bounds", plan]
     assert main([*words, "--repeats", "2", "--jobs", "1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -24,8 +25,7 @@ def test_a_table_is_explained_and_called_private(plan, capsys):
     assert [step["step"] for step in told["steps"]] == ["ordinary", "exact", "private"]
     assert {change["change"] for change in told["changes"]} <= {"epsilon", "rows", "attributes", "bounds"}
     assert len(told["sentences"]) == 2
-    assert main([*words, "--repeats", "2", "--jobs", "1"]) == 0
-    text = capsys.readouterr().out
+    text = run(*words, "--repeats", "2", "--jobs", "1").shown
     assert "private – not for release" in text
     assert "The private model without its noise" in text
 

@@ -112,8 +112,9 @@ def test_suspicions_come_with_a_reason(cells: list[str | None], name: str, what:
 def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells: list[str], reason: str) -> None:
     """A suggestion for the eyes of the steward: what is dropped unasked is only what has a value in every row."""
     found = suspected(column(cells, name))
-    assert reason in found["name"]
-    assert "names of persons" in found["name"]  # nothing in a table says for certain what it names
+    told = found["person" if reason == BY_ITS_NAME else "name"]
+    assert reason in told
+    assert "names of persons" in told  # nothing in a table says for certain what it names
     assert "identifier" not in found
     table = Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "file.csv")
     assert 'action = "protect"' in draft(profile(table), 1.0).toml
@@ -128,7 +129,18 @@ def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells:
     ],
 )
 def test_what_names_no_person_is_not_suspected_to(name: str, cells: list[str]) -> None:
-    assert "name" not in suspected(column(cells, name))
+    assert not {"name", "person"}.intersection(suspected(column(cells, name)))
+
+
+@pytest.mark.parametrize("name", ["Household no", "HouseholdNo", "family", "patient_id", "Person nr."])
+def test_what_may_say_which_rows_belong_together_raises_the_question(name: str) -> None:
+    assert "household" in suspected(column([str(i // 3) for i in range(30)], name))
+    assert "household" not in suspected(column([str(i) for i in range(30)], name)), "every row has its own"
+
+
+@pytest.mark.parametrize("name", ["household income", "age", "personal", "id"])
+def test_other_names_do_not(name: str) -> None:
+    assert "household" not in suspected(column([str(i // 3) for i in range(30)], name))
 
 
 def test_plain_columns_raise_no_suspicion() -> None:

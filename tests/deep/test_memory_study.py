@@ -80,12 +80,12 @@ def test_on_the_processor_the_held_rows_are_named() -> None:
 
 def test_names_tell_lines_apart_by_what_differs() -> None:
     one = compare(MemoryStudy(batches="16", private="yes"), [network("mlp")])
-    assert [line_name(line, one.lines) for line in one.lines] == ["mlp"]
+    assert [line_name(line, one.lines) for line in one.lines] == ["Network"]
     asked = MemoryStudy(batches="16", hidden="8,9", reductions="1,2")
     several = compare(asked, [network("mlp"), network("logistic")])
     names = [line_name(line, several.lines) for line in several.lines]
     assert len(set(names)) == len(names)
-    assert "mlp, 8-8 hidden, sides ÷ 2, private" in names
+    assert "Network, 8-8 hidden, sides ÷ 2, private" in names
 
 
 @pytest.mark.parametrize(

@@ -212,11 +212,12 @@ def people(
     idle: Callable[[MainWindow], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> MainWindow:
-    """A window in which the people sample was opened by a click, planned as a table of one's own: evenly, at ε = 1."""
+    """A window with the columns of the people sample, opened by clicks; planned as one's own table: evenly, ε = 1."""
     monkeypatch.setattr(opening, "with_first_plan", lambda plan, described: evenly(plan))
     press(window, "sample_people")
     idle(window)
     assert window.session.opened is not None
+    press(window, "tab_data")
     return window
 
 
@@ -265,6 +266,7 @@ def releasing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[MainWindow, Path, ExitStack]]:
     """A window whose release has drawn and waits for its turn to name its files; closing the stack is its turn."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     target = tmp_path / "out" / "released.csv"

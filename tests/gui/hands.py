@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMessageBox,
+    QScrollArea,
     QTableView,
     QWidget,
 )
@@ -46,22 +47,37 @@ def write_people(
 
 
 def choose_model(within: QWidget, name: str) -> None:
-    """Choose a model in the list on Train, by keys."""
-    chooser = within.findChild(QComboBox, "train_model")
-    assert chooser is not None, "there is no list of models"
-    assert chooser.isVisible()
-    assert chooser.isEnabled()
-    at = chooser.findData(name)
-    assert at >= 0, f"{name} is not in the list"
-    chooser.setFocus()
-    QTest.keyClick(chooser, Qt.Key.Key_Home)
-    while chooser.currentIndex() < at:  # what is greyed is skipped
-        QTest.keyClick(chooser, Qt.Key.Key_Down)
-    assert chooser.currentData() == name
+    """Click a model in the list on Train, having opened its part of the list where that is folded."""
+    found = within.findChild(QAbstractButton, f"train_model_{name}")
+    assert found is not None, f"{name} is not in the list"
+    area = within.findChild(QScrollArea, "train_forms")
+    assert area is not None
+    for fold in area.findChildren(QAbstractButton):
+        if not found.isVisible() and fold.objectName().startswith("train_fold_"):
+            _click_in(area, fold)
+            if not found.isVisible():
+                _click_in(area, fold)
+    assert found.isVisible(), f"{name} is not to be seen"
+    assert found.isEnabled(), f"{name} is not enabled"
+    _click_in(area, found)
+    assert found.isChecked()
+
+
+def _click_in(area: QScrollArea, pressed: QAbstractButton) -> None:
+    """Scroll to a button, and click where its words begin."""
+    area.ensureWidgetVisible(pressed)
+    QTest.mouseClick(pressed, LEFT, pos=QPoint(8, pressed.height() // 2))
+
+
+WAYS = ("rows", "synthetic", "statistics")
 
 
 def go_to(window: MainWindow, page: str) -> None:
-    """Click the room of a page, its tab, and its way where it shares the tab."""
+    """Click the room of a page, its tab, and its link where it shares the tab; of a way to release, its settings."""
+    if page in WAYS:
+        go_to(window, "release")
+        _click_seen(window, f"release_way_{page}")
+        return
     wanted = window.rail.pages[page]
     _click_seen(window, f"rail_{wanted.room}")
     if len(window.rail.tabs(page)) > 1:
@@ -70,6 +86,14 @@ def go_to(window: MainWindow, page: str) -> None:
     if shown != page:
         _click_seen(window, f"{shown}_way_{page}")
     assert window.page.objectName() == f"page_{page}"
+
+
+def show(window: MainWindow, page: str) -> None:
+    """Show a page, or the settings of a way to release, without a click."""
+    if page in WAYS:
+        window.session.choose_way(page)
+        page = "release"
+    window.show_page(page)
 
 
 def _click_seen(window: MainWindow, name: str) -> None:
@@ -119,10 +143,11 @@ class Hands:
         return found
 
     def index(self, table: str, attribute: str, heading: str) -> QModelIndex:
-        """Return a cell by the name of its row and the heading of its column."""
+        """Return a cell by the name of its row, or its whole first cell, and the heading of its column."""
         model = self.table(table).model()
         heads = [model.headerData(c, Qt.Orientation.Horizontal) for c in range(model.columnCount())]
-        names = [str(model.index(r, 0).data()).split()[0] for r in range(model.rowCount())]
+        whole = [str(model.index(r, 0).data()) for r in range(model.rowCount())]
+        names = whole if attribute in whole else [name.split()[0] for name in whole]
         return model.index(names.index(attribute), heads.index(heading))
 
     def cell(self, table: str, attribute: str, heading: str) -> str:
@@ -158,6 +183,34 @@ class Hands:
         self.qtbot.mouseClick(view.viewport(), LEFT, pos=place)
         if double:
             self.qtbot.mouseDClick(view.viewport(), LEFT, pos=place)
+
+    def choose_way(self, words: str) -> None:
+        """Click the heading of a way on the decision screen."""
+        view = self.table("decide_table")
+        column = self._way(words)
+        head = view.horizontalHeader()
+        view.scrollTo(view.model().index(0, column))
+        place = QPoint(head.sectionViewportPosition(column) + head.sectionSize(column) // 2, head.height() // 2)
+        self.qtbot.mouseClick(head.viewport(), LEFT, pos=place)
+        assert self.heading(column).startswith("●")
+
+    def choose_way_by_keys(self, words: str) -> None:
+        """Go to a way on the decision screen by keys, and press Return."""
+        self.tab_to("decide_table")
+        column = self._way(words)
+        self.key(Qt.Key.Key_Home)
+        for _ in range(column):
+            self.key(Qt.Key.Key_Right)
+        self.key(Qt.Key.Key_Return)
+        assert self.heading(column).startswith("●")
+
+    def heading(self, column: int) -> str:
+        """Return a heading of the decision screen."""
+        return str(self.table("decide_table").model().headerData(column, Qt.Orientation.Horizontal))
+
+    def _way(self, words: str) -> int:
+        columns = range(self.table("decide_table").model().columnCount())
+        return next(column for column in columns if words in self.heading(column))
 
     def pick(self, table: str, attribute: str, heading: str, words: str) -> None:
         """Open the list of a cell by a double click, and click the entry that begins with ``words``."""
@@ -231,9 +284,9 @@ class Hands:
         view, goal = self.table(table), self.index(table, attribute, heading)
         assert view.hasFocus(), f"{self.focus.objectName()} has the focus"
         self.key(Qt.Key.Key_Home, CTRL)
-        for _ in range(goal.row()):
+        for _ in range(view.verticalHeader().visualIndex(goal.row())):  # rows can be shown in another order
             self.key(Qt.Key.Key_Down)
-        for _ in range(goal.column()):
+        for _ in range(view.horizontalHeader().visualIndex(goal.column())):
             self.key(Qt.Key.Key_Right)
         assert view.currentIndex() == goal, f"the arrows lead to {view.currentIndex().data()}"
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hands import show
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
@@ -66,6 +67,7 @@ def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtb
         mine = book.find(book.identify(people.session.opened.table)).account
     former = charge(one_cell_edited(sample_table("people")))
     assert former == mine
+    people.session.choose_way("rows")
     people.show_page("release")
     read_account(people.session, people.jobs)
     idle(people)
@@ -84,6 +86,7 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
     later = dataclasses.replace(opened, table=one_cell_edited(opened.table))
     people.session.open(later, people.session.plan)
     read_account(people.session, people.jobs)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     assert people.session.account.spent == 3
@@ -110,6 +113,7 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
     part = Table(opened.table.frame.select("age", "zip", "income"), "part.csv")
     people.session.open(dataclasses.replace(opened, table=part), people.session.plan)
     read_account(people.session, people.jobs)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     told = seen(people, QLabel, "release_version_told").text()
@@ -118,15 +122,13 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, idle, 
     assert ways.text().startswith("Open that table and name its account, then enter")
     assert "press “It is another table…”" in ways.text()
     assert "workbench ledger" not in told + ways.text()
-    for page, start, foot in (("statistics", "statistics_release", ""), ("train", "train_start", "note_train")):
-        people.show_page(page)
+    for page, start, foot in (("statistics", "release_now", "release_problem"), ("train", "train_start", "note_train")):
+        show(people, page)
         idle(people)
-        where = foot or f"{page}_problem"
-        assert "not certain which account pays: decide it on the Release page" in seen(people, QLabel, where).text()
+        assert "not certain which account pays: decide it in Release, Settings" in seen(people, QLabel, foot).text()
         assert not people.findChild(QPushButton, start).isEnabled()
-    people.show_page("statistics")
-    press(people, qtbot, "statistics_mend")
-    assert people.page.objectName() == "page_release"
+    show(people, "statistics")
+    assert seen(people, QLabel, "release_who_pays").text() == ways.text()
     # The account that is known is named: the gauge shows its budget.
     with Ledger.open() as book:
         book.set_name(former, "clinic")
@@ -158,6 +160,7 @@ def test_the_public_name_is_typed_given_and_told_on_the_certificate(
     with Ledger.open() as book:
         book.set_cap(book.find(book.identify(people.session.opened.table)).account, Decimal(9))
     read_account(people.session, people.jobs)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     name = seen(people, QLineEdit, "release_account")
@@ -190,6 +193,7 @@ def test_a_table_of_a_named_account_takes_its_name_into_the_plan(people, idle, q
     with Ledger.open() as book:
         book.set_name(book.identify(people.session.opened.table), "people 2026")
     read_account(people.session, people.jobs)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     assert people.session.plan.account == "people 2026"

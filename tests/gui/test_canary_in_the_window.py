@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from canary import NAME, NUMBER, found_in, hunted, table, watched_processes
+from hands import show
 from mishaps import banner, retype
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -34,6 +35,7 @@ def opened(window, idle, folder: Path, **cells: str) -> None:
 
 
 def release(window, qtbot, press, idle, answer, target: Path) -> None:
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     retype(window, qtbot, "release_target", target)
@@ -56,7 +58,7 @@ def test_a_canary_in_a_cell_is_written_nowhere(
         qtbot.waitUntil(lambda: list(user_state().glob("unsaved/*.toml")) and not window.jobs.running)
         assert hunted(places, [data]) == []
         for page in ("data", "protect", "preview"):
-            window.show_page(page)
+            show(window, page)
             idle(window)
         release(window, qtbot, press, idle, answer, tmp_path / "out.csv")
         assert (tmp_path / "out.csv").exists()
@@ -72,6 +74,7 @@ def test_a_canary_in_a_cell_is_written_nowhere(
 @pytest.mark.slow
 def test_a_cell_that_is_refused_is_written_nowhere(window, qtbot, press, idle, answer, tmp_path, own_temporary_folder):
     opened(window, idle, tmp_path, city=NAME)
+    window.session.choose_way("rows")
     window.show_page("release")
     retype(window, qtbot, "release_target", tmp_path / "out.csv")
     idle(window)

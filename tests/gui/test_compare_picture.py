@@ -27,7 +27,7 @@ def compare(window, press, idle):
     return with_one_study(window, press, idle)
 
 
-def test_hover_says_the_nearest_point_and_a_click_takes_its_epsilon_into_the_plan(compare, qtbot):
+def test_hover_says_the_nearest_point_and_a_click_asks_what_to_do_with_it(compare, press, qtbot):
     page = compare.page
     qtbot.mouseMove(page.plot.view.viewport(), QPoint(1, 1))
     qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 1, 2))
@@ -35,10 +35,14 @@ def test_hover_says_the_nearest_point_and_a_click_takes_its_epsilon_into_the_pla
     qtbot.waitUntil(callout.isVisible)
     assert callout.text() == "● sanitised: staircase\nε = 10:  0.615 ± 0.006"
     qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 1, 2))
+    assert compare.session.plan.epsilon == 1, "nothing is set by a click"
+    press(compare, "compare_point_take")
     assert compare.session.plan.epsilon == 10
     qtbot.keyClick(compare, Qt.Key.Key_Z, CTRL)
     assert compare.session.plan.epsilon == 1
     qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 2, 0))
+    press(compare, "compare_point_train")
+    assert compare.page.objectName() == "page_train"
     assert compare.session.training == ("naive-bayes", Decimal("0.1")), (
         "a private model's ε is for Train, as on Utility"
     )
@@ -49,7 +53,17 @@ def test_a_line_without_privacy_has_no_epsilon_to_take(compare, qtbot):
     page = compare.page
     qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 0, 2))
     assert compare.session.plan.epsilon == 1
-    assert "it has no ε to take" in compare.statusBar().currentMessage()
+    assert not compare.findChild(QWidget, "compare_point_take").isVisible()
+    assert "at every ε" in compare.findChild(QLabel, "compare_point_figure").text()
+
+
+def test_a_point_leads_to_its_run_in_the_table(compare, press, qtbot):
+    page = compare.page
+    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 2, 2))
+    press(compare, "compare_point_run")
+    assert page.runs.lines[page.table.currentIndex().row()].kind == "private"
+    assert compare.findChild(QComboBox, "compare_epsilon").currentText() == "10"
+    assert page.table.hasFocus()
 
 
 def test_every_part_is_reached_by_tab(compare, qtbot):
@@ -67,6 +81,8 @@ def test_keys_go_from_point_to_point_and_take_one(compare, qtbot, window):
     page.plot.setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.keyClick(page.plot, Qt.Key.Key_Down)
     qtbot.keyClick(page.plot, Qt.Key.Key_Return)
+    assert compare.focusWidget().objectName() == "compare_point_take"
+    qtbot.keyClick(compare.focusWidget(), Qt.Key.Key_Space)
     assert compare.session.plan.epsilon == Decimal("0.1")
 
 

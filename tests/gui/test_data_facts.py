@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit
 
@@ -23,6 +24,7 @@ def gaps(window, tmp_path, idle):
     path.write_text(DATES, "utf-8")
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     return window
 
 
@@ -128,7 +130,11 @@ def test_a_draft_holds_every_fact_that_a_plan_can_hold():
     # It marks each fact that was guessed, where a plan marks a column; how the file is read is the table's.
     held = {f.name for f in dataclasses.fields(DraftColumn)} - {"guessed"} | {"origin"}
     assert held == set(Column.declared())
-    assert {f.name for f in dataclasses.fields(DraftPlan)} == set(Plan.declared()) - {"version", "reading"}
+    assert {f.name for f in dataclasses.fields(DraftPlan)} == set(Plan.declared()) - {
+        "version",
+        "reading",
+        "questions",
+    } | {"asked"}
 
 
 def test_the_words_of_a_boolean_are_listed_where_they_are_others(window, tmp_path, idle, press, qtbot):
@@ -136,6 +142,7 @@ def test_the_words_of_a_boolean_are_listed_where_they_are_others(window, tmp_pat
     path.write_text("ok,age\n" + "true,30\nfalse,31\n" * 6, "utf-8")
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     assert window.session.plan.column("ok").kind == "boolean"
     window.page.table.selectRow(0)
     assert window.page.table.attributes.index(0, 3).data() == "false, true"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hands import go_to
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QTableView, QWidget
@@ -22,6 +23,7 @@ def opened(window, tmp_path, idle):
     path.write_text(CSV, "utf-8")
     open_table(window.session, window.jobs, str(path), ReadOptions(decimal=","))
     idle(window)
+    go_to(window, "data")
     return window
 
 
@@ -74,7 +76,7 @@ def test_facts_are_filled_by_keys_alone(opened, qtbot):
     assert opened.session.plan.ready
     assert opened.findChild(QAbstractButton, "data_onward").text() == "These are right, and they are public knowledge"
     qtbot.keyClick(opened, Qt.Key.Key_Return, CTRL)
-    assert opened.findChild(QAbstractButton, "data_onward").text() == "What to release →"
+    assert opened.findChild(QAbstractButton, "data_onward").text() == "Decide →"
 
 
 def test_what_is_no_number_stays_in_sight_with_its_reason(opened, qtbot):

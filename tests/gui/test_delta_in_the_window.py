@@ -55,7 +55,7 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     assert not window.findChild(QPushButton, "train_start").isEnabled()
     note = window.page.findChild(QWidget, "note_train").accessibleName().replace("\u00a0", " ")
     assert "needs δ = 1e-5 of which 0 remain" in note
-    assert "raise the cap of δ on the Ledger page" in note
+    assert "raise the cap of δ in Released, Ledger" in note
     press(window, "train_raise_cap")
     idle(window)
     assert "Cap δ = 1e-5, of which 0 remain." in said(window, "ledger_cap_title")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPlainTextEdit
 
@@ -22,6 +23,7 @@ def editing(window, tmp_path, idle, press):
     path.write_text(ROWS, "utf-8")
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     window.page.table.selectRow(1)
     press(window, "fact_values")
     assert text(window).hasFocus()

@@ -6,9 +6,10 @@ from decimal import Decimal
 
 import pytest
 from mishaps import retype
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
+from workbench.gui.pages.curve_actions import PointFacts
 from workbench.gui.pages.protect.share_model import SHARE
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.lines_table import LinesTable
@@ -44,9 +45,9 @@ def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(th
     press(thirds, "share_explain")
     titles = [t.text() for t in thirds.explain_panel.findChildren(QLabel)]
     assert any(t.startswith(f"ε = {THIRD}") for t in titles), titles
-    press(thirds, "tab_release")
+    press(thirds, "tab_rows")
     idle(thirds)
-    published = thirds.findChild(QWidget, "release_published")
+    published = thirds.findChild(QWidget, "pane_rows")
     assert [t.text() for t in published.findChildren(QLabel) if t.text().startswith("ε ")] == [f"ε {THIRD}"] * 3
 
 
@@ -82,7 +83,7 @@ def test_a_cap_is_never_shown_as_more_than_it_allows(people, press, idle):
     people.session.set_account(AccountView(dataset=DATASET, cap=Decimal("2.99999999")))
     assert "cap ε = 2.999, of which 2.999 remain" in people.findChild(QLabel, "ledger_cap_title").text()
     assert people.findChild(QLabel, "fact_cap").text() == "ε 2.999"
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     cost = people.findChild(QWidget, "release_cost")
     assert cost.findChild(QLabel, "fact_cap_left").accessibleName() == "remains of ε 2.999: 2.999"
@@ -129,7 +130,7 @@ def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idl
 
 def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer, qtbot, tmp_path):
     people.session.set_epsilon(Decimal("1.23456789"))
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "first.csv")
     answer("yes")
@@ -150,7 +151,10 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer
 def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, press, idle, qtbot, taken, told):
     press(people, "tab_utility")
     idle(people)
+    panel = people.page.panel
+    panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"), QPointF(10, 10))
+    assert f"ε = {told}:" in panel.accessibleName()
     with qtbot.waitSignal(people.session.notified) as said:
-        people.page.plot.chosen.emit(taken, "sanitized")
+        people.findChild(QPushButton, "curve_point_take").click()
     assert people.session.plan.epsilon == Decimal(repr(taken))
     assert said.args == ["info", f"The plan's ε is {told}. Ctrl+Z takes it back."]

@@ -253,6 +253,7 @@ def test_it_is_cancelled_by_its_button_and_begun_anew(page, press, idle, qtbot, 
 
 
 def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_path):
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     target = tmp_path / "people-released.csv"

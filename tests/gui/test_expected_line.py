@@ -66,7 +66,7 @@ def network_page(window, press, idle, tmp_path, qtbot, monkeypatch):
     press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epochs", "2"), ("batch", "30"), ("noise", "2"), ("epsilon", "")):
-        field = window.findChild(QLineEdit, f"train_logistic_{key}")
+        field = window.findChild(QLineEdit, "train_epsilon" if key == "epsilon" else f"train_logistic_{key}")
         field.selectAll()
         qtbot.keyClicks(field, text) if text else field.clear()
     qtbot.waitUntil(lambda: window.findChild(QPushButton, "train_expect").isEnabled())

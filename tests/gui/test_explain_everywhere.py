@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hands import go_to
+from hands import go_to, show
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
@@ -226,7 +226,7 @@ def test_what_one_person_has_in_several_rows_is_explained_for_all_of_them(people
     people.session.edit("count three rows", plan.with_(rows_per_person=3))
     told = people.explain_panel.findChild(QLabel, "explain_text")
     for page, name in (("protect", "protect_explain"), ("release", "release_explain")):
-        people.show_page(page)
+        show(people, page)
         press(people, name)
         assert explained(people) == "ε = 3"
         assert f"could become at most {percent(posterior(3.0, 0.1).high)} sure" in told.text()

@@ -174,7 +174,7 @@ def to_train(window, qtbot, press):
     press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-4"), ("batch", "30"), ("epochs", "2")):
-        retype(window, qtbot, f"train_logistic_{key}", text)
+        retype(window, qtbot, "train_epsilon" if key == "epsilon" else f"train_logistic_{key}", text)
     qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
 
 

@@ -35,7 +35,7 @@ def typing(qtbot, entries, then):
 
 
 def test_the_question_of_a_first_release_sets_the_cap_that_is_typed_there(people, press, idle, qtbot, tmp_path):
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
     cost = people.session.plan.cost()
@@ -54,7 +54,7 @@ def test_the_question_of_a_first_release_sets_the_cap_that_is_typed_there(people
 
 
 def test_a_question_that_is_declined_sets_no_cap(people, press, idle, qtbot, tmp_path):
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
     told = typing(qtbot, ["50"], "confirm_no")

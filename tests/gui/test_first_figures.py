@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
+from hands import show
 from mishaps import PATIENCE, retype, text_of
 from PySide6.QtWidgets import QApplication, QCheckBox, QMessageBox, QWidget
 
 from workbench.processes import executor
 from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.ledger import Ledger
+
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
+)
 
 SAYS = "certificate or card of every later release of these rows says"
 
@@ -59,6 +64,32 @@ def test_run_says_it_beside_the_button_and_asks_once(utility, press, idle, answe
     press(utility, "curve_standard")  # asks nothing any more
     assert utility.page.job is not None
     assert not isinstance(QApplication.activeModalWidget(), QMessageBox)
+
+
+@needs_torch
+def test_a_training_that_is_watched_says_it_first_and_offers_a_quiet_one(iris, press, idle, answer, qtbot, tmp_path):
+    press(iris, "tab_train")
+    press(iris, "train_model_logistic")
+    retype(iris, qtbot, "train_folder", tmp_path / "net")
+    qtbot.waitUntil(iris.page.primary.isEnabled, timeout=PATIENCE)
+    assert "Later certificates will say so." in text_of(iris, "train_quiet_words")
+    told = answer("no")
+    press(iris, "train_start")
+    assert "will say that private figures were shown before" in told[0]
+    assert iris.page.job is None
+    box = iris.findChild(QCheckBox, "train_quiet")
+    box.click()
+    assert "Later certificates" not in text_of(iris, "train_quiet_words")
+    told = answer("no")
+    press(iris, "train_start")
+    assert "shown before" not in told[-1]
+    box.click()
+    told = answer("made_up")  # where the accuracy goes: simulated instead
+    press(iris, "train_where")
+    assert "Made-up rows show how accurate" in told[-1]
+    idle(iris)
+    assert text_of(iris, "train_expected_told")
+    assert noted() == []
 
 
 def test_made_up_rows_are_the_other_way_and_leave_no_note(utility, press, idle, answer):
@@ -116,15 +147,16 @@ def ask_and_refuse(window, press, idle, answer, qtbot, button):
 
 def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle, qtbot, answer, tmp_path):
     def questions():
+        people.session.choose_way("rows")
         people.show_page("release")
         idle(people)
         retype(people, qtbot, "release_target", tmp_path / "released.csv")
         yield ask_and_refuse(people, press, idle, answer, qtbot, "release_now")
-        people.show_page("synthetic")
+        show(people, "synthetic")
         idle(people)
-        retype(people, qtbot, "synthetic_output", tmp_path / "synthetic.csv")
+        retype(people, qtbot, "release_target", tmp_path / "synthetic.csv")
         qtbot.waitUntil(lambda: people.page.primary.isEnabled(), timeout=PATIENCE)
-        yield ask_and_refuse(people, press, idle, answer, qtbot, "synthetic_release")
+        yield ask_and_refuse(people, press, idle, answer, qtbot, "release_now")
         people.show_page("train")
         press(people, "train_model_naive-bayes")
         retype(people, qtbot, "train_folder", tmp_path / "model")
@@ -141,6 +173,7 @@ def test_the_questions_that_spend_epsilon_say_what_was_shown(people, press, idle
         assert "Private figures of these rows were shown before (a draw that was not released)" in text
         assert "will say so" in text
     answer("yes")
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     press(people, "release_now")

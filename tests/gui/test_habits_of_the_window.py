@@ -93,19 +93,17 @@ def test_a_sample_is_at_hand_while_a_table_is_open(active, idle):
     assert active.session.opened.title == "iris"
 
 
-def test_glossary_and_about_are_shown_beside_the_page(active):
-    active.menus.actions["glossary"].trigger()
+def test_what_the_program_is_is_shown_beside_the_page(active):
+    active.menus.actions["about"].trigger()
     told = active.findChild(QLabel, "help_what")
     assert told.isVisible()
-    assert "Mostly noise: " in told.text()
-    active.menus.actions["about"].trigger()
     assert "nothing is uploaded" in told.text()
 
 
 def test_an_error_of_one_page_does_not_follow_to_another(active):
     active.session.notify("error", "Something of this page went wrong.")
     assert active.findChild(QLabel, "banner_text").isVisible()
-    go_to(active, "release")
+    go_to(active, "rows")
     assert not active.findChild(QLabel, "banner_text").isVisible()
 
 

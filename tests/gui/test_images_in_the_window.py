@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QStandardItemModel
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QRadioButton, QWidget
 
 from workbench.data.images.read import ENDINGS
 from workbench.gui.session.open_images import FOR_TABLES
@@ -77,16 +77,12 @@ def test_what_is_opened_is_shown_and_leads_to_train(images, press) -> None:
     assert text_of(images, "train_images") == "240 images, 8 × 8 grey, 10 classes"
 
 
-def test_learners_of_tables_are_greyed_and_say_why(images, press) -> None:
+def test_learners_of_tables_are_not_offered(images, press) -> None:
     press(images, "tab_train")
-    chooser = images.findChild(QComboBox, "train_model")
-    assert chooser.currentData() == "scatter-linear"
-    entries = chooser.model()
-    assert isinstance(entries, QStandardItemModel)
-    bayes, network = (entries.item(chooser.findData(name)) for name in ("naive-bayes", "logistic"))
-    assert not bayes.isEnabled()
-    assert bayes.toolTip() == "Naive Bayes learns from tables; networks alone learn from images."
-    assert network.isEnabled()
+    assert images.findChild(QRadioButton, "train_model_scatter-linear").isChecked(), "the advised one"
+    assert images.findChild(QRadioButton, "train_model_naive-bayes") is None
+    assert images.findChild(QRadioButton, "train_model_logistic").isVisible()
+    assert "public filters" in text_of(images, "train_about")
     fields = {name: images.findChild(QWidget, f"train_scatter_linear_{name}").text() for name in ("batch", "clip")}
     assert fields == {"batch": "30", "clip": "0.1"}  # an eighth of the rows at most; what did well on public images
 
@@ -97,12 +93,11 @@ def test_a_table_after_images_is_a_table_again(images, press, idle) -> None:
     images.open("sample:iris")
     idle(images)
     assert images.session.images is None
-    assert images.page.objectName() == "page_data"
+    assert images.page.objectName() == "page_questions"
     press(images, "tab_train")
     assert text_of(images, "train_images") == ""
     assert not images.findChild(QWidget, "train_test_choose").isVisible()
-    chooser = images.findChild(QComboBox, "train_model")
-    assert chooser.model().item(chooser.findData("naive-bayes")).isEnabled()
+    assert images.findChild(QRadioButton, "train_model_naive-bayes").isVisible()
 
 
 def says_for_tables(window: QWidget, name: str) -> bool:

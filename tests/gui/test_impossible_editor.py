@@ -32,7 +32,7 @@ def test_what_is_impossible_is_chosen_in_a_question_kept_in_the_plan_and_undone(
     idle(people)
     assert people.session.plan.impossible == ("age = 0..30 & label = yes",)
     assert field.text() == "age = 0..30 & label = yes"
-    assert text_of(people, "synthetic_problem") == ""
+    assert text_of(people, "release_problem") == ""
     raw = people.session.plan.to_raw()
     assert type(people.session.plan).from_raw(raw).impossible == people.session.plan.impossible
     retype(people, qtbot, "synthetic_impossible", "town = Graz")

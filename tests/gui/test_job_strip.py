@@ -56,6 +56,7 @@ def on_utility(window, qtbot, press, idle, tmp_path: Path, repeats: str = "40") 
 def on_release(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
     press(window, "sample_people")
     idle(window)
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     retype(window, qtbot, "release_target", tmp_path / "people-released.csv")

@@ -64,7 +64,7 @@ def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idl
     assert people.findChild(QLabel, "ledger_cap_title").text().endswith("its first release sets it.")
     assert people.findChild(QLabel, "fact_cap").text() == "the first release sets it"
     assert "0 releases, and 1 that does not count" in people.findChild(QWidget, "note_ledger").accessibleName()
-    press(people, "tab_release")
+    press(people, "tab_rows")
     assert people.findChild(QLabel, "fact_cap_left").text() == "this release sets it"
 
 

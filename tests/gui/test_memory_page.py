@@ -66,7 +66,7 @@ def test_lines_of_every_setting_are_drawn_together(found, qtbot, press):
     qtbot.keyClicks(combo, "Peak")
     combo.activated.emit(combo.currentIndex())
     names = [series.name for series in found.found.figure.series]
-    assert names == ["mnist-cnn, not private", "mnist-cnn, private"]
+    assert names == ["CNN, not private", "CNN, private"]
     peaks = {row.batch: row.peak / 1e6 for row in found.found.result.of(found.found.result.lines[1])}
     assert dict(zip(found.found.figure.series[1].x, found.found.figure.series[1].mean, strict=True)) == peaks
     press(found, "memory_copy")
@@ -183,7 +183,7 @@ def test_the_chosen_batch_is_taken_to_train(people, press, idle, qtbot):
 def test_train_leads_to_the_study(people, press):
     press(people, "tab_train")
     press(people, "train_model_mlp")
-    press(people, "train_memory_study")
+    press(people, "train_way_memory")
     assert people.page.objectName() == "page_memory"
 
 

@@ -25,6 +25,7 @@ def scores(window, tmp_path, idle, qtbot):
     qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     return window
 
 
@@ -115,6 +116,7 @@ def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, pr
 
 
 def test_no_page_is_left_with_the_error_of_another(scores, press, idle):
+    press(scores, f"tab_{scores.page_names()[0]}")
     for name in scores.page_names():
         scores.session.notify("error", f"Wrong on {name}.")
         following = scores.page_names()[(scores.page_names().index(name) + 1) % len(scores.page_names())]

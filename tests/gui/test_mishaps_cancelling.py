@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hands import show
 from mishaps import PATIENCE, big_table, retype, statuses, text_of
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -79,7 +80,7 @@ def test_a_job_in_the_panel_is_cancelled_by_escape(people, tmp_path, qtbot, idle
 def test_what_runs_beside_a_page_is_cancelled_and_done_again(people, qtbot, idle, title):
     page = {"Forecasting the errors": "protect", "Forecasting the release": "release"}.get(title, "preview")
     cancelled = cancel_at(people, title, None)
-    people.show_page(page)
+    show(people, page)
     qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
     idle(people)
     done = []
@@ -233,6 +234,7 @@ def ready(window, tmp_path, idle, qtbot):
     session.edit_column("pay", "pay", lower=0.0, upper=1000.0)
     session.edit_column("town", "town", domain=("a", "b"))
     session.edit("confirm what was guessed", session.plan.confirmed())
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     assert session.plan.problems() == ()

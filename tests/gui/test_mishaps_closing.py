@@ -121,6 +121,7 @@ def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path
 
 
 def test_before_a_release_is_reserved(people, press, idle, qtbot, answer, tmp_path):
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     target = tmp_path / "released.csv"

@@ -55,6 +55,7 @@ def edited():
     if len(sys.argv) < 3:
         print("kept", flush=True)
         return
+    window.session.choose_way("rows")
     window.show_page("release")
     window.findChild(QLineEdit, "release_target").setText(sys.argv[2])
     wait(lambda: not window.jobs.running, press)
@@ -188,6 +189,7 @@ def test_a_kill_in_a_release_charges_once_and_the_finished_draw_is_published_for
     finished = part.read_bytes()
     press(window, "restore_take")
     idle(window)
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     retype_target(target)

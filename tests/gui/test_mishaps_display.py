@@ -7,7 +7,6 @@ from decimal import Decimal
 
 import pytest
 from fits import misfits
-from hands import choose_model
 from mishaps import retype
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
@@ -96,11 +95,13 @@ def test_the_views_and_attributes_of_the_data_page_fit(sized, tmp_path, press, i
     path.write_text("age;town\n" + "".join(f"{20 + i % 40};{'ab'[i % 2]}\n" for i in range(300)), "utf-8")
     sized.open(str(path))
     idle(sized)
+    press(sized, "tab_data")
     for view in ("rows", "dialect", "attributes"):
         press(sized, f"view_{view}")
         check(sized, qtbot, f"data, {view}")
     sized.open("sample:people")
     idle(sized)
+    press(sized, "tab_data")
     for row in range(len(sized.session.plan.columns)):
         sized.page.table.selectRow(row)
         check(sized, qtbot, f"data, attribute {row}")
@@ -120,7 +121,7 @@ def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, id
     sized.session.set_epsilon(Decimal("0.125"))
     press(sized, "tab_train")
     for model in (*learners.LEARNERS, *networks.NETWORKS):
-        choose_model(sized, model.name)
+        sized.page.forms.choose(model.name)  # also one that does not fit this table
         idle(sized)
         check(sized, qtbot, f"train, {model.title}")
     sized.session.explain(Decimal("0.5"))
@@ -133,10 +134,10 @@ def test_the_longest_explanation_of_a_field_is_in_sight_whole(sized, press, idle
     idle(sized)
     press(sized, "tab_train")
     for model in (*learners.LEARNERS, *networks.NETWORKS):
-        choose_model(sized, model.name)
+        sized.page.forms.choose(model.name)  # also one that does not fit this table
         idle(sized)
         form = next(f for f in sized.page.findChildren(Form) if f.isVisible())
-        told = sized.findChild(QLabel, f"{form.objectName()}_help")
+        told = sized.findChild(QLabel, "train_help")
         fields = [f for f in form.findChildren(QWidget) if isinstance(f, QLineEdit | QComboBox)]
         sentences = []
         for field in fields:

@@ -172,6 +172,7 @@ def test_an_output_in_a_folder_that_takes_no_files_is_one_sentence(people, press
 
 
 def fails_at(window, target, press, idle, answer, qtbot, words="the disk is too full") -> None:
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     retype(window, qtbot, "release_target", target)
@@ -195,6 +196,7 @@ def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle
     other.open("sample:people")
     idle(other)
     for window, name in ((people, "one.csv"), (other, "two.csv")):
+        window.session.choose_way("rows")
         window.show_page("release")
         idle(window)
         retype(window, qtbot, "release_target", tmp_path / name)

@@ -64,6 +64,7 @@ HARMS = [changed, replaced, deleted, cut_short]
 @pytest.mark.parametrize("harm", HARMS)
 def test_the_source_changes_before_a_release(town, source, tmp_path, harm, press, idle, answer, qtbot):
     harm(source)
+    town.session.choose_way("rows")
     town.show_page("release")
     idle(town)
     target = tmp_path / "released.csv"
@@ -81,6 +82,7 @@ def test_the_source_changes_before_a_release(town, source, tmp_path, harm, press
 
 
 def test_a_source_that_did_not_change_is_not_spoken_of(town, tmp_path, press, idle, answer, qtbot):
+    town.session.choose_way("rows")
     town.show_page("release")
     idle(town)
     retype(town, qtbot, "release_target", tmp_path / "released.csv")
@@ -150,6 +152,7 @@ def test_reloading_a_table_that_is_gone_keeps_the_one_in_memory(town, source, id
 
 @pytest.mark.parametrize("when", ["before", "in the middle"])
 def test_the_folder_of_the_release_vanishes(town, tmp_path, press, idle, answer, qtbot, monkeypatch, when):
+    town.session.choose_way("rows")
     town.show_page("release")
     idle(town)
     folder = tmp_path / "out"

@@ -72,6 +72,7 @@ def impatient(monkeypatch):
 @pytest.fixture
 def ready(people, idle, qtbot, tmp_path):
     """The Release page of the people sample, with a target in a folder of the test."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     (tmp_path / "out").mkdir()
@@ -187,13 +188,14 @@ def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_pub
     held.let_go()
     assert statuses() == ["charged"]
     window.show_page("data")
+    window.session.choose_way("rows")
     window.show_page("release")  # the page asks the ledger again
     idle(window)
     told = answer("yes")
     press(window, "release_now")
     qtbot.waitUntil(target.exists, timeout=PATIENCE)  # the question comes a moment after the job that looked has ended
     idle(window)
-    assert "is paid for and waits" in told[-1]
+    assert "is paid for, and is not yet saved" in told[-1]
     assert statuses() == ["charged"]
     assert verify_release(target) == []
 

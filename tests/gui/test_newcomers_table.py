@@ -38,6 +38,7 @@ def hands(window, qtbot, tmp_path) -> Hands:
     path.write_bytes(("\r\n".join(lines) + "\r\n").encode("cp1252"))
     person = Hands(window, qtbot)
     person.drop(path)
+    person.click("tab_data")
     assert window.session.opened.table.dialect.decimal == ","
     return person
 
@@ -185,7 +186,7 @@ def test_a_dropped_column_needs_no_mending():
         (state_option("header", "no", condition="the first row is data"), "“How it is read”"),
         (REPLACE_VALUES, "eplace invalid values”"),
         (REPLACE_ROWS, "eplace invalid values”"),
-        (raise_cap("delta", epsilon=Decimal(3), delta=Decimal(1)), "raise the cap of δ on the Ledger page"),
+        (raise_cap("delta", epsilon=Decimal(3), delta=Decimal(1)), "raise the cap of δ in Released, Ledger"),
     ],
 )
 def test_keys_of_a_file_are_called_by_their_fields(remedy, shown):

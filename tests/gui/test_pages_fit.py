@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from PySide6.QtWidgets import QPushButton
+
 from workbench.gui.pages import PAGES
 
 
@@ -15,3 +17,22 @@ def test_no_page_needs_more_than_1280_by_800_pixels(window, press, idle) -> None
         assert needed.width() <= 1280, page.name
         assert needed.height() <= 800, page.name
     assert (window.width(), window.height()) == (1280, 800)
+
+
+def test_buttons_that_come_to_a_head_never_widen_the_window(window, press, idle, qtbot) -> None:
+    """Showing one lays out the whole window at once, so that a page is asked for their place too late."""
+    window.resize(1280, 800)
+    press(window, "sample_people")
+    idle(window)
+    press(window, "tab_train")
+    qtbot.wait(50)
+    made = [QPushButton(text) for text in ("Pause", "Cancel without a model", "Where did the accuracy go?")]
+    for one in made:
+        one.hide()
+        window.page.header.addWidget(one)
+    qtbot.wait(50)
+    for one in made:
+        one.show()
+    assert window.width() == 1280
+    qtbot.waitUntil(lambda: all(one.width() >= one.sizeHint().width() for one in made))
+    assert window.width() == 1280

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 from mishaps import retype, statuses, text_of
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPushButton, QWidget
 
 from workbench.cli import main
 from workbench.gui.pages.predict import tasks
@@ -57,7 +58,7 @@ def test_a_hostile_card_is_a_sentence(model, tmp_path, odd):
 
 
 def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, qtbot, model, tmp_path):
-    assert "Choose the folder of a model" in text_of(iris, "predict_problem")
+    assert "Choose a released model" in text_of(iris, "predict_problem")
     assert not iris.page.primary.isEnabled()
     take(iris, qtbot, idle, model)
     assert text_of(iris, "fact_predicts") == "species"
@@ -77,6 +78,53 @@ def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, q
     assert statuses() == []
 
 
+FLOWERS = "sepal_length,sepal_width,petal_length,petal_width\n" + "5.1,3.5,1.4,0.2\n6.7,3.0,5.2,2.3\n" * 20
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_rows_of_any_file_are_predicted_whatever_is_open(
+    window, press, idle, qtbot, model, tmp_path, monkeypatch, opened
+):
+    if opened:
+        press(window, "sample_wine")
+        idle(window)
+    press(window, "tab_predict")
+    idle(window)
+    take(window, qtbot, idle, model)
+    assert not window.page.primary.isEnabled()
+    (tmp_path / "flowers.csv").write_text(FLOWERS, "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(tmp_path / "flowers.csv"), ""))
+    press(window, "predict_rows_choose")
+    assert text_of(window, "predict_rows").startswith("flowers.csv, a file.")
+    assert window.page._target.text().endswith("flowers-predicted.csv")
+    retype(window, qtbot, "predict_output", tmp_path / "told.csv")
+    press(window, "predict_run")
+    idle(window)
+    assert "40 predictions in told.csv" in text_of(window, "predict_outcome")
+    assert (window.session.opened is not None) == opened
+    assert window.findChild(QWidget, "predict_rows_open").isVisible() == opened
+    if opened:
+        press(window, "predict_rows_open")
+        assert text_of(window, "predict_rows").startswith("wine, open: ")
+
+
+def test_a_file_that_is_dropped_on_the_page_is_predicted_for_and_not_opened(iris, press, idle, qtbot, model, tmp_path):
+    path = tmp_path / "flowers.csv"
+    path.write_text(FLOWERS, "utf-8")
+    assert iris.page.drop_words(str(path)) == "", "without a model it is opened"
+    take(iris, qtbot, idle, model)
+    held = QMimeData()
+    held.setUrls([QUrl.fromLocalFile(str(path))])
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    entered = QDragEnterEvent(QPoint(300, 300), Qt.DropAction.CopyAction, held, left, none)
+    QApplication.sendEvent(iris, entered)
+    assert iris.findChild(QWidget, "drop_veil").accessibleName() == "Drop to predict for flowers.csv"
+    QApplication.sendEvent(iris, QDropEvent(QPointF(300, 300), Qt.DropAction.CopyAction, held, left, none))
+    idle(iris)
+    assert iris.session.opened.title == "iris"
+    assert text_of(iris, "predict_rows").startswith("flowers.csv")
+
+
 def test_a_model_that_was_just_trained_is_taken(window, press, idle, qtbot, answer, tmp_path):
     press(window, "sample_iris")
     idle(window)
@@ -90,6 +138,10 @@ def test_a_model_that_was_just_trained_is_taken(window, press, idle, qtbot, answ
     press(window, "tab_predict")
     idle(window)
     assert window.page._folder.text() == str(tmp_path / "net")
+    listed = window.findChild(QComboBox, "predict_models")
+    assert listed.isVisible()
+    assert listed.currentText().startswith("Naive Bayes, predicts species · ε = 1 · ")
+    assert listed.currentData() == str(tmp_path / "net")
     assert text_of(window, "fact_model") == "Naive Bayes"
     assert window.page.primary.isEnabled()
     assert "predicted" in window.page._target.text()

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox, QWidget
 
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.project.open_table import open_table
@@ -184,7 +184,7 @@ def test_a_column_that_is_gone_is_told_of(town, project, tmp_path, qtbot, idle):
     (tmp_path / "town.csv").write_text("\n".join(f"{a};{c}" for a, _, c in rows).replace("town", "city") + "\n")
     town.open(str(project))
     idle(town)
-    told = town.findChild(QLabel, "banner_text").text()
+    told = town.findChild(QWidget, "banner").toolTip()
     assert "no longer has pay, town" in told
     assert "has city, which the project does not know" in told
     assert town.session.plan.column("age").upper == 120

@@ -152,7 +152,7 @@ def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect
     idle(protect)
     assert "noise" not in note.accessibleName()
     protect.session.set_epsilon(Decimal(1))
-    go_to(protect, "release")
+    go_to(protect, "rows")
     idle(protect)
     marked = [w.text() for w in protect.page.findChildren(QLabel) if "will be mostly noise" in w.toolTip()]
     assert len(marked) == 3

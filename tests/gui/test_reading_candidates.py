@@ -1,7 +1,7 @@
 """How the file is read: each doubt shows the cells under its candidates, and a click chooses one."""
 
 import pytest
-from hands import Hands
+from hands import Hands, go_to
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 
@@ -15,6 +15,7 @@ def open_file(window, tmp_path, idle, content, encoding="utf-8"):
     path.write_bytes(content.encode(encoding))
     window.open(str(path))
     idle(window)
+    go_to(window, "data")
 
 
 def test_each_candidate_shows_the_cells_and_a_click_chooses_one(window, hands, tmp_path, idle):

@@ -73,7 +73,7 @@ def test_protect_says_how_far_relations_shrink_with_a_way_out(diabetes, press, i
 
 
 def test_release_says_it_before_it_is_asked_for(diabetes, press, idle):
-    press(diabetes, "tab_release")
+    press(diabetes, "tab_rows")
     idle(diabetes)
     assert told(diabetes, "release_noise").startswith("⚠ Mostly noise: Glucose.")
     relations = told(diabetes, "release_relations")

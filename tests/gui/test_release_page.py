@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hands import go_to
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
@@ -45,6 +46,7 @@ def target(tmp_path) -> Path:
 @pytest.fixture
 def ready(people, target, idle, qtbot):
     """A window on the Release page of the people sample, with a target in a folder of the test."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     retype(people, qtbot, target)
@@ -87,6 +89,7 @@ def spent() -> list[str]:
 
 
 def test_without_a_table_the_page_leads_to_the_data(window, press):
+    window.session.choose_way("rows")
     window.show_page("release")
     assert not window.findChild(QWidget, "release_now").isVisible()
     press(window, "release_nothing_go")
@@ -154,7 +157,7 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
     assert text(ready, "release_published_title") == "WHAT ANOTHER RELEASE WOULD PUBLISH"
     press(ready, "to_ledger")
     assert ready.page.objectName() == "page_ledger"
-    press(ready, "tab_release")
+    press(ready, "tab_rows")
     ready.activateWindow()  # as a window manager does once a question is answered
     qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
     qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
@@ -162,6 +165,7 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
     assert ready.page.objectName() == "page_ledger"
     assert spent() == ["1"]
     ready.session.set_epsilon(Decimal("0.5"))
+    ready.session.choose_way("rows")
     ready.show_page("release")
     idle(ready)
     assert highlighted() == ["to_ledger"]  # the first release set the cap: another one would be refused
@@ -210,11 +214,13 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     with Ledger.open() as book:
         book.set_cap(window.session.account.dataset, Decimal(2))
     window.session.set_epsilon(Decimal("1.2"))
+    window.session.choose_way("rows")
     window.show_page("release")
     retype(window, qtbot, tmp_path / "one.csv")
     release(window, press, answer, idle, qtbot)
     renamed = source.rename(tmp_path / "second.csv")
     open_with_facts(window, renamed, idle, answer)
+    window.session.choose_way("rows")
     assert window.session.account.remaining == Decimal("0.8")
     window.session.set_epsilon(Decimal(1))
     idle(window)
@@ -245,6 +251,8 @@ def open_with_facts(window, path: Path, idle, answer) -> None:
     window.session.edit_column("age", "bounds of age", lower=0.0, upper=100.0)
     window.session.edit_column("sex", "values of sex", domain=("f", "m"))
     window.session.edit("confirm what was guessed", window.session.plan.confirmed())
+    go_to(window, "release")
+    idle(window)
 
 
 def test_the_ledger_refuses_what_was_spent_meanwhile(ready, target, press, answer, idle, qtbot):
@@ -273,6 +281,7 @@ def test_the_source_is_never_replaced(window, tmp_path, press, idle, qtbot):
     source.write_text("age,sex\n" + "\n".join(f"{20 + i % 50},{'fm'[i % 2]}" for i in range(60)) + "\n", "utf-8")
     before = source.read_bytes()
     open_with_facts(window, source, idle, answer)
+    window.session.choose_way("rows")
     window.show_page("release")
     retype(window, qtbot, source)
     press(window, "release_now")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from hands import show
 from mishaps import retype, statuses
 from PySide6.QtWidgets import QComboBox
 
@@ -12,8 +13,8 @@ from workbench.release.ledger.study_note import note_study
 
 PAGES = {
     "release": ("release_target", "release_now"),
-    "statistics": ("statistics_output", "statistics_release"),
-    "synthetic": ("synthetic_output", "synthetic_release"),
+    "statistics": ("release_target", "release_now"),
+    "synthetic": ("release_target", "release_now"),
     "rappor": ("rappor_output", "rappor_release"),
 }
 
@@ -24,7 +25,7 @@ def test_private_figures_and_a_high_epsilon_are_named_before_it_is_spent(
 ):
     note_study(people.session.opened.table, "rappor", emit=lambda _event: None)
     people.session.set_epsilon(Decimal(6))
-    people.show_page(page)
+    show(people, page)
     idle(people)
     output, release = PAGES[page]
     retype(people, qtbot, output, tmp_path / "out.csv")

@@ -45,13 +45,13 @@ def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(hands
 def test_a_high_epsilon_is_warned_of_where_it_is_paid(hands):
     hands.click("sample_people")
     hands.idle()
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert not hands.sees("release_high")
     hands.click("tab_protect")
     hands.type_into("plan_epsilon_field", "8")
     hands.idle()
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert "a suspicion of 10 % can grow to 99.7 %" in hands.text("release_high")
     assert hands.text("fact_replace_one") == "8"

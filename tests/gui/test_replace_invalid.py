@@ -7,7 +7,7 @@ import json
 import tomllib
 
 import pytest
-from hands import PATIENCE
+from hands import PATIENCE, go_to
 from mishaps import Heard, retype
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
@@ -27,6 +27,7 @@ def gaps(window, tmp_path, idle):
     path.write_text(ROWS, "utf-8")
     open_table(window.session, window.jobs, str(path), ReadOptions(delimiter=",", encoding="utf-8", header="yes"))
     idle(window)
+    go_to(window, "data")
     window.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
     window.session.edit_column("town", "values", domain=("A", "B"))
     window.session.edit("confirm what was guessed", window.session.plan.confirmed())
@@ -93,20 +94,20 @@ def test_what_a_missing_and_an_unlisted_value_become_is_settled_then(gaps, qtbot
 
 def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, qtbot, answer, tmp_path):
     gaps.session.edit_column("age", "an error", missing="refuse")
-    press(gaps, "tab_release")
+    press(gaps, "tab_rows")
     idle(gaps)
     target = tmp_path / "out.csv"
     retype(gaps, qtbot, "release_target", target)
     heard = Heard(gaps)
     press(gaps, "release_now")
     idle(gaps)
-    assert "tick “replace invalid values” on the Data page" in heard.one()
+    assert "tick “replace invalid values” in Data, Columns" in heard.one()
     press(gaps, "tab_data")
     tick(gaps, qtbot)
     press(gaps, "tab_preview")
     idle(gaps)
     assert "%" in gaps.findChild(QWidget, "preview_facts").accessibleName()
-    press(gaps, "tab_release")
+    press(gaps, "tab_rows")
     idle(gaps)
     assert any(w.text().startswith("64 rows × 2 columns") for w in gaps.findChildren(QLabel) if w.isVisible())
     answer("yes")
@@ -139,7 +140,7 @@ def test_a_file_with_uneven_rows_opens_with_them_as_empty_ones(window, idle, pre
     path.write_text("age,town\n" + "30,A\n40,B\n" * 6 + "31,A,too much\n32\n", "utf-8")
     window.open(str(path))
     idle(window)
-    assert "press “Replace invalid values” below" in window.findChild(QLabel, "banner_text").text()
+    assert "press “Replace invalid values” below" in window.findChild(QWidget, "banner").toolTip()
     press(window, "bad_lines_replace")
     idle(window)
     assert window.session.plan.replaces_invalid
@@ -180,4 +181,4 @@ def test_what_would_stop_a_release_keeps_data_from_being_ready_and_is_led_to(gap
     gaps.session.edit_column("town", "list C", domain=("A", "B", "C"))
     idle(gaps)
     assert dot.state == "ready"
-    assert onward.text() == "What to release →"
+    assert onward.text() == "Decide →"

@@ -212,7 +212,7 @@ class InTheWindow:
         if not request.opens:
             return failed[-1] if failed else None
         window.session.edit("plan as the file", self.draft(request))
-        self.press(window, "tab_train" if request.model else "tab_release")
+        self.press(window, "tab_train" if request.model else "tab_rows")
         self.idle(window)
         field_name = "train_folder" if request.model else "release_target"
         retype(window, self.qtbot, field_name, str(folder / request.output))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hands import Hands, go_to
+from hands import Hands, go_to, show
 from PySide6.QtCore import QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QStyleOptionViewItem, QWidget
@@ -31,6 +31,7 @@ def doubtful(window, tmp_path, idle):
     window.activateWindow()
     open_table(window.session, window.jobs, str(path))
     idle(window)
+    go_to(window, "data")
     return window
 
 
@@ -303,10 +304,10 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
     idle(doubtful)
     lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     assert lines == [
-        "name,role,kind,lower,upper,values,missing",
-        "age,quasi-identifier,integer,0,120,,",
-        "seen,,date?,,,,refuse?",
-        "note,target,category,,,a|b|c,refuse?",
+        "name,role,kind,lower,upper,values,missing,date_order",
+        "age,quasi-identifier,integer,0,120,,,",
+        "seen,,date?,,,,refuse?,",
+        "note,target,category,,,a|b|c,refuse?,",
     ]
     qtbot.keyClick(doubtful, Qt.Key.Key_Z, CTRL)
     assert doubtful.session.plan == before
@@ -331,7 +332,7 @@ def test_values_read_off_the_rows_are_left_out_of_an_export_and_said(doubtful, t
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.csv"), ""))
     choose(doubtful, "export")
     idle(doubtful)
-    assert "age,,integer?,,,,own-value?" in (tmp_path / "out.csv").read_text("utf-8").splitlines()
+    assert "age,,integer?,,,,own-value?," in (tmp_path / "out.csv").read_text("utf-8").splitlines()
     level, text = told[-1]
     assert level == "warning"
     assert "Left out, because they were read off the rows: bounds of age." in text
@@ -349,7 +350,7 @@ def test_values_read_off_the_rows_are_left_out_of_an_export_and_said(doubtful, t
 def test_every_word_that_was_chosen_stands_whole_in_its_cell(people, idle, percent, page, columns):
     people.theme.set_scale(percent)
     try:
-        people.show_page(page)
+        show(people, page)
         idle(people)
         table = people.page.table
         model = table.model()

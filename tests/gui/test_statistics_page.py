@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,13 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.verify_any import verify_any
+from workbench.sanitize.questions import Asked
 
 TABLE = "statistics_table"
 
 
 def asked(window) -> list[tuple[str, str]]:
-    return [(one.statistic, one.column) for one in window.page._form.request().figures]
+    return [(one.statistic, one.column) for one in window.page._pane.request().figures]
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def ready(people, press, idle, qtbot, target):
     """The page for the people sample at ε = 1, with an output in a folder of the test."""
     press(people, "tab_statistics")
     idle(people)
-    retype(people, qtbot, "statistics_output", target)
+    retype(people, qtbot, "release_target", target)
     return people
 
 
@@ -44,7 +46,7 @@ def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, pres
     QTest.keyClick(people.findChild(QWidget, "fact_cells"), Qt.Key.Key_Return)
     press(people, "tab_statistics")
     idle(people)
-    assert text_of(people, "statistics_about").endswith("(age in steps of 5); means and sums do not.")
+    assert text_of(people, "statistics_steps").endswith("(age in steps of 5); means and sums do not.")
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def release(ready, press, answer, idle, qtbot):
     def release(name: str = "yes") -> list[str]:
         told = answer(name)
         before = len(told)
-        press(ready, "statistics_release")
+        press(ready, "release_now")
         qtbot.waitUntil(lambda: len(told) > before)
         idle(ready)
         return told
@@ -69,26 +71,28 @@ def release(ready, press, answer, idle, qtbot):
 
 def test_without_a_table_the_page_leads_to_the_data(window, press):
     press(window, "tab_statistics")
-    assert not seen(window, "statistics_release")
+    assert not seen(window, "release_now")
     assert not seen(window, TABLE)
-    press(window, "statistics_nothing_go")
+    press(window, "release_nothing_go")
     assert window.page.objectName() == "page_data"
 
 
-def test_it_begins_with_what_the_command_asks_for_and_forecasts_it(ready, hands):
-    columns = [column.name for column in ready.session.plan.protected]
-    numbers = [c.name for c in ready.session.plan.protected if c.kind in ("integer", "real")]
-    wanted = {("histogram", name) for name in columns} | {("mean", name) for name in numbers}
-    assert set(asked(ready)) == wanted
-    assert len(numbers) > 1
+def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press, idle):
+    """Means of numbers and histograms of names answer averages and shares; the target of a model is asked by it."""
+    wanted = {("histogram", "sex"), ("mean", "age"), ("mean", "income")}
+    assert wanted < set(asked(ready))
     for statistic, name in wanted:
         assert hands.cell(TABLE, name, statistic.capitalize()).startswith("± ")
     assert hands.cell(TABLE, "sex", "Histogram").endswith(" rows")
-    assert text_of(ready, "fact_statistics_cost") == "ε = 1"
-    assert text_of(ready, "fact_statistics_replace") == "ε = 2"
-    assert text_of(ready, "fact_statistics_left") == "this release sets the cap"
-    assert "queries" in text_of(ready, "fact_statistics_figures")
+    assert text_of(ready, "release_epsilon") == "ε = 1"
+    assert text_of(ready, "fact_replace_one") == "2"
+    assert text_of(ready, "fact_cap_left") == "this release sets it"
+    assert "queries" in text_of(ready, "fact_figures")
     assert statuses() == []
+    wish = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income) ± 500",)))
+    ready.session.edit("ask", wish)
+    idle(ready)
+    assert ("mean", "income") in asked(ready)
 
 
 def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready, hands, press, idle, qtbot):
@@ -99,18 +103,17 @@ def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready,
     press(ready, "statistics_none")
     idle(ready)
     assert asked(ready) == []
-    assert text_of(ready, "statistics_problem").startswith("Nothing is ticked")
-    assert not enabled(ready, "statistics_release")
+    assert text_of(ready, "release_problem").startswith("Nothing is ticked")
+    assert not enabled(ready, "release_now")
     hands.click_cell(TABLE, "age", "Mean")
     idle(ready)
     assert asked(ready) == [("mean", "age")]
     alone = width()
     assert alone < whole
-    retype(ready, qtbot, "statistics_epsilon_field", "4")
+    ready.session.set_epsilon(Decimal("4"))
     idle(ready)
     assert width() < alone
-    assert text_of(ready, "fact_statistics_cost") == "ε = 4"
-    assert ready.session.plan.epsilon == 1  # the plan keeps its own
+    assert text_of(ready, "release_epsilon") == "ε = 4"
     press(ready, "statistics_usual")
     idle(ready)
     assert len(asked(ready)) > 1
@@ -118,13 +121,15 @@ def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready,
 
 
 def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
+    hands.click_cell(TABLE, "age", "Histogram")
+    idle(ready)
     assert hands.cell(TABLE, "age", "Bins") == "auto"
     hands.type_in_cell(TABLE, "age", "Bins", "8")
     idle(ready)
     assert hands.cell(TABLE, "age", "Bins") == "8"
-    assert any(one.bins == 8 for one in ready.page._form.request().figures)
+    assert any(one.bins == 8 for one in ready.page._pane.request().figures)
     hands.type_in_cell(TABLE, "age", "Bins", "1")
-    assert "bins of age" in text_of(ready, "statistics_edit_problem")
+    assert "bins of age" in text_of(ready, "statistics_field_problem")
     assert hands.cell(TABLE, "age", "Bins") == "8"
     assert hands.cell(TABLE, "sex", "Bins") == ""
     hands.click_cell(TABLE, "sex", "Mean")  # words have no mean
@@ -134,7 +139,7 @@ def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
 def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
     pick(ready, "statistics_by_1", "sex")
     idle(ready)
-    figures = ready.page._form.request().figures
+    figures = ready.page._pane.request().figures
     assert {one.by for one in figures} == {("sex",)}
     assert ("count", None) in asked(ready)
     assert all(one.column != "sex" for one in figures)
@@ -148,7 +153,7 @@ def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
     assert sizes.count("mean of age ± ") == 2
     pick(ready, "statistics_by_2", "label")
     idle(ready)
-    assert {one.by for one in ready.page._form.request().figures} == {("sex", "label")}
+    assert {one.by for one in ready.page._pane.request().figures} == {("sex", "label")}
     hands.click("statistics_count")
     idle(ready)
     assert ("count", None) not in asked(ready)
@@ -174,9 +179,9 @@ def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle
     copied = QGuiApplication.clipboard().text().splitlines()
     assert copied[0].split("\t")[0] == "statistic"  # no badge: the figures are public
     assert len(copied) == len(means) + 1
-    press(ready, "statistics_release_1_verify")
+    press(ready, "released_1_verify")
     idle(ready)
-    assert text_of(ready, "statistics_release_1_result").startswith("✓")
+    assert text_of(ready, "released_1_result").startswith("✓")
     press(ready, "statistics_show_picture")
     pick(ready, "statistics_of", "sex")
     picture = ready.findChild(QWidget, "statistics_histogram")
@@ -184,11 +189,11 @@ def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle
     assert "sex" in picture.accessibleName()
     first = next(row for row in rows if (row["statistic"], row["column"]) == ("histogram", "sex"))
     assert picture.words_at(picture.width() * 0.25).startswith(f"{first['value']}: {first['estimate']} rows (95 %: ")
-    assert ready.rail.pages["statistics"].state(ready.session) == "ready"
+    assert ready.rail.pages["release"].state(ready.session) == "ready"
 
 
 def test_sparse_figures_are_marked(ready, press, idle, qtbot, release):
-    retype(ready, qtbot, "statistics_epsilon_field", "0.01")
+    ready.session.set_epsilon(Decimal("0.01"))
     idle(ready)
     release()
     table = ready.findChild(QTableView, "statistics_figures").model()
@@ -198,7 +203,7 @@ def test_sparse_figures_are_marked(ready, press, idle, qtbot, release):
 
 
 def test_json_is_released_too(ready, qtbot, tmp_path, release):
-    retype(ready, qtbot, "statistics_output", tmp_path / "figures.json")
+    retype(ready, qtbot, "release_target", tmp_path / "figures.json")
     release()
     assert verify_any(tmp_path / "figures.json") == []
     assert seen(ready, "statistics_figures")
@@ -206,10 +211,10 @@ def test_json_is_released_too(ready, qtbot, tmp_path, release):
 
 def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
     release()
-    assert ready.page.primary.objectName() == "statistics_to_ledger"
-    assert text_of(ready, "statistics_problem") == ""  # of what was just released nobody is warned
-    assert text_of(ready, "fact_statistics_left") == "only 0 remain"
-    assert not ready.findChild(QAbstractButton, "statistics_release").isEnabled()
+    assert ready.page.primary.objectName() == "to_ledger"
+    assert text_of(ready, "release_problem") == ""  # of what was just released nobody is warned
+    assert text_of(ready, "release_short") == "A second draw needs ε = 1, but nothing is left."
+    assert not ready.findChild(QAbstractButton, "release_now").isEnabled()
     assert not ready.session.has_released(ready.session.plan)  # no table of noisy rows was
 
 
@@ -256,18 +261,18 @@ def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, press, idle, q
     idle(ready)
     ready.jobs.started.connect(lambda handle: standstill.stop() if handle.title.startswith("Releasing") else None)
     answer("yes")
-    press(ready, "statistics_release")
-    qtbot.waitUntil(lambda: seen(ready, "statistics_cancel"))
-    assert not enabled(ready, "statistics_release")
+    press(ready, "release_now")
+    qtbot.waitUntil(lambda: seen(ready, "release_cancel"))
+    assert not enabled(ready, "release_now")
     assert not ready.findChild(QTableView, TABLE).isEnabled()
-    press(ready, "statistics_cancel")
+    press(ready, "release_cancel")
     standstill.go_on()
     idle(ready)
     assert not target.exists()
     assert statuses() in ([], ["void"])
     assert ready.session.released == ()
-    assert not seen(ready, "statistics_cancel")
-    assert enabled(ready, "statistics_release")
+    assert not seen(ready, "release_cancel")
+    assert enabled(ready, "release_now")
 
 
 @pytest.mark.parametrize(("name", "said"), [("people.parquet", ".parquet"), ("nowhere/people.csv", "nowhere")])
@@ -275,10 +280,10 @@ def test_an_output_that_cannot_be_written_is_refused_and_costs_nothing(
     ready, press, idle, qtbot, answer, tmp_path, name, said
 ):
     heard = Heard(ready)
-    retype(ready, qtbot, "statistics_output", tmp_path / name)
+    retype(ready, qtbot, "release_target", tmp_path / name)
     if name.endswith("csv"):
         answer("yes")
-    press(ready, "statistics_release")
+    press(ready, "release_now")
     qtbot.waitUntil(lambda: bool(heard.lines))
     idle(ready)
     assert said in heard.one()
@@ -289,10 +294,10 @@ def test_an_output_that_cannot_be_written_is_refused_and_costs_nothing(
 def test_guesses_keep_from_a_release_and_not_from_a_forecast(ready, press, idle, hands):
     ready.session.edit("guess", ready.session.plan.with_columns({"age": {"guessed": ("kind",)}}))
     idle(ready)
-    assert seen(ready, "statistics_problem")
-    assert not enabled(ready, "statistics_release")
+    assert seen(ready, "release_problem")
+    assert not enabled(ready, "release_now")
     assert hands.cell(TABLE, "age", "Mean").startswith("± ")
-    press(ready, "statistics_mend")
+    press(ready, "release_hint")
     assert ready.page.objectName() == "page_data"
 
 
@@ -301,7 +306,7 @@ def test_a_column_that_is_dropped_leaves_the_list(ready, idle):
     idle(ready)
     assert all(column != "sex" for _, column in asked(ready))
     assert ready.findChild(QComboBox, "statistics_by_1").findText("sex") == -1
-    assert enabled(ready, "statistics_release")
+    assert enabled(ready, "release_now")
 
 
 def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, press, idle, qtbot, tmp_path):
@@ -312,7 +317,7 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     hands = Hands(window, qtbot)
     hands.drop(path)
     plan = window.session.plan
-    bounds = {column.name: {"lower": 0.0, "upper": 9.0} for column in plan.columns}
+    bounds = {column.name: {"action": "protect", "lower": 0.0, "upper": 9.0} for column in plan.columns}
     window.session.edit("declare", plan.with_columns(bounds))
     press(window, "tab_statistics")
     idle(window)
@@ -325,10 +330,10 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     table.selectAll()
     qtbot.keyClick(table, Qt.Key.Key_Space)
     idle(window)
-    assert len(window.page._form.request().figures) == table.model().rowCount()
+    assert len(window.page._pane.request().figures) == table.model().rowCount()
     model = table.model()
     assert all(model.index(row, 1).data().startswith("± ") for row in (0, model.rowCount() - 1))
-    assert "queries" in text_of(window, "fact_statistics_figures")
+    assert "queries" in text_of(window, "fact_figures")
     assert window.minimumSizeHint().width() <= 1280
 
 
@@ -337,10 +342,10 @@ def test_a_delta_changes_what_is_expected_and_is_charged(ready, hands, press, re
     press(ready, "statistics_delta_more")
     retype(ready, qtbot, "statistics_delta", "0.1")
     idle(ready)
-    assert "not below 1/rows" in text_of(ready, "statistics_problem")
+    assert "not below 1/rows" in text_of(ready, "release_problem")
     retype(ready, qtbot, "statistics_delta", "1e-6")
     idle(ready)
-    assert text_of(ready, "fact_statistics_cost") == "ε = 1, δ = 1e-06"
+    assert text_of(ready, "release_epsilon") == "ε = 1, δ = 1e-06"
     assert float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠")) > plain  # few queries
     (question,) = release()
     assert "This charges ε = 1 and δ = 1e-06" in question

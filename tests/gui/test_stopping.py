@@ -194,10 +194,50 @@ def test_closing_says_first_that_epsilon_is_lost_and_then_asks_about_the_plan(pe
     assert not handle.paused
 
 
+@pytest.mark.parametrize(
+    ("button", "opened", "stopping", "paused"),
+    [("no", "people", False, False), ("pause", "iris", True, True), ("lose", "iris", True, False)],
+)
+def test_opening_another_table_asks_first_about_the_training_that_ends_by_it(
+    people, qtbot, press, idle, charged, answer, button, opened, stopping, paused
+):
+    press(people, "tab_train")
+    handle = charged()
+    people.page.follow(handle)
+    seen = in_question(qtbot, lambda box: box.findChild(QPushButton, f"confirm_{button}").click())
+    people.open("sample:iris")
+    (_, text, buttons), default, _ = seen
+    assert buttons == ["Pause and open another table", "Keep training", "Open another table and lose ε = 3"]
+    assert default == "Pause and open another table"
+    assert "that ε is lost" in text
+    if button == "no":
+        assert not any(job.title == "Opening" for job in people.jobs.running)
+    else:
+        idle(people)
+    assert people.session.opened.title == opened
+    assert (handle.stopping or not handle.running, handle.paused) == (stopping, paused)
+
+
+def test_a_training_is_asked_about_once_where_the_plan_is_saved_first(people, qtbot, press, idle, charged, answer):
+    people.session.edit_column("age", "bounds of age", upper=99.0)
+    press(people, "tab_train")
+    handle = charged()
+    people.page.follow(handle)
+    in_question(qtbot, lambda box: (answer("no"), box.findChild(QPushButton, "confirm_pause").click()))
+    people.open("sample:iris")
+    assert not handle.stopping, "the plan was kept, and so was the training"
+    in_question(qtbot, lambda box: (answer("discard"), box.findChild(QPushButton, "confirm_pause").click()))
+    people.open("sample:iris")
+    idle(people)
+    assert people.session.opened.title == "iris"
+    assert handle.paused
+
+
 def test_a_table_that_is_being_written_is_charged_and_asked_about(
     people, press, idle, qtbot, answer, tmp_path, monkeypatch, request
 ):
     """Drawn values are being written: a stop throws them away, and their charge stays."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "released.csv")

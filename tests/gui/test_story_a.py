@@ -11,6 +11,7 @@ import pytest
 from hands import CTRL, Hands, write_people
 from PySide6.QtCore import Qt
 
+from workbench.gui.pages.base import ROOMS
 from workbench.gui.pages.protect.share_edits import split
 from workbench.release.ledger.ledger import Ledger
 
@@ -68,6 +69,8 @@ def released_as_told(target: Path, rows: int) -> None:
 def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_path, dialect):
     source = write_people(tmp_path / "people.csv", **dialect)
     hands.drop(source)
+    assert hands.text("questions_count") == "5 of 7 columns: the rest is not released"
+    hands.click("tab_data")
     told = hands.text("data_summary")
     assert ("semicolon" in told, "decimal mark comma" in told) == ((True, True) if dialect else (False, False))
     if dialect:
@@ -117,12 +120,12 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert hands.cell("attribute_table", "age", "Kind") == "integer"
     hands.click("data_onward")
     hands.idle()
-    hands.click("way_rows_choose")
-    hands.click("to_preview")
+    hands.choose_way("Noisy")
+    hands.click("tab_preview")
     hands.idle()
     assert hands.sees("preview_distribution")
 
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert hands.text("release_epsilon") == "ε = 1"
     assert "zip" in hands.text("release_outside_text")
@@ -149,11 +152,25 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert told == "✕ The file was changed after it was certified: its SHA-256 differs."
 
 
+def go_by_keys(hands, page):
+    """Go to the room of a page, and on to its tab."""
+    rooms = [room.name for room in ROOMS]
+    hands.key(Qt.Key(Qt.Key.Key_1 + rooms.index(hands.window.rail.pages[page].room)), CTRL)
+    hands.idle()
+    for _ in range(len(hands.window.rail.tabs(page))):
+        if hands.window.page.objectName() == f"page_{page}":
+            return
+        hands.key(Qt.Key.Key_PageDown, CTRL)
+        hands.idle()
+    raise AssertionError(f"the keys do not reach {page}")
+
+
 def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     source = write_people(tmp_path / "people.csv", **ODD)
     hands.name_file(source)
     hands.key(Qt.Key.Key_O, CTRL)
     hands.idle()
+    go_by_keys(hands, "data")
     hands.key(Qt.Key.Key_Return, CTRL)
     assert hands.sees("dialect_doubts")
     hands.key(Qt.Key.Key_Return, CTRL)
@@ -168,7 +185,8 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.pick_by_keys("attribute_table", "income", "Role", "sensitive")
     assert hands.window.session.plan.column("income").role == "sensitive"
 
-    hands.key(Qt.Key.Key_3, CTRL)
+    hands.key(Qt.Key.Key_2, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     hands.tab_to("share_table")
     hands.pick_by_keys("share_table", "zip", "Action", "keep")
@@ -190,18 +208,18 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.idle()
     planned_as_told(hands)
 
-    hands.key(Qt.Key.Key_1, CTRL)
+    go_by_keys(hands, "data")
     assert hands.window.session.plan.guesses()
     hands.key(Qt.Key.Key_Return, CTRL)
     assert hands.window.session.plan.guesses() == ()
     hands.key(Qt.Key.Key_Return, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_ways"
-    hands.tab_to("way_rows_choose")
-    hands.key(Qt.Key.Key_Space)
+    hands.choose_way_by_keys("Noisy")
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_protect"
-    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     assert hands.window.page.objectName() == "page_preview"
     hands.tab_to("another_draw")
@@ -210,7 +228,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.tab_to("preview_column")
     hands.key(Qt.Key.Key_Down)
     hands.idle()
-    hands.key(Qt.Key.Key_8, CTRL)
+    hands.key(Qt.Key.Key_PageDown, CTRL)
     hands.idle()
     target = tmp_path / "by-keys.csv"
     hands.tab_to("release_target")

@@ -59,6 +59,7 @@ def ledger() -> list[tuple[str, str]]:
 def open_and_declare(hands: Hands, source: Path) -> None:
     """Drop a file on the window and declare what is publicly known of it."""
     hands.drop(source)
+    hands.click("questions_onward")
     hands.click("data_onward")
     for fact, end in (("0", Qt.Key.Key_Tab), ("100", Qt.Key.Key_Tab), ("a, b", Qt.Key.Key_Return)):
         hands.keys(fact)
@@ -84,7 +85,7 @@ def plan_for(hands: Hands, epsilon: str, target: Path) -> None:
     hands.click("tab_protect")
     hands.idle()
     hands.type_into("plan_epsilon_field", epsilon)
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     hands.type_into("release_target", str(target))
 
@@ -172,22 +173,21 @@ def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_pa
 
 def ask_for_statistics(hands: Hands, epsilon: str, delta: str, target: Path) -> None:
     """Choose ε and δ on the Statistics page, for the figures that are ticked from the beginning."""
-    if not hands.sees("statistics_output"):
-        hands.click("tab_release")
-        hands.click("release_way_statistics")
+    hands.click("tab_ways")
+    hands.type_into("ways_epsilon_field", epsilon)
+    hands.click("tab_statistics")
     hands.idle()
     if hands.sees("statistics_delta_more"):
         hands.click("statistics_delta_more")
-    hands.type_into("statistics_epsilon_field", epsilon)
     hands.type_into("statistics_delta", delta)
-    hands.type_into("statistics_output", str(target))
+    hands.type_into("release_target", str(target))
     hands.idle()
 
 
 def release_statistics(hands: Hands) -> str:
     """Press Release on the Statistics page, say yes, and return what was asked."""
     asked = hands.answer("yes")
-    hands.click("statistics_release")
+    hands.click("release_now")
     hands.until(lambda: bool(asked))
     hands.idle()
     return asked[0]
@@ -207,7 +207,7 @@ def test_a_budget_of_epsilon_and_delta_survives_and_what_remains_of_both_is_used
     first.type_into("ledger_delta", "1e-5")
     set_cap(first, "2")
     ask_for_statistics(first, "1.2", "6e-6", tmp_path / "one.csv")
-    assert first.text("fact_statistics_cost") == "ε = 1.2, δ = 6e-06"
+    assert first.text("release_epsilon") == "ε = 1.2, δ = 6e-06"
     assert "This charges ε = 1.2 and δ = 6e-06" in release_statistics(first)
     assert spent() == [("charged", Decimal("1.2"), Decimal("0.000006"))]
     project = tmp_path / "first.workbench.toml"
@@ -223,21 +223,21 @@ def test_a_budget_of_epsilon_and_delta_survives_and_what_remains_of_both_is_used
     assert again.text("budget_figure") == "0.8"
     refused = tmp_path / "two.csv"
     ask_for_statistics(again, "1", "5e-6", refused)
-    told = again.text("statistics_problem")
-    assert "needs ε = 1, δ = 5e-06, but only ε = 0.8 and δ = 4e-06 remain" in told
-    locked = again.window.findChild(QWidget, "statistics_release")
+    told = again.text("release_short")
+    assert "Needs ε = 1, δ = 5e-06, but only ε = 0.8 and δ = 4e-06 remain" in told
+    locked = again.window.findChild(QWidget, "release_now")
     assert not locked.isEnabled()
-    assert told in locked.toolTip()
+    assert "needs ε = 1, δ = 5e-06, but only ε = 0.8 and δ = 4e-06 remain" in locked.toolTip()
     assert not refused.exists()
     assert [line for line in spent() if line[0] != "refused"] == [("charged", Decimal("1.2"), Decimal("0.000006"))]
     # δ alone is short: ε stays as it is asked for.
     ask_for_statistics(again, "0.5", "5e-6", refused)
-    assert "Use what remains (ε = 0.5, δ = 4e-06)" in again.see("statistics_use_rest").text()
+    assert "Use what remains (ε = 0.5, δ = 4e-06)" in again.see("release_use_rest").text()
     ask_for_statistics(again, "1", "5e-6", refused)
 
-    again.click("statistics_use_rest")
+    again.click("release_use_rest")
     again.idle()
-    assert again.text("fact_statistics_cost") == "ε = 0.8, δ = 4e-06"
+    assert again.text("release_epsilon") == "ε = 0.8, δ = 4e-06"
     assert "This charges ε = 0.8 and δ = 4e-06" in release_statistics(again)
     assert refused.is_file()
     counted = [line for line in spent() if line[0] == "charged"]

@@ -19,7 +19,9 @@ from workbench.paths import user_data
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 PATIENT = 600_000
-EPSILONS = (0.1, 0.464158883, 2.15443469, 10.0)
+EPSILONS = (0.1, 0.464158883, 1.0, 2.15443469, 10.0)
+"""What is typed, and the ε of the plan."""
+
 REPEATS = 9
 MODELS = REPEATS * (1 + 2 * len(EPSILONS))
 BADGE = "# private – not for release"
@@ -83,6 +85,8 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     qtbot.waitUntil(lambda: page.figure is not None, timeout=PATIENT)
     (job,) = window.jobs.running
     job.progress.connect(lambda progress: seen.append(progress.done))
+    as_table = window.findChild(QWidget, "curve_as_table")
+    qtbot.waitUntil(lambda: as_table.width() > 0)  # it is laid out a moment after the first figure
     press(window, "curve_as_table")
     table = window.findChild(QTableView, "curve_table")
     assert table.isVisible()
@@ -152,8 +156,10 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     assert line.mean[2] == pytest.approx(sum(accuracies) / REPEATS), "what is shown is what was measured"
 
     # -- take its ε, and take it back
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=page.plot.place_of(0, 2).toPoint())
-    assert float(window.session.plan.epsilon) == line.x[2]
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=page.plot.place_of(0, 3).toPoint())
+    assert window.session.plan.epsilon == 1, "a click says what the point is, and sets nothing"
+    press(window, "curve_point_take")
+    assert float(window.session.plan.epsilon) == line.x[3]
     qtbot.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert window.session.plan.epsilon == 1
 

@@ -45,7 +45,7 @@ def network(window, qtbot, press, idle, tmp_path):
     press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", "40")):
-        retype(window, qtbot, f"train_logistic_{key}", text)
+        retype(window, qtbot, "train_epsilon" if key == "epsilon" else f"train_logistic_{key}", text)
     retype(window, qtbot, "train_folder", str(tmp_path / "net"))
     return window
 

@@ -41,7 +41,7 @@ def to_train(window, qtbot, press, idle, tmp_path, epochs="200"):
     press(window, "tab_train")
     press(window, "train_model_logistic")
     for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", epochs)):
-        retype(window, qtbot, f"train_logistic_{key}", text)
+        retype(window, qtbot, "train_epsilon" if key == "epsilon" else f"train_logistic_{key}", text)
     retype(window, qtbot, "train_folder", str(tmp_path / "net"))
     qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
 
@@ -171,12 +171,12 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     to_train(window, qtbot, press, idle, tmp_path, epochs="2000")
     box = window.findChild(QCheckBox, "train_quiet")
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
-    assert "costs the steps taken alone" in said(window, "train_quiet_words")
+    assert "pays for its steps alone" in said(window, "train_quiet_words")
     told = answer("yes")
     press(window, "train_start")
     going = window.page.going
     qtbot.waitUntil(lambda: going.step > 300, timeout=PATIENT)
-    assert "costs the steps taken alone" in told[-1]
+    assert "pays for its steps alone" in told[-1]
     assert going.loss.points == ()
     assert not going.loss.isVisible()
     assert not going.norms.isVisible()

@@ -33,10 +33,9 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     hands.idle()
     assert "noisy rows" in hands.text("ways_reason")
     assert "draw synthetic rows" in hands.text("ways_reason")
-    assert hands.sees("way_synthetic_advised")
-    assert not hands.sees("way_rows_advised")
-    foreseen = hands.window.page._found
-    hands.click("ways_go")
+    assert hands.window.session.way == "synthetic"
+    foreseen = hands.window.page._marks.ways
+    hands.click("ways_settings")
     hands.idle()
 
     hands.click("synthetic_preview_start")
@@ -49,17 +48,17 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     assert statuses() == []
 
     target = tmp_path / "new.csv"
-    hands.type_into("synthetic_output", str(target))
+    hands.type_into("release_target", str(target))
     asked = hands.answer("yes")
-    hands.click("synthetic_release")
-    hands.until(lambda: hands.sees("synthetic_release_1_verify"))
+    hands.click("release_now")
+    hands.until(lambda: hands.sees("released_1_verify"))
     hands.idle()
     assert "ε = 1" in asked[0]
     assert statuses() == ["charged"]
     assert verify_any(target) == []
-    hands.click("synthetic_release_1_verify")
+    hands.click("released_1_verify")
     hands.idle()
-    assert hands.text("synthetic_release_1_result").startswith("✓")
+    assert hands.text("released_1_result").startswith("✓")
     table = hands.see("synthetic_released_table")
     assert isinstance(table, QTableView)
     assert table.model().rowCount() == 2000
@@ -68,7 +67,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
 
     original = hands.window.session.opened.table.frame
     released = pl.read_csv(target)
-    (question,) = [q for q in foreseen.questions if q.asked == "mean"]
+    question = next(q for q in foreseen.questions if q.asked == "mean")
     answer = foreseen.way("synthetic").answers[foreseen.questions.index(question)]
     (column,) = question.columns
     # The interval foreseen has 95 %; three times as much, and the draw of the rows, leave no doubt: this is 18 times
@@ -76,13 +75,16 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     drawn = 5 * released[column].std() / released.height**0.5
     assert abs(released[column].mean() - original[column].cast(float).mean()) < 3 * answer.half_length + drawn
 
-    hands.click("synthetic_way_statistics")
+    hands.click("tab_ways")
+    hands.idle()
+    hands.choose_way("Statistics")
+    hands.click("ways_settings")
     hands.idle()
     assert hands.window.session.account.remaining == Decimal(1)
-    hands.type_into("statistics_output", str(tmp_path / "figures.csv"))
+    hands.type_into("release_target", str(tmp_path / "figures.csv"))
     hands.answer("yes")
-    hands.click("statistics_release")
-    hands.until(lambda: hands.sees("statistics_release_1_verify"))
+    hands.click("release_now")
+    hands.until(lambda: hands.sees("released_2_verify"))
     hands.idle()
     assert statuses() == ["charged", "charged"]
     assert verify_any(tmp_path / "figures.csv") == []

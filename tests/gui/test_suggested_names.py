@@ -46,7 +46,7 @@ def test_an_untouched_folder_follows_the_model(people, folder, idle):
     assert Path(folder.text()).name == "people-mlp"
     idle(people)
     assert Path(folder.text()).name == "people-mlp"
-    choose_model(people, "naive-bayes")
+    choose_model(people, "logistic-regression")
     idle(people)
     assert folder.text() == before
 
@@ -58,7 +58,7 @@ def test_another_table_names_its_own_folder_whatever_was_typed(people, folder, p
     people.open(str(tmp_path / "two.csv"))
     idle(people)
     assert Path(folder.text()).parent == Path.home()  # not beside the raw table
-    assert Path(folder.text()).name == "two-naive-bayes"
+    assert Path(folder.text()).name == "two-logistic-regression"
 
 
 def test_a_folder_that_does_not_answer_holds_one_thread(people, folder, idle, dead_share):

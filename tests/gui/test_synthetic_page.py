@@ -29,7 +29,7 @@ def ready(people, press, idle, qtbot, target):
     """The page for the people sample at ε = 1, with an output in a folder of the test."""
     press(people, "tab_synthetic")
     idle(people)
-    retype(people, qtbot, "synthetic_output", target)
+    retype(people, qtbot, "release_target", target)
     return people
 
 
@@ -40,7 +40,7 @@ def release(ready, press, answer, idle, qtbot):
     def release(name: str = "yes", settle: bool = True) -> list[str]:
         told = answer(name)
         asked = len(told)
-        press(ready, "synthetic_release")
+        press(ready, "release_now")
         qtbot.waitUntil(lambda: len(told) > asked)
         if settle:
             idle(ready)
@@ -51,32 +51,31 @@ def release(ready, press, answer, idle, qtbot):
 
 def test_without_a_table_the_page_leads_to_the_data(window, press):
     press(window, "tab_synthetic")
-    assert not seen(window, "synthetic_release")
-    press(window, "synthetic_nothing_go")
+    assert not seen(window, "release_now")
+    press(window, "release_nothing_go")
     assert window.page.objectName() == "page_data"
 
 
 def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
     assert window_choice(ready) == ("marginals", "label")
-    assert text_of(ready, "fact_synthetic_cost") == "ε = 1"
-    assert text_of(ready, "fact_synthetic_replace") == "ε = 2"
-    assert text_of(ready, "fact_synthetic_left") == "this release sets the cap"
-    assert text_of(ready, "fact_synthetic_counts") == "4 noisy tables"
+    assert text_of(ready, "release_epsilon") == "ε = 1"
+    assert text_of(ready, "fact_replace_one") == "2"
+    assert text_of(ready, "fact_cap_left") == "this release sets it"
+    assert text_of(ready, "fact_counts") == "4 noisy tables"
     assert "every column with the target" in text_of(ready, "synthetic_method_help")
     pick(ready, "synthetic_method", MST.title)
-    retype(ready, qtbot, "synthetic_epsilon_field", "0.5")
+    ready.session.set_epsilon(Decimal("0.5"))
     idle(ready)
-    assert text_of(ready, "fact_synthetic_cost") == "ε = 0.5"
-    assert "noisy choice" in text_of(ready, "fact_synthetic_counts")
+    assert text_of(ready, "release_epsilon") == "ε = 0.5"
+    assert "noisy choice" in text_of(ready, "fact_counts")
     pick(ready, "synthetic_target", "sex")
     idle(ready)
     assert window_choice(ready) == ("mst", "sex")
-    assert ready.session.plan.epsilon == 1  # the plan keeps its own
     assert statuses() == []
 
 
 def window_choice(window) -> tuple[str, str]:
-    request = window.page._form.request()
+    request = window.page._pane.request()
     return request.method, request.target
 
 
@@ -84,30 +83,30 @@ def test_cuts_follow_rows_and_epsilon_until_somebody_says_how_many(ready, idle, 
     field = ready.findChild(QLineEdit, "synthetic_cuts")
     assert field.text() == ""
     assert field.placeholderText().startswith("auto: ")
-    assert ready.page._form.request().cuts is None
+    assert ready.page._pane.request().cuts is None
     retype(ready, qtbot, "synthetic_cuts", "5")
     idle(ready)
-    assert ready.page._form.request().cuts == 5
+    assert ready.page._pane.request().cuts == 5
     retype(ready, qtbot, "synthetic_cuts", "1")
     idle(ready)
     assert text_of(ready, "synthetic_field_problem").startswith("Cuts = ")
-    assert not enabled(ready, "synthetic_release")
+    assert not enabled(ready, "release_now")
 
 
 def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtbot):
     retype(ready, qtbot, "synthetic_rows", "many")
     idle(ready)
     assert text_of(ready, "synthetic_field_problem").startswith("Rows = 'many' is not a whole number")
-    assert not enabled(ready, "synthetic_release")
+    assert not enabled(ready, "release_now")
     assert not enabled(ready, "synthetic_preview_start")
     ready.findChild(QLineEdit, "synthetic_rows").selectAll()
     qtbot.keyClick(ready.findChild(QLineEdit, "synthetic_rows"), Qt.Key.Key_Delete)
     idle(ready)
-    assert not enabled(ready, "synthetic_release")
+    assert not enabled(ready, "release_now")
     retype(ready, qtbot, "synthetic_rows", "150")
     idle(ready)
     assert not seen(ready, "synthetic_field_problem")
-    assert enabled(ready, "synthetic_release")
+    assert enabled(ready, "release_now")
 
 
 def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, target, qtbot):
@@ -146,10 +145,10 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     assert ready.session.account.remaining == 0
     assert pl.read_csv(target).height == 2000
     assert verify_any(target) == []
-    assert text_of(ready, "synthetic_release_1_id").startswith("locked")
-    press(ready, "synthetic_release_1_verify")
+    assert text_of(ready, "released_1_id").startswith("locked")
+    press(ready, "released_1_verify")
     idle(ready)
-    assert text_of(ready, "synthetic_release_1_result").startswith("✓")
+    assert text_of(ready, "released_1_result").startswith("✓")
     table = ready.findChild(QTableView, "synthetic_released_table")
     assert table.isVisible()
     assert table.model().rowCount() == 2000
@@ -159,22 +158,22 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     press(ready, "synthetic_released_distribution")
     assert card.badge.isVisible()  # the original is not
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_released_words")
-    assert ready.rail.pages["synthetic"].state(ready.session) == "ready"
+    assert ready.rail.pages["release"].state(ready.session) == "ready"
 
 
 def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
     release()
-    assert ready.page.primary.objectName() == "synthetic_to_ledger"
-    assert text_of(ready, "synthetic_problem") == ""  # of what was just released nobody is warned
-    assert text_of(ready, "fact_synthetic_left") == "only 0 remain"
-    assert not ready.findChild(QAbstractButton, "synthetic_release").isEnabled()
-    assert ready.findChild(QLineEdit, "synthetic_output").text() != ""
+    assert ready.page.primary.objectName() == "to_ledger"
+    assert text_of(ready, "release_problem") == ""  # of what was just released nobody is warned
+    assert text_of(ready, "release_short") == "A second draw needs ε = 1, but nothing is left."
+    assert not ready.findChild(QAbstractButton, "release_now").isEnabled()
+    assert ready.findChild(QLineEdit, "release_target").text() != ""
     assert ready.session.has_released(ready.session.plan) is False  # no table of noisy rows was
 
 
 def test_the_release_page_lists_it_and_offers_no_model_of_it(ready, press, idle, release):
     release()
-    press(ready, "synthetic_way_release")
+    press(ready, "release_way_rows")
     idle(ready)
     press(ready, "released_1_verify")
     idle(ready)
@@ -196,9 +195,9 @@ def test_an_earlier_release_is_found_again_and_compared(ready, press, idle, rele
     assert seen(ready, "synthetic_released_table")
     assert statuses() == ["charged"]
     target.write_bytes(target.read_bytes() + b"\n")
-    press(ready, "synthetic_release_1_verify")
+    press(ready, "released_1_verify")
     idle(ready)
-    assert text_of(ready, "synthetic_release_1_result").startswith("✕")
+    assert text_of(ready, "released_1_result").startswith("✕")
 
 
 def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
@@ -222,7 +221,7 @@ def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, targe
     assert not target.exists()
     assert statuses() in ([], ["void"])
     assert ready.session.released == ()
-    assert enabled(ready, "synthetic_release")
+    assert enabled(ready, "release_now")
 
 
 def test_a_preview_is_cancelled_and_drawn_again(ready, press, idle, qtbot, standstill):
@@ -230,13 +229,13 @@ def test_a_preview_is_cancelled_and_drawn_again(ready, press, idle, qtbot, stand
     idle(ready)
     standstill.stop()
     press(ready, "synthetic_preview_start")
-    qtbot.waitUntil(lambda: seen(ready, "synthetic_cancel"))
-    assert not enabled(ready, "synthetic_release")
-    press(ready, "synthetic_cancel")
+    qtbot.waitUntil(lambda: seen(ready, "release_cancel"))
+    assert not enabled(ready, "release_now")
+    press(ready, "release_cancel")
     standstill.go_on()
     idle(ready)
     assert not seen(ready, "synthetic_preview")
-    assert not seen(ready, "synthetic_cancel")
+    assert not seen(ready, "release_cancel")
     press(ready, "synthetic_preview_start")
     idle(ready)
     assert seen(ready, "synthetic_preview")
@@ -247,10 +246,10 @@ def test_an_output_that_cannot_be_written_is_refused_and_costs_nothing(
     ready, press, idle, qtbot, answer, tmp_path, name, said
 ):
     heard = Heard(ready)
-    retype(ready, qtbot, "synthetic_output", tmp_path / name)
+    retype(ready, qtbot, "release_target", tmp_path / name)
     if name.endswith("csv"):
         answer("yes")
-    press(ready, "synthetic_release")
+    press(ready, "release_now")
     qtbot.waitUntil(lambda: bool(heard.lines))
     idle(ready)
     assert said in heard.one()
@@ -261,10 +260,10 @@ def test_an_output_that_cannot_be_written_is_refused_and_costs_nothing(
 def test_a_kept_column_is_told_with_the_way_to_mend_it(ready, press, idle):
     ready.session.edit_column("zip", "keep zip", action="keep")
     idle(ready)
-    assert text_of(ready, "synthetic_problem").startswith("The plan publishes zip as it is")
-    assert not enabled(ready, "synthetic_release")
+    assert text_of(ready, "release_problem").startswith("The plan publishes zip as it is")
+    assert not enabled(ready, "release_now")
     assert not enabled(ready, "synthetic_preview_start")
-    press(ready, "synthetic_mend")
+    press(ready, "release_hint")
     assert ready.page.objectName() == "page_protect"
 
 
@@ -272,10 +271,10 @@ def test_guesses_keep_from_a_release_and_not_from_a_preview(ready, press, idle):
     plan = ready.session.plan.with_columns({"age": {"guessed": ("kind",)}})
     ready.session.edit("guess", plan)
     idle(ready)
-    assert seen(ready, "synthetic_problem")
-    assert not enabled(ready, "synthetic_release")
+    assert seen(ready, "release_problem")
+    assert not enabled(ready, "release_now")
     assert enabled(ready, "synthetic_preview_start")
-    press(ready, "synthetic_mend")
+    press(ready, "release_hint")
     assert ready.page.objectName() == "page_data"
 
 
@@ -283,16 +282,16 @@ def test_a_delta_stands_beside_epsilon_and_is_charged(ready, press, release, idl
     press(ready, "synthetic_delta_more")
     retype(ready, qtbot, "synthetic_delta", "0.1")
     idle(ready)
-    assert "not below 1/rows" in text_of(ready, "synthetic_problem")
-    assert not enabled(ready, "synthetic_release")
+    assert "not below 1/rows" in text_of(ready, "release_problem")
+    assert not enabled(ready, "release_now")
     retype(ready, qtbot, "synthetic_delta", "one")
     idle(ready)
     assert "is not a number" in text_of(ready, "synthetic_field_problem")
     retype(ready, qtbot, "synthetic_delta", "1e-6")
     idle(ready)
-    assert text_of(ready, "fact_synthetic_cost") == "ε = 1, δ = 1e-06"
-    assert text_of(ready, "fact_synthetic_replace") == "ε = 2, δ = 3.72e-06"
-    assert "second" in text_of(ready, "fact_synthetic_needs")
+    assert text_of(ready, "release_epsilon") == "ε = 1, δ = 1e-06"
+    assert text_of(ready, "fact_replace_one") == "2, δ = 3.72e-06"
+    assert "second" in text_of(ready, "fact_needs")
     (question,) = release()
     assert "This charges ε = 1 and δ = 1e-06" in question
     assert verify_any(target) == []
@@ -306,7 +305,7 @@ def test_what_is_impossible_is_declared_and_never_drawn(ready, release, idle, qt
     retype(ready, qtbot, "synthetic_impossible", "sex = male & label = maybe")
     QTest.keyClick(field, Qt.Key.Key_Return)
     idle(ready)
-    assert "'maybe' is not one of the public values of label" in text_of(ready, "synthetic_problem")
+    assert "'maybe' is not one of the public values of label" in text_of(ready, "release_problem")
     retype(ready, qtbot, "synthetic_impossible", "sex = male & label = yes; age = 0..30 & label = yes")
     QTest.keyClick(field, Qt.Key.Key_Return)
     idle(ready)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from bin_means import TOY
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QRadioButton, QWidget
 
 from workbench import learners
 from workbench.cli import main
@@ -59,19 +60,15 @@ def iris(window, press, idle):
 
 def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle, qtbot, answer, tmp_path):
     press(iris, "tab_train")
-    problem = iris.findChild(QLabel, "train_problem")
-    qtbot.waitUntil(problem.isVisible)  # naive Bayes stands first, and predicts classes
-    assert "declared as real" in problem.text()
-    chooser = iris.findChild(QComboBox, "train_model")
-    assert (
-        chooser.itemData(chooser.findData("bin-means"), Qt.ItemDataRole.ToolTipRole)
-        == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
-    )
+    assert iris.findChild(QWidget, "train_model_naive-bayes") is None, "it predicts classes"
+    assert iris.page.forms.model == "bin-means", "the only one that predicts numbers"
+    offered = iris.findChild(QWidget, "train_model_bin-means")
+    assert offered.toolTip() == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
     press(iris, "train_model_bin-means")
     parts = iris.findChild(QLineEdit, "train_bin_means_bins")
     assert parts.toolTip() == "Parts of the third column's range"
     parts.setFocus()
-    told = iris.findChild(QLabel, "train_bin_means_help")
+    told = iris.findChild(QLabel, "train_help")
     qtbot.waitUntil(lambda: told.text() == "Parts of the third column's range. Usually 5.")
     assert "the part that a row falls into" in iris.findChild(QLabel, "train_no_steps").text()
     retype(iris, qtbot, "train_bin_means_bins", "0")
@@ -105,13 +102,11 @@ def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch)
     window.session.set_target("petal_width")
     press(window, "tab_train")
     assert window.width() == 1280  # as many buttons would have made it wider
-    chooser = window.findChild(QComboBox, "train_model")
-    assert chooser.count() == len(learners.LEARNERS) + len(NETWORKS)
-    chooser.setFocus()
-    for _ in range(4):
-        qtbot.keyClick(chooser, Qt.Key.Key_Down)
-    assert chooser.currentText() == "Toy 2"
-    assert window.findChild(QWidget, "train_toy_2_epsilon").isVisible()
+    listed = [w.objectName() for w in window.page.forms.list.findChildren(QRadioButton) if w.isVisible()]
+    assert {f"train_model_toy-{i}" for i in range(9)} <= set(listed)
+    assert "train_model_kmeans" not in listed, "what does without the target is folded"
+    press(window, "train_model_toy-2")
+    assert window.findChild(QWidget, "train_toy_2_bins").isVisible()
     qtbot.waitUntil(lambda: window.findChild(QLabel, "fact_cost").text() == "ε = 1")
 
 
@@ -147,35 +142,33 @@ def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
     assert [metric.itemText(i) for i in range(metric.count())] == former
 
 
-def test_a_target_that_a_model_cannot_learn_is_said_where_the_model_is_chosen(iris, press, idle, qtbot):
+def test_models_that_cannot_learn_the_target_are_not_offered(iris, press, idle, qtbot):
     press(iris, "tab_utility")
     problem, run = iris.findChild(QLabel, "curve_problem"), iris.findChild(QWidget, "curve_run")
-    assert problem.isVisible()  # naive Bayes stands first, and predicts classes
-    assert "declared as real, not category or boolean" in problem.text()
-    assert "choose another target or model" in problem.text()
-    assert not run.isEnabled()
-    retype(iris, qtbot, "curve_repeats", "0")
-    assert problem.text().startswith("Repeats = 0")  # what is typed wrong comes first
-    retype(iris, qtbot, "curve_repeats", "2")
-    assert "declared as real" in problem.text()
     model = iris.findChild(QComboBox, "curve_model")
-    model.setFocus()
-    qtbot.keyClick(model, Qt.Key.Key_Down)
+    assert model.findData("naive-bayes") < 0, "it predicts classes, and is not offered"
     assert not problem.isVisible()
     assert run.isEnabled()
+    retype(iris, qtbot, "curve_repeats", "0")
+    assert problem.text().startswith("Repeats = 0")
+    retype(iris, qtbot, "curve_repeats", "2")
     iris.session.set_target("species")
     idle(iris)
-    assert problem.isVisible()
-    assert "not as numbers" in problem.text()
+    assert model.findData("bin-means") < 0
+    assert model.findData("naive-bayes") >= 0
+    assert not problem.isVisible()
     press(iris, "tab_train")
-    press(iris, "train_model_bin-means")
+    assert iris.findChild(QWidget, "train_model_bin-means") is None
+    iris.session.ask_for_training("bin-means", Decimal(1))  # as a point of an older curve does
     refused = iris.findChild(QLabel, "train_problem")
     qtbot.waitUntil(refused.isVisible)
-    assert refused.text() == problem.text()  # one check below both pages
+    assert "not as numbers" in refused.text()
 
 
 def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, monkeypatch):
-    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, replace(TOY, ordinary=None)))
+    toy = replace(TOY, ordinary=None, task=learners.NAIVE_BAYES.task)
+    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, toy))
+    iris.session.set_target("species")
     press(iris, "tab_utility")
     model = iris.findChild(QComboBox, "curve_model")
     model.setFocus()

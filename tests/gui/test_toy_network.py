@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
+from PySide6.QtWidgets import QLabel, QLineEdit, QRadioButton
 
 from workbench.cli import main
 from workbench.deep import networks
@@ -48,8 +47,7 @@ def train(window, press, idle):
     press(window, "sample_iris")
     idle(window)
     press(window, "tab_train")
-    chooser = window.findChild(QComboBox, "train_model")
-    told = chooser.itemData(chooser.findData("narrow"), Qt.ItemDataRole.ToolTipRole)
+    told = window.findChild(QRadioButton, "train_model_narrow").toolTip()
     assert told == f"{TOY.title}. {TOY.about} {TOY.needs}"
     press(window, "train_model_narrow")
     return window

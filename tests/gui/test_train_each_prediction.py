@@ -31,7 +31,7 @@ def train(window, press, idle, tmp_path, qtbot):
     press(window, "tab_train")
     choose_model(window, "median-forest")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
-    retype(window, qtbot, "train_median_forest_epsilon", "0.5")
+    retype(window, qtbot, "train_epsilon", "0.5")
     return window
 
 
@@ -91,7 +91,7 @@ def test_rows_that_were_added_after_the_cost_was_shown_are_not_charged(
 
 
 def test_the_form_says_what_epsilon_is_of(train):
-    titles = [label.text() for label in train.findChild(QWidget, "train_median_forest").findChildren(QLabel)]
+    titles = [label.text() for label in train.page.forms.findChildren(QLabel)]
     assert "cost of each prediction, ε" in titles
     assert train.findChild(QPushButton, "train_median_forest_ask_choose").isVisible()
 

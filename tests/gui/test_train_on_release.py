@@ -108,6 +108,7 @@ def test_another_model_predicts_other_columns_and_gets_another_folder(page, pres
 
 
 def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_path):
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "people-released.csv")

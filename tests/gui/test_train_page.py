@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QRadioButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
@@ -93,9 +94,9 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     qtbot.waitUntil(lambda: window.page.primary.isEnabled())  # a study releases nothing
     press(window, "tab_train")
     told = window.findChild(QWidget, "note_train").accessibleName()
-    press(window, "tab_release")
+    press(window, "tab_rows")
     assert told == window.findChild(QWidget, "note_release").accessibleName()
-    assert "guessed: confirm it on the Data page" in told
+    assert "guessed: confirm it in Data, Columns" in told
     press(window, "tab_train")
     press(window, "train_start")
     assert window.page.objectName() == "page_data"
@@ -169,9 +170,44 @@ def test_a_refused_question_charges_nothing(train, qtbot, press, idle, tmp_path)
     assert train.session.account.releases == 0
 
 
+def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_models(train, qtbot, press):
+    assert train.page.forms.model == "logistic-regression", "the advised one"
+    assert "advised" in text_of(train, "train_about")
+    train.session.set_epsilon(Decimal(2))
+    forecast(train, qtbot)
+    assert text_of(train, "fact_cost") == "ε = 2"
+    retype(train, qtbot, "train_epsilon", "0.25")
+    press(train, "train_model_naive-bayes")
+    forecast(train, qtbot)
+    assert text_of(train, "fact_cost") == "ε = 0.25"
+    train.session.set_epsilon(Decimal(4))
+    assert train.page.forms.value().epsilon == 0.25
+    press(train, "train_model_mlp")
+    assert train.page.forms.value().epsilon == 0.25
+    press(train, "train_follow")
+    assert train.page.forms.value().epsilon == 4
+    retype(train, qtbot, "train_epsilon", "-1")
+    assert train.findChild(QLabel, "train_epsilon_problem").isVisible()
+    assert train.page.forms.value() is None
+
+
+def test_only_models_that_fit_are_listed_and_the_rest_is_folded(train, press, qtbot):
+    options = train.page.forms.list.findChildren(QRadioButton)
+    names = [one.objectName().removeprefix("train_model_") for one in options]
+    assert not {"linear-regression", "boosted-trees", "vgg16-head", "mnist-cnn"} & set(names)
+    shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
+    assert shown == ["logistic-regression", "naive-bayes", "random-forest"]
+    assert {"logistic", "mlp", "kmeans", "pca"} <= set(names)
+    press(train, "train_fold_networks")
+    assert train.findChild(QRadioButton, "train_model_mlp").isVisible()
+    train.session.set_target("petal_width")
+    assert train.page.forms.model == "boosted-trees"
+    assert train.findChild(QRadioButton, "train_model_naive-bayes") is None
+
+
 def test_another_epsilon_in_the_form_is_another_cost(train, qtbot):
     forecast(train, qtbot)
-    retype(train, qtbot, "train_naive_bayes_epsilon", "0.25")
+    retype(train, qtbot, "train_epsilon", "0.25")
     assert not train.page.primary.isEnabled()
     assert text_of(train, "fact_cost") == "working out the cost…"
     forecast(train, qtbot)
@@ -268,8 +304,8 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     note = train.findChild(QWidget, "note_train")
     assert note.accessibleName() == "Released and paid for. Another run would need a higher cap."
     assert not train.findChild(QWidget, "train_raise_cap").isVisible(), "what is done is not refused"
-    retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap) / 2))
-    qtbot.waitUntil(lambda: "raise the cap of ε on the Ledger page" in note.accessibleName())
+    retype(train, qtbot, "train_epsilon", str(float(account.cap) / 2))
+    qtbot.waitUntil(lambda: "raise the cap of ε in Released, Ledger" in note.accessibleName())
     assert not train.findChild(QWidget, "train_start").isEnabled()
     press(train, "train_raise_cap")
     assert train.page.objectName() == "page_ledger"

@@ -12,7 +12,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
-from workbench.gui.pages.utility.messages import in_words, shown, value_at, worth_taking
+from workbench.gui.pages.utility.messages import in_words, shown, value_at
 from workbench.paths import user_data
 from workbench.render.values import Baseline, CurveFigure, Series
 
@@ -114,9 +114,84 @@ def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle
     assert list((user_data() / "unfinished").glob("*.jsonl")) == []
 
 
-def test_a_click_on_a_point_takes_its_epsilon_and_is_undone(utility, qtbot, press, idle):
+def click_point(page, qtbot, series, index):
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, series, index))
+
+
+def test_a_click_on_a_point_says_what_it_is_and_sets_nothing(utility, qtbot, press, idle):
     page = ran(utility, qtbot, press, idle)
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 0, 1))
+    before = utility.session.plan
+    click_point(page, qtbot, 0, 1)
+    panel = utility.findChild(QWidget, "curve_point")
+    assert panel.isVisible()
+    line = page.figure.series[0]
+    assert utility.findChild(QLabel, "curve_point_name").text() == line.name
+    assert f"ε = 10:  accuracy {line.mean[1]:.3f} ± " in utility.findChild(QLabel, "curve_point_figure").text()
+    assert not utility.findChild(QLabel, "curve_point_warning").isVisible()
+    assert not utility.findChild(QWidget, "curve_point_train").isVisible(), "no private model is here"
+    assert (utility.session.plan, utility.session.training) == (before, None)
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Escape)
+    assert not panel.isVisible()
+    assert utility.session.plan == before
+    click_point(page, qtbot, 0, 0)  # at ε = 1 the sanitised table teaches nothing
+    assert "No better than always naming the majority" in utility.findChild(QLabel, "curve_point_warning").text()
+
+
+def test_a_point_leads_to_its_run_in_compare(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    click_point(page, qtbot, 1, 1)
+    press(utility, "curve_point_run")
+    idle(utility)
+    assert utility.page.objectName() == "page_compare"
+    table = utility.page.table
+    assert utility.page.runs.lines[table.currentIndex().row()].kind == "private"
+    assert utility.findChild(QComboBox, "compare_epsilon").currentText() == "10"
+
+
+def test_the_epsilon_of_the_plan_is_always_among_the_points_and_marked(utility, qtbot, press, idle):
+    utility.session.set_epsilon(Decimal(3))
+    assert utility.findChild(QLabel, "curve_with").text() == ""
+    retype(utility, qtbot, "curve_epsilons", "1, 10")
+    assert utility.findChild(QLabel, "curve_with").text() == "and your ε = 3"
+    page = ran(utility, qtbot, press, idle)
+    assert all(series.x == (1.0, 3.0, 10.0) for series in page.figure.series)
+    assert page.plot.view._mark_text.toPlainText() == "your ε = 3"
+    assert utility.findChild(QLineEdit, "curve_epsilons").text() == "1, 10", "the list is the person's own"
+    press(utility, "tab_compare")
+    idle(utility)
+    assert utility.findChild(QComboBox, "compare_epsilon").currentText() == "3"
+    assert all(utility.page.runs.cell(at, 4).text != "–" for at in range(3))
+
+
+def test_band_and_error_are_the_same_figure_on_curves_and_compare(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle, repeats="5")
+    bands = {
+        (s.style, x): high - mean for s in page.figure.series for x, mean, high in zip(s.x, s.mean, s.high, strict=True)
+    }
+    press(utility, "tab_compare")
+    idle(utility)
+    drawn = utility.page.figure.series
+    for series in drawn:
+        for x, mean, high in zip(series.x, series.mean, series.high, strict=True):
+            if series.style != "no-privacy":
+                assert high - mean == pytest.approx(bands[series.style, x])
+
+
+def test_made_up_rows_have_no_badge(utility, qtbot, press, idle):
+    press(utility, "curve_made_up")
+    page = ran(utility, qtbot, press, idle)
+    assert page.figure.badge == ""
+    press(utility, "curve_copy")
+    assert "private" not in utility.statusBar().currentMessage()
+    press(utility, "tab_compare")
+    idle(utility)
+    assert utility.page.figure.badge == ""
+
+
+def test_a_point_gives_its_epsilon_to_the_plan_by_a_button_and_is_undone(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    click_point(page, qtbot, 0, 1)
+    press(utility, "curve_point_take")
     assert utility.session.plan.epsilon == 10
     assert "At your ε = 10" in utility.findChild(QLabel, "curve_words").text()
     qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
@@ -149,21 +224,33 @@ def test_the_arrow_keys_go_to_a_point_and_return_takes_it(utility, qtbot, press,
     page.plot.setFocus()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Return):
         qtbot.keyClick(page.plot, key)
+    assert utility.focusWidget().objectName() == "curve_point_take"
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Space)
     assert utility.session.plan.epsilon == 10
+    page.plot.setFocus()
     qtbot.keyClick(page.plot, Qt.Key.Key_Down)  # the private model's line
     qtbot.keyClick(page.plot, Qt.Key.Key_Left)
     qtbot.keyClick(page.plot, Qt.Key.Key_Return)
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Tab)
+    assert utility.focusWidget().objectName() == "curve_point_train"
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Space)
     assert utility.session.plan.epsilon == 10
     assert utility.session.training is not None
 
 
 def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(utility, qtbot, press, idle):
     page, before = ran(utility, qtbot, press, idle), utility.session.plan
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 1, 1))
+    click_point(page, qtbot, 1, 1)
+    press(utility, "curve_point_train")
     assert utility.session.plan == before
     assert utility.session.training == ("naive-bayes", Decimal("10.0"))
-    press(utility, "tab_train")
+    assert utility.page.objectName() == "page_train"
     assert utility.page.forms.value().epsilon == 10
+    assert utility.page.forms.model == "naive-bayes"
+    assert utility.findChild(QWidget, "train_follow").text() == "Use the plan's ε = 1"
+    press(utility, "train_follow")
+    assert utility.page.forms.value().epsilon == 1
+    assert utility.findChild(QWidget, "train_follows").isVisible()
 
 
 def test_a_point_keeps_a_plan_with_a_locked_share_ready(utility, qtbot, press, idle):
@@ -172,7 +259,8 @@ def test_a_point_keeps_a_plan_with_a_locked_share_ready(utility, qtbot, press, i
     session.edit_column("petal_width", "lock", epsilon=Decimal(6))
     page = ran(utility, qtbot, press, idle)
     assert page.primary.objectName() == "curve_to_release"
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 0, 0))
+    click_point(page, qtbot, 0, 0)
+    press(utility, "curve_point_take")
     assert session.plan.epsilon == 1
     assert session.plan.column("petal_width").epsilon == Decimal("0.5")
     assert session.plan.ready
@@ -193,20 +281,46 @@ def test_the_sanitised_table_is_as_planned_and_mechanisms_have_titles(utility, q
     assert page.primary.objectName() == "curve_run"  # the study was of the former plan
 
 
-def test_one_click_draws_both_pictures_of_the_standard_comparison(utility, press, idle, monkeypatch):
-    from workbench.gui.pages.utility import standard_comparison
-
-    monkeypatch.setattr(standard_comparison, "EPSILONS", "1,10")
-    monkeypatch.setattr(standard_comparison, "REPEATS", 2)
+def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons_lists(utility, qtbot, press, idle):
+    retype(utility, qtbot, "curve_epsilons", "1, 10")
+    retype(utility, qtbot, "curve_repeats", "2")
     press(utility, "curve_standard")
     idle(utility)
-    assert [run.result.plan.model for run in utility.session.runs] == ["naive-bayes", "logistic-regression"]
+    assert [run.result.plan.model for run in utility.session.runs] == ["logistic-regression", "naive-bayes"]
     for run in utility.session.runs:
-        assert run.result.plan.regimes == ("none", "sanitized:staircase", "private")
+        ways = {way.kind for way in run.result.plan.ways}
+        assert {"none", "sanitized", "synthetic", "private"} <= ways
         assert (run.result.plan.epsilons, run.result.plan.repeats) == ((1.0, 10.0), 2)
-    assert utility.page.setup.value() == utility.session.runs[-1].result.plan
-    assert "Compare shows them together" in utility.statusBar().currentMessage()
+    assert utility.findChild(QLineEdit, "curve_epsilons").text() == "1, 10"
+    figure = utility.page.figure
+    names = [series.name for series in figure.series]
+    assert {"Logistic, pure ε: private model", "Naive Bayes: private model"} <= set(names)
+    assert {"Logistic, pure ε: synthetic", "Naive Bayes: sanitised, corrected"} <= set(names)
+    assert len({series.style for series in figure.series}) == len(figure.series)
+    levels = [level.name for level in figure.baselines]
+    assert levels == ["Logistic, pure ε: no privacy", "Naive Bayes: no privacy", "always the majority"]
+    assert "Best at your ε = 1: " in utility.findChild(QLabel, "curve_words").text()
+    assert "Compare lists every line" in utility.statusBar().currentMessage()
     assert utility.findChild(QWidget, "curve_standard").isVisible()
+    at = names.index("Naive Bayes: private model")
+    click_point(utility.page, qtbot, at, 1)
+    press(utility, "curve_point_train")
+    assert utility.session.training == ("naive-bayes", Decimal("10.0"))
+
+
+def test_another_model_is_added_and_only_its_own_is_trained_anew(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    menu = utility.findChild(QWidget, "curve_more").menu()
+    action = next(one for one in menu.actions() if one.objectName() == "curve_more_random-forest")
+    action.trigger()
+    assert utility.findChild(QWidget, "curve_more").text() == "+ Random forest"
+    assert page.primary.text() == "Run"
+    press(utility, "curve_run")
+    idle(utility)
+    assert [run.result.plan.model for run in utility.session.runs][-2:] == ["naive-bayes", "random-forest"]
+    assert len(page.figure.series) == 4
+    path_of = page.table.lines()
+    assert any(line[0].endswith("Random forest: private model") for line in path_of)
 
 
 def test_the_standard_comparison_ends_with_a_cancel(utility, press, idle, qtbot):
@@ -346,8 +460,6 @@ def test_the_words_say_from_where_a_line_is_near_no_privacy_and_beats_the_majori
     assert "Within 3 points of no privacy: from ε = 10 (private model)." in text
     assert "Better than always naming the majority: only from ε = 1 (private model), never (sanitised)." in text
     assert "At your ε = 1: about 0.700 (private model), 0.500 (sanitised)." in text
-    assert worth_taking(FIGURE, "private") == 10.0
-    assert worth_taking(FIGURE, "sanitized") is None
     assert "outside the tested range" in in_words(FIGURE, Decimal(50))
 
 
@@ -372,27 +484,11 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     assert [s.name for s in page.figure.series] == names
     assert [s.style for s in page.figure.series] == ["sanitized", "corrected", "private"]
     assert "(sanitised, corrected)" in utility.findChild(QLabel, "curve_words").text()
-    offered = utility.findChild(QWidget, "curve_take")
-    assert offered.isVisible()
-    assert offered.text() == "Plan the table at ε = 100"
-    # A point of its line belongs to a sanitised table: its ε goes into the plan.
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 1, 1))
+    # A point of its line belongs to a sanitised table: its ε can go into the plan.
+    click_point(page, qtbot, 1, 1)
+    press(utility, "curve_point_take")
     assert utility.session.plan.epsilon == 100
     # A study of it alone goes through the same mechanism.
     for other in ("regime_none", "regime_sanitized", "regime_private"):
         press(utility, other)
     assert page.setup.value().regimes == ("corrected:plan",)
-
-
-def test_of_a_corrected_line_alone_the_plan_takes_the_epsilon():
-    x = (1.0, 10.0)
-    figure = CurveFigure(
-        title="Accuracy against ε",
-        subtitle="",
-        x_label="ε",
-        y_label="accuracy",
-        series=(Series("sanitised, corrected", "corrected", x, (0.5, 0.79), (0.5, 0.79), (0.5, 0.79)),),
-        baselines=(Baseline("no privacy", "no-privacy", 0.8), Baseline("majority", "majority", 0.6)),
-    )
-    assert worth_taking(figure, "sanitized") == 10.0
-    assert worth_taking(figure, "private") is None

@@ -32,7 +32,7 @@ def test_a_preview_that_fails_shows_nothing_of_the_former(outside, idle):
 
 def test_a_release_is_refused_before_anything_is_charged(outside, idle, press, tmp_path):
     idle(outside)
-    press(outside, "tab_release")
+    press(outside, "tab_rows")
     idle(outside)
     heard = Heard(outside)
     press(outside, "release_now")

@@ -1,25 +1,47 @@
-"""What to release: four ways side by side; nothing is charged, and the trial on the rows is a private study."""
+"""Decide: what recipients will see by each way; nothing is read or charged but by a question and a private draw."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from fits import misfits
-from mishaps import retype, statuses, text_of
+from hands import Hands
+from mishaps import statuses, text_of
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from workbench.release import kinds
+from workbench.release.verify_any import verify_any
+
+TABLE = "decide_table"
+MEAN, MODEL = "The mean of age", "A model of label"
 
 
 @pytest.fixture
-def ways(window, press, idle):
-    press(window, "sample_iris")
-    idle(window)
-    press(window, "tab_ways")
-    idle(window)
-    return window
+def hands(people, qtbot) -> Hands:
+    hands = Hands(people, qtbot)
+    hands.click("tab_ways")
+    hands.idle()
+    return hands
 
 
-def seen(window, name: str) -> bool:
-    return window.findChild(QWidget, name).isVisible()
+def column(hands: Hands, words: str) -> str:
+    """The whole heading of a way, as it is now."""
+    model = hands.table(TABLE).model()
+    return next(t for t in (hands.heading(c) for c in range(model.columnCount())) if words in t)
+
+
+def cell(hands: Hands, question: str, way: str) -> str:
+    return hands.cell(TABLE, question, column(hands, way))
+
+
+def do(hands: Hands, question: str, action: str) -> None:
+    """Trigger an entry of the menu of a row."""
+    hands.click_cell(TABLE, question, "Question")
+    hands.table(TABLE).findChild(QAction, action).trigger()
+    hands.idle()
 
 
 def test_without_a_table_the_page_says_what_to_do(window, press):
@@ -29,51 +51,166 @@ def test_without_a_table_the_page_says_what_to_do(window, press):
     assert window.page.objectName() == "page_data"
 
 
-def test_the_advised_way_follows_epsilon_and_leads_on(ways, press, idle, qtbot):
-    assert misfits(ways) == []
-    assert seen(ways, "way_synthetic_advised")
-    assert not seen(ways, "way_rows_advised")
-    assert "mostly noise" in text_of(ways, "ways_reason")
-    assert text_of(ways, "fact_model_predicts") == "species"
-    assert text_of(ways, "fact_statistics_mean").startswith("±")
-    retype(ways, qtbot, "ways_epsilon_field", "400")
-    idle(ways)
-    assert seen(ways, "way_rows_advised")
-    assert str(ways.session.plan.epsilon) == "400"
-    assert ways.findChild(QPushButton, "ways_go").text() == "Noisy rows →"
-    retype(ways, qtbot, "ways_epsilon_field", "1")
-    idle(ways)
-    press(ways, "ways_go")
-    assert ways.page.objectName() == "page_synthetic"
+def test_every_question_has_a_row_and_every_way_a_column_with_marks(hands):
+    assert misfits(hands.window) == []
+    assert column(hands, "Synthetic") == "● Synthetic ★"
+    assert column(hands, "Noisy") == "○ Noisy"
+    assert cell(hands, MEAN, "Statistics").startswith("± ")
+    assert cell(hands, MEAN, "Statistics").endswith("✓")
+    assert cell(hands, MODEL, "Statistics") == "–"
+    assert " of " in cell(hands, MODEL, "Synthetic")
+    assert hands.cell(TABLE, MEAN, "truth") == ""
+    assert "mostly noise" in hands.text("ways_reason") or "hide" in hands.text("ways_reason")
     assert statuses() == []
 
 
-@pytest.mark.parametrize(("way", "page"), [("rows", "protect"), ("model", "train"), ("statistics", "statistics")])
-def test_each_way_leads_to_its_page(ways, press, way, page):
-    press(ways, f"way_{way}_choose")
-    assert ways.page.objectName() == f"page_{page}"
+def test_the_rows_are_there_with_grey_marks_until_they_are_known(people, press, qtbot, standstill):
+    standstill.go_on()
+    hands = Hands(people, qtbot)
+    hands.idle()
+    standstill.stop()
+    press(people, "tab_ways")
+    assert hands.table(TABLE).model().rowCount() > 3
+    assert cell(hands, MEAN, "Synthetic") == "…"
+    assert text_of(people, "ways_reason").startswith("Working out")
+    assert hands.sees("ways_release")
+    standstill.go_on()
+    hands.idle()
+    assert cell(hands, MEAN, "Synthetic").startswith("± ")
 
 
-def test_a_trial_on_the_rows_is_private_and_can_be_stopped(ways, press, idle, qtbot):
-    assert "It spends none of the budget" in text_of(ways, "ways_trial_words")
-    press(ways, "ways_try")
-    cancel = ways.findChild(QPushButton, "ways_cancel")
-    qtbot.waitUntil(cancel.isVisible)
-    qtbot.keyClick(ways.page, Qt.Key.Key_Escape)
-    idle(ways)
-    assert "It spends none of the budget" in text_of(ways, "ways_trial_words")
-    press(ways, "ways_try")
-    idle(ways)
-    assert "always the majority gives 0.333" in text_of(ways, "ways_trial_words")
-    assert "±" in text_of(ways, "ways_trial_synthetic")
-    badges = [b for b in ways.page.findChildren(QLabel) if "NOT FOR RELEASE" in b.text().upper() and b.isVisible()]
-    assert len(badges) == 1
+def test_another_epsilon_has_no_old_mark_and_a_count_at_each_is_offered(hands):
+    before = cell(hands, MEAN, "Noisy")
+    hands.type_into("ways_epsilon_field", "0.01")
+    assert cell(hands, MEAN, "Noisy") in ("…", "± 10 ✗") or cell(hands, MEAN, "Noisy") != before
+    hands.idle()
+    assert hands.window.session.plan.epsilon == Decimal("0.01")
+    assert cell(hands, MEAN, "Noisy").endswith("✗")
+    assert "✓" in hands.window.findChild(QPushButton, "ways_at_3").text()
+    hands.click("ways_at_3")
+    hands.idle()
+    assert hands.window.session.plan.epsilon == 3
+
+
+def test_a_wish_is_typed_in_its_row_and_the_epsilon_that_gives_it_is_offered(hands):
+    hands.choose_way("Noisy")
+    hands.type_in_cell(TABLE, MEAN, "within", "4")
+    hands.idle()
+    assert hands.cell(TABLE, MEAN, "within") == "± 4"
+    assert "mean(age) ± 4" in hands.window.session.questions.asked.wishes
+    assert cell(hands, MEAN, "Noisy").endswith("✗")
+    assert cell(hands, MEAN, "Statistics").endswith("✓")
+    assert "noisy rows give it from ε = " in hands.text("ways_least")
+    hands.click("ways_take_least")
+    hands.idle()
+    assert cell(hands, MEAN, "Noisy").endswith("✓")
+    hands.type_in_cell(TABLE, MEAN, "within", "many")
+    assert "'many' is not a margin" in hands.text("ways_refused")
+    hands.type_in_cell(TABLE, MEAN, "within", "0.0000001")
+    hands.idle()
+    assert "no ε up to 50 gives it by noisy rows" in hands.text("ways_least")
+    hands.type_in_cell(TABLE, MEAN, "within", " ")
+    hands.idle()
+    assert hands.window.session.questions.asked.wishes == ()
+
+
+def test_columns_that_nobody_needs_are_dropped_from_the_menu_and_the_rest_is_nearer(hands):
+    before = cell(hands, MEAN, "Noisy")
+    do(hands, "The mean of income", "decide_drop")
+    assert hands.window.session.plan.column("income").action == "drop"
+    assert "The mean of income" not in [hands.table(TABLE).model().index(r, 0).data() for r in range(9)]
+    assert cell(hands, MEAN, "Noisy") != before
+
+
+def test_the_truth_is_a_private_draw_that_the_ledger_notes_first(hands, answer, qtbot):
+    hands.click("ways_truth")
+    qtbot.waitUntil(lambda: hands.sees("ways_cancel"))
+    qtbot.keyClick(hands.window.page, Qt.Key.Key_Escape)
+    hands.idle()
+    assert hands.cell(TABLE, MEAN, "truth") == ""
+    hands.click("ways_truth")
+    hands.idle()
+    truth = float(hands.cell(TABLE, MEAN, "truth"))
+    assert 18 < truth < 98
+    seen = cell(hands, MEAN, "Statistics")
+    assert abs(float(seen.split(" ±")[0]) - truth) < 2
+    assert hands.cell(TABLE, MODEL, "truth").startswith(".")
+    badges = [b for b in hands.window.page.findChildren(QLabel) if "NOT FOR RELEASE" in b.text().upper()]
+    assert [b.isVisible() for b in badges] == [True]
+    assert "Private figures of these rows were shown before" in hands.text("ways_outside")
+    assert hands.window.session.account.seen
+    hands.type_into("ways_epsilon_field", "1.5")
+    hands.idle()
+    assert hands.cell(TABLE, MEAN, "truth") == ""  # it was of another plan
     assert statuses() == []
 
 
-def test_without_a_target_there_is_no_trial(ways, press, idle):
-    ways.session.set_target(None)
-    idle(ways)
-    assert not ways.findChild(QPushButton, "ways_try").isEnabled()
-    assert "Choose on the Data page" in text_of(ways, "ways_trial_words")
-    assert "no column is the target" in text_of(ways, "way_model_problem")
+def test_release_asks_once_and_names_what_is_not_answered(hands, tmp_path):
+    hands.type_into("ways_epsilon_field", "1")
+    hands.idle()
+    hands.choose_way("Statistics")
+    hands.click("tab_statistics")
+    hands.idle()
+    target = tmp_path / "figures.csv"
+    hands.type_into("release_target", str(target))
+    hands.click("tab_ways")
+    hands.idle()
+    asked = hands.answer("yes")
+    hands.click("ways_release")
+    hands.until(lambda: hands.sees("released_1_verify"))
+    hands.idle()
+    assert "✗ How age goes with label is not answered." in asked[0]
+    assert "✗ A model of label cannot be trained on it." in asked[0]
+    assert "charges ε = 1 " in asked[0]
+    assert len(asked) == 1
+    assert statuses() == ["charged"]
+    assert verify_any(target) == []
+    assert hands.window.page.objectName() == "page_release"
+
+
+def test_what_is_mostly_noise_is_not_highlighted(hands):
+    hands.type_into("ways_epsilon_field", "0.1")
+    hands.idle()
+    hands.choose_way("Noisy")
+    hands.idle()
+    page = hands.window.page
+    assert hands.see("ways_release").property("look") != "primary"
+    assert page.primary is None or page.primary.objectName() == "ways_better"
+    assert "mostly noise" in hands.see("note_ways").accessibleName() or "mostly noise" in hands.see("note_ways").text()
+
+
+def test_a_model_leads_to_models(hands):
+    hands.choose_way("Model")
+    assert hands.see("ways_release").text() == "Train →"
+    hands.click("ways_release")
+    assert hands.window.page.objectName() == "page_train"
+
+
+def test_a_kind_that_is_only_a_line_in_its_list_is_a_way_with_a_form_a_cost_and_a_release(
+    monkeypatch, people, qtbot, tmp_path
+):
+    import toy_kind
+
+    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, toy_kind.TOY))
+    hands = Hands(people, qtbot)
+    hands.click("tab_ways")
+    hands.idle()
+    assert cell(hands, MEAN, "Counts") == "–"
+    hands.choose_way("Counts")
+    hands.click("ways_settings")
+    hands.idle()
+    hands.type_into("counting_form_column", "age")
+    hands.idle()
+    assert hands.text("release_epsilon") == "ε = 1"
+    target = tmp_path / "count.csv"
+    hands.type_into("release_target", str(target))
+    hands.click("tab_ways")
+    hands.idle()
+    asked = hands.answer("yes")
+    hands.click("ways_release")
+    hands.until(lambda: hands.sees("released_1_verify"))
+    hands.idle()
+    assert "writes counts to count.csv" in asked[0]
+    assert target.read_text("utf-8").startswith("rows\n")
+    assert verify_any(target) == []
+    assert statuses() == ["charged"]

@@ -58,6 +58,7 @@ def iris_opens(qtbot):
 @pytest.fixture
 def releasable(people, tmp_path, idle, qtbot):
     """The people sample on the Release page, with a file to release into."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "released.csv")
@@ -147,10 +148,10 @@ def test_the_cost_of_a_former_form_is_never_offered(trainable, qtbot):
     def typed_while_it_is_worked_out(handle):
         if handle.key == PREFLIGHT and not offered:
             offered.append("")
-            retype(trainable, qtbot, "train_naive_bayes_epsilon", "3")
+            retype(trainable, qtbot, "train_epsilon", "3")
 
     trainable.jobs.started.connect(typed_while_it_is_worked_out)
-    retype(trainable, qtbot, "train_naive_bayes_epsilon", "0.5")
+    retype(trainable, qtbot, "train_epsilon", "0.5")
     qtbot.waitUntil(lambda: bool(offered), timeout=PATIENCE)
     qtbot.waitUntil(page.primary.isEnabled, timeout=PATIENCE)
     assert text_of(trainable, "fact_cost") == "ε = 3"

@@ -61,7 +61,7 @@ def test_to_predict_another_column_touches_two(wide, made):
 
 def lines_of(window: QWidget) -> list[QLabel]:
     """Return the labels of what will be published, as long as none is put away."""
-    card = window.findChild(QWidget, "release_published")
+    card = window.findChild(QWidget, "pane_rows")
     return [part for part in card.findChildren(QLabel) if part.isVisible()]
 
 
@@ -69,7 +69,7 @@ def test_an_edit_writes_over_the_lines_of_what_will_be_published(people, press, 
     """To make them anew lays the page out a dozen times."""
     plan = people.session.plan  # as single values the columns are noise before and after
     people.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     before = lines_of(people)
     protected = people.session.plan.protected[0].name
@@ -83,14 +83,14 @@ def test_an_edit_writes_over_the_lines_of_what_will_be_published(people, press, 
 
 
 def test_a_narrower_table_leaves_no_line_of_a_wider_one(people, press, idle, tmp_path):
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     wider = len(lines_of(people))
     (tmp_path / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
     people.session.may_leave = lambda then: True
     people.open(str(tmp_path / "two.csv"))
     idle(people)
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     texts = [part.text() for part in lines_of(people)]
     assert len(texts) < wider
@@ -124,7 +124,7 @@ def test_only_columns_whose_share_or_facts_changed_are_forecast_again(people, pr
 
 
 def test_a_page_out_of_sight_follows_the_plan_when_it_is_shown(people, press, idle):
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     page, size = people.page, people.findChild(QLabel, "release_size")
     before = size.text()
@@ -132,7 +132,7 @@ def test_a_page_out_of_sight_follows_the_plan_when_it_is_shown(people, press, id
     name = people.session.plan.protected[-1].name
     people.session.edit_column(name, f"drop {name}", action="drop")
     assert size.text() == before  # an edit does not wait for pages that nobody sees
-    press(people, "tab_release")
+    press(people, "tab_rows")
     assert people.page is page
     assert size.text() != before
     idle(people)

@@ -81,6 +81,7 @@ def test_names_too_many_to_draw_have_no_example():
 @pytest.mark.parametrize(("width", "expected"), [(1280, False), (2560, True)])
 def test_release_takes_two_columns_where_there_is_room(people, qtbot, idle, width, expected):
     people.resize(width, 1200)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     published, cost, outside = (

@@ -8,7 +8,7 @@ import pytest
 from hands import Hands
 from mishaps import retype
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from workbench.gui.widgets.path_field import PathField
 
@@ -24,6 +24,7 @@ def hands(window, qtbot) -> Hands:
 def test_the_card_says_what_the_role_of_the_attribute_means(hands):
     hands.click("sample_people")
     hands.idle()
+    hands.click("tab_data")
     hands.click_cell(TABLE, "age", "Attribute")
     assert "it may single a person out" in hands.text("detail_role")
     hands.pick(TABLE, "age", "Role", "sensitive")
@@ -37,6 +38,13 @@ def test_surnames_that_repeat_are_suspected_and_dropped_by_a_click_only(hands, t
     rows = "".join(f"{SURNAMES[i % len(SURNAMES)]},{20 + i % 50}\n" for i in range(120))
     path.write_text(f"surname,age\n{rows}", "utf-8")
     hands.drop(path)
+    assert hands.cell("question_columns", "surname", "") == "names of persons"
+    column = hands.window.session.plan.column("surname")
+    assert (column.action, column.role, column.unconfirmed) == ("drop", "identifier", ("action",)), (
+        "a person confirms it"
+    )
+    hands.click_cell("question_columns", "surname", "Needed")
+    hands.click("tab_data")
     assert hands.window.session.plan.column("surname").protected
     hands.click_cell(TABLE, "surname", "Attribute")
     told = hands.window.findChild(QLabel, "suspicion_0").accessibleName()
@@ -47,7 +55,7 @@ def test_surnames_that_repeat_are_suspected_and_dropped_by_a_click_only(hands, t
 
 
 def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle):
-    press(people, "tab_release")
+    press(people, "tab_rows")
     idle(people)
     card = people.findChild(QWidget, "release_cost")
     assert card.findChild(QLabel, "release_compared").isVisible()
@@ -57,7 +65,8 @@ def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle
 
 def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual(people, press, qtbot):
     press(people, "tab_train")
-    told = people.findChild(QLabel, "train_naive_bayes_help")
+    press(people, "train_model_naive-bayes")
+    told = people.findChild(QLabel, "train_help")
     assert told.text() == "Point at a field to read what it means."
     field = people.findChild(QLineEdit, "train_naive_bayes_mean_spread")
     field.setFocus()
@@ -71,15 +80,11 @@ def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual
     assert problem.text().startswith("share of class sizes ")
 
 
-def test_without_a_column_to_predict_the_way_leads_on_to_the_release(people, press, idle):
+def test_the_preview_leads_to_the_decision(people, press, idle):
     press(people, "tab_preview")
     idle(people)
-    onward = people.findChild(QPushButton, "to_utility")
-    assert onward.text() == "Utility →"
-    people.session.set_target(None)
-    assert onward.text() == "Release →"
-    press(people, "to_utility")
-    assert people.page.objectName() == "page_release"
+    press(people, "to_decide")
+    assert people.page.objectName() == "page_ways"
 
 
 def test_a_long_path_shows_both_its_ends_until_it_is_edited(qtbot):
@@ -116,7 +121,7 @@ def test_a_name_that_is_taken_is_not_suggested_and_one_that_was_typed_stays(hand
     for taken in ("town-released.csv", "town-released-2.csv"):
         (Path.home() / taken).write_text("taken", "utf-8")  # not beside the raw table
     hands.drop(path)
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert Path(hands.see("release_target").text()) == Path.home() / "town-released-3.csv"
     hands.type_into("release_target", str(tmp_path / "mine.csv"))

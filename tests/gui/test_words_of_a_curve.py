@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from workbench.gui.pages.utility.messages import better_as_model, crossings, in_words, worth_taking
+from workbench.gui.pages.utility.messages import better_as_model, crossings, in_words, no_use
 from workbench.render.values import Baseline, CurveFigure, Series
 
 
@@ -24,23 +24,22 @@ def figure(no_privacy: float, majority: float, sanitised: tuple[float, ...], pri
 
 def test_each_way_of_training_has_an_epsilon_of_its_own():
     made = figure(0.9, 0.5, (0.5, 0.6, 0.89), (0.6, 0.88, 0.9))
-    assert worth_taking(made, "sanitized") == 10.0
-    assert worth_taking(made, "private") == 1.0
+    assert "from ε = 10 (sanitised) and from ε = 1 (private model)" in in_words(made, Decimal(1))
 
 
 def test_no_epsilon_is_offered_where_nothing_can_be_predicted():
     made = figure(0.48, 0.5, (0.47, 0.48, 0.48), (0.46, 0.47, 0.48))
-    assert worth_taking(made, "sanitized") is None
-    assert worth_taking(made, "private") is None
     told = in_words(made, 1)
     assert told.startswith("This target cannot be predicted from these columns")
     assert "Within" not in told
 
 
-def test_an_epsilon_below_the_one_constant_answer_is_not_offered():
+def test_a_point_below_the_one_constant_answer_says_so():
     made = figure(0.52, 0.51, (0.5, 0.5, 0.5), (0.5, 0.515, 0.52))
-    assert worth_taking(made, "sanitized") is None  # near no privacy, and still no better than one answer
-    assert worth_taking(made, "private") == 1.0
+    sanitised, private = made.series
+    assert "No better than always naming the majority (0.510)" in no_use(made, sanitised, 1)
+    assert no_use(made, private, 1) == ""
+    assert no_use(made, private, 0)
 
 
 def test_lines_that_cross_for_good_are_told_of_with_the_place():

@@ -22,6 +22,7 @@ def hands(window, qtbot) -> Hands:
 
 def release(window, qtbot, idle, press, answer, target: Path) -> list[str]:
     """Release into ``target`` and return what was asked."""
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     retype(window, qtbot, "release_target", target)
@@ -48,7 +49,7 @@ def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
     hands.idle()
     assert window.session.plan.epsilon == 3
     assert "zip is left out" in window.statusBar().currentMessage()
-    hands.click("tab_release")
+    hands.click("tab_rows")
     hands.idle()
     assert text(window, "release_learn").startswith("A recipient can learn the mean of age to ± ")
     assert "; shares of sex to ± " in text(window, "release_learn")
@@ -78,6 +79,7 @@ def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
 
 def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, idle, press):
     people.session.set_epsilon(Decimal("0.01"))
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     assert highlighted(people) == ["release_to_ways"]
@@ -98,12 +100,14 @@ def test_a_table_that_is_opened_again_shows_what_was_released_of_it(people, qtbo
     people.session.may_leave = lambda then: True
     people.open("sample:iris")
     idle(people)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     assert not people.findChild(QWidget, "released_1")
     assert highlighted(people) == ["release_to_ways"]  # most of iris would be noise
     people.open("sample:people")
     idle(people)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     assert people.session.released == ()
@@ -143,6 +147,7 @@ def test_a_release_is_suggested_where_the_last_one_went_and_not_beside_the_raw_t
     window.session.may_leave = lambda then: True
     window.open(str(raw / "two.csv"))
     idle(window)
+    window.session.choose_way("rows")
     window.show_page("release")
     idle(window)
     assert window.findChild(QLineEdit, "release_target").text() == str(mine / "two-released.csv")
@@ -164,6 +169,7 @@ def test_a_release_whose_file_was_moved_says_so(people, qtbot, idle, press, answ
     idle(people)
     people.open("sample:people")
     idle(people)
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     assert "is not there any more" in text(people, "released_1_gone")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -15,12 +14,11 @@ from pathlib import Path
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
-import psutil
-from hands import choose_model
+from hands import choose_model, go_to
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
-from short_memory_task import train_hungrily
+from short_memory_task import sign_to_limit, train_hungrily
 
 from workbench.gui.app import application, main_window
 from workbench.jobs import network
@@ -28,12 +26,6 @@ from workbench.jobs import network
 PATIENCE = 600.0
 ROWS, COLUMNS = 8_000, 20
 AT_ONCE = 2_500
-ROOM = 8_000_000
-"""Bytes left to the process that trains, beyond what it holds between two steps.
-
-The product's engines keep their memory from the step on made-up rows on, so that a lack of it does not end them; those
-of this training ask for 60 MB anew at every step, however few its rows.
-"""
 
 
 def wait(condition: Callable[[], bool]) -> None:
@@ -43,16 +35,6 @@ def wait(condition: Callable[[], bool]) -> None:
         QTest.qWait(20)
         if time.monotonic() > end:
             raise TimeoutError("the window did not come to it")
-
-
-def trainer() -> psutil.Process:
-    """Return the process that trains: of those that the window has started the one that holds most."""
-    return max(psutil.Process().children(), key=lambda child: child.memory_info().rss)
-
-
-def size(process: psutil.Process) -> int:
-    """Return the bytes of address space that a process holds."""
-    return int(process.memory_info().vms)
 
 
 def table(folder: Path) -> Path:
@@ -76,6 +58,9 @@ def main(folder: Path) -> None:
     window.jobs.noticed.connect(lambda level, text: notices.append(text))
 
     def press(name: str) -> None:
+        if name.startswith("tab_"):
+            go_to(window, name.removeprefix("tab_"))
+            return
         widget = window.findChild(QWidget, name)
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
@@ -107,7 +92,7 @@ def main(folder: Path) -> None:
         plan = plan.with_column(f"x{i}", kind="integer", lower=0, upper=96)
     plan = plan.with_column("label", kind="category", domain=("0", "1"))
     session.edit("declare what is public", plan.confirmed())
-    press("tab_train")
+    go_to(window, "train")
     choose_model(window, "mlp")
     fields = {
         "epsilon": "3",
@@ -118,19 +103,16 @@ def main(folder: Path) -> None:
         "physical_batch": AT_ONCE,
     }
     for key, text in fields.items():
-        retype(f"train_mlp_{key}", str(text))
+        retype("train_epsilon" if key == "epsilon" else f"train_mlp_{key}", str(text))
     retype("train_folder", str(folder / "net"))
     start()
     going = window.page.going
     wait(lambda: len(going.accuracy.points) > 2)
-    process = trainer()
-    least = size(process)
-    for _ in range(400):
-        least = min(least, size(process))
-        time.sleep(0.001)
-    resource.prlimit(process.pid, resource.RLIMIT_AS, (least + ROOM, least + ROOM))
+    sign = sign_to_limit(folder / "net")
+    sign.touch()
     wait(lambda: not window.page.running)
     wait(lambda: not window.jobs.running)
+    sign.unlink()
     found = {
         "errors": list(errors),
         "halved": [text for text in notices if "memory was short" in text.lower()],
@@ -148,15 +130,15 @@ def main(folder: Path) -> None:
     found["whole"] = float(window.page._preflight.epsilon)
 
     # The network has spent the whole cap, which was made for it: another model needs a higher one.
-    press("tab_ledger")
+    go_to(window, "ledger")
     wait(lambda: not window.jobs.running)
     retype("ledger_cap_field", "2")
     QTimer.singleShot(50, agree)
     press("ledger_set_cap")
     wait(lambda: float(session.account.cap) == 2)
-    press("tab_train")
+    go_to(window, "train")
     choose_model(window, "naive-bayes")
-    retype("train_naive_bayes_epsilon", "0.1")
+    retype("train_epsilon", "0.1")
     retype("train_folder", str(folder / "second"))
     start()
     wait(lambda: not window.page.running)

@@ -35,6 +35,7 @@ LOADED = [
     "workbench.release.verify",
     # What these import when they are used, and this file: each process would load it for itself, ten times as long.
     *("jsonschema", "numpy.random", "platformdirs", "psutil", "pyarrow", "pytest", "tomli_w"),
+    *("filelock", "opendp.measurements", "scipy.special"),
 ]
 
 

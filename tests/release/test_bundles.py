@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -167,6 +168,27 @@ def test_the_plan_runs_again_by_the_script(bundle, tmp_path):
     done = subprocess.run(words, cwd=bundle, capture_output=True, text=True)
     accuracy_text = f"workbench sanitize mine.csv --plan {bundle}/plan.toml -o new.csv --ledger l.sqlite"
     assert done.stdout.strip() == accuracy_text
+
+
+def test_a_name_that_begins_with_an_at_sign_is_no_file(bundle):
+    words = ["statistics", "@DATA", "--mean", "@age", "--request", "@request.toml", "-o", "@OUT"]
+    told = {"command": words, "files": ["request.toml"]}
+    (bundle / "rerun.json").write_text(json.dumps(told), "utf-8")
+    again = [sys.executable, "-I", "-S", "rerun.py", "mine.csv", "-o", "new.csv", "--show"]
+    done = subprocess.run(again, cwd=bundle, capture_output=True, text=True)
+    assert shlex.split(done.stdout) == [
+        *(
+            "workbench",
+            "statistics",
+            "mine.csv",
+            "--mean",
+            "@age",
+            "--request",
+            f"{bundle}/request.toml",
+            "-o",
+            "new.csv",
+        )
+    ]
 
 
 def test_a_bundle_that_fails_leaves_nothing(original, tmp_path, monkeypatch):

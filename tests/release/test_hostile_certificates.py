@@ -86,7 +86,8 @@ def believed(folder: Path, chosen: list[tuple[tuple[Any, ...], Any]]) -> list[st
 def test_a_certificate_that_contradicts_itself_is_not_believed(released: Path, kind: str) -> None:
     assert verify_any(released / kind / "out.csv") == []
     chosen = lies(released / kind / "out.csv.certificate.json")
-    assert believed(released / kind, random.Random(kind).sample(chosen, 40)) == []
+    chosen = [lie for lie in chosen if lie[0] == ("format",)] + random.Random(kind).sample(chosen, 40)
+    assert believed(released / kind, chosen) == []
 
 
 @pytest.mark.slow

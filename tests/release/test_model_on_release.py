@@ -325,6 +325,15 @@ def test_an_existing_folder_is_refused_before_the_release_is_read(folder: Path) 
         train_on_release(NAIVE_BAYES, folder / "people.csv", None, "city", folder / "no" / "model")
 
 
+def test_a_name_for_which_a_certificate_waits_is_refused_before_the_release_is_read(folder: Path) -> None:
+    shutil.copy(folder / "people.csv.certificate.json", folder / "model.certificate.json")
+    before = names_in(folder)
+    with pytest.raises(InputError) as raised:
+        train(folder)
+    assert raised.value.code == "output-taken"
+    assert names_in(folder) == before
+
+
 def test_others_may_read_it_as_far_as_any_released_model(folder: Path) -> None:
     train(folder)
     mode = stat.S_IMODE((folder / "people.csv").stat().st_mode)

@@ -10,7 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from release_cases import die_at, loss_of, names_in, raise_cap, run_to_exit, statuses, table_of
+from release_cases import (
+    certificate_of,
+    contents,
+    die_at,
+    loss_of,
+    names_in,
+    raise_cap,
+    run_to_exit,
+    statuses,
+    table_of,
+)
+from release_cases import release as release_rows
+from release_cases import release_and_die as release_rows_and_die
 
 from workbench.data.schema import Attribute
 from workbench.learners import STANDARDIZE
@@ -55,11 +67,17 @@ def trained(charge: Charge, **facts: Any) -> Trained:
 
 
 def release(
-    ledger: Path, target: Path, train: Callable[..., Trained] = trained, of: str = "age", **named: Any
+    ledger: Path,
+    target: Path,
+    train: Callable[..., Trained] = trained,
+    of: str = "age",
+    *,
+    replace: bool = False,
+    **named: Any,
 ) -> ModelRelease:
     work, digest = "fit mean", request_of("fit mean", of=of)
     wanted = ReleaseRequest(
-        table_of(20), model_folder(target), work, digest, 10_000, drawn_by(train), card_facts, **named
+        table_of(20), model_folder(target, replace=replace), work, digest, 10_000, drawn_by(train), card_facts, **named
     )
     with Ledger.open(ledger) as opened:
         return release_model(wanted, opened)
@@ -250,6 +268,67 @@ def test_a_run_killed_at_any_moment_is_settled_truly(
         statuses(ledger)
         == {"void": ["void", "charged"], "lost": ["charged", "charged"], "waits": ["charged"]}[expected]
     )
+
+
+FILE = "workbench.release.parts:DrawFile"
+PAIR = {"people.csv", "people.csv.certificate.json"}
+
+
+@pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])
+@pytest.mark.parametrize("after", [False, True], ids=["certificate alone", "both files"])
+def test_a_table_whose_run_was_killed_half_named_is_completed_before_a_model_is_refused_its_place(
+    folder: Path, ledger: Path, after: bool, replace: bool
+) -> None:
+    target = folder / "people.csv"
+    assert run_to_exit(release_rows_and_die, ledger, target, FILE, "publish", 1, after) == -9
+    assert target.exists() is after
+    raise_cap(ledger, "60")
+    with pytest.raises(InputError, match="exists already") as raised:
+        release(ledger, target, replace=replace)
+    assert raised.value.code == "output-exists"
+    assert statuses(ledger) == ["charged"]
+    assert names_in(folder) == PAIR
+    assert verify_release(target) == []
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(certificate_of(target), opened) == []
+        assert opened.finished() == {}
+
+
+def test_a_half_named_table_that_replaces_another_is_completed_only_by_a_run_that_may_replace(
+    folder: Path, ledger: Path
+) -> None:
+    target = folder / "people.csv"
+    release_rows(ledger, target)
+    raise_cap(ledger, "60")
+    assert run_to_exit(release_rows_and_die, ledger, target, FILE, "publish") == -9
+    before = contents(folder)
+    with pytest.raises(InputError, match="exists already"):
+        release(ledger, target)
+    assert contents(folder) == before
+    with pytest.raises(InputError, match="exists already"):
+        release(ledger, target, replace=True)
+    assert statuses(ledger) == ["charged", "charged"]
+    assert names_in(folder) == PAIR
+    assert verify_release(target) == []
+
+
+@pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])
+def test_a_model_never_takes_the_place_of_a_table_whose_certificate_has_its_name(
+    folder: Path, ledger: Path, tmp_path: Path, replace: bool
+) -> None:
+    """Where the ledger that paid for the table is not the one in use, nothing but the certificate tells of it."""
+    target = folder / "people.csv"
+    assert run_to_exit(release_rows_and_die, ledger, target, FILE, "publish") == -9
+    before = contents(folder)
+    other = tmp_path / "other.sqlite"
+    with pytest.raises(InputError, match="certificate") as raised:
+        release(other, target, replace=replace)
+    assert raised.value.code == "output-taken"
+    assert statuses(other) == []
+    assert contents(folder) == before
+    assert release_rows(ledger, target).published_earlier
+    assert names_in(folder) == PAIR
+    assert verify_release(target) == []
 
 
 def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:

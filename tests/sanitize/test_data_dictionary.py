@@ -117,10 +117,10 @@ def test_what_was_read_off_the_rows_is_left_out_and_said():
         ]
     )
     assert text.splitlines() == [
-        f"{HEAD},missing",
-        "age,,integer,,,,refuse",
-        "city,,category,,,,refuse",
-        "sex,,category,,,f|m,refuse",
+        f"{HEAD},missing,date_order",
+        "age,,integer,,,,refuse,",
+        "city,,category,,,,refuse,",
+        "sex,,category,,,f|m,refuse,",
     ]
     assert left_out == ("bounds of age", "values of city")
 
@@ -132,7 +132,7 @@ def test_a_guess_is_marked_and_stays_a_guess():
             {"name": "id", "action": "drop", "role": "identifier", "origin": "guess"},
         ]
     )
-    assert text.splitlines()[1:] == ["age,,integer?,,120,,refuse?", "id,identifier?,,,,,"]
+    assert text.splitlines()[1:] == ["age,,integer?,,120,,refuse?,", "id,identifier?,,,,,,"]
     age, mark = read_dictionary(text)
     assert with_guesses(age, ("kind", "missing")) == ("kind", "missing")
     assert with_guesses(mark, ("action", "missing")) == ("action", "missing")
@@ -158,3 +158,16 @@ def test_another_kind_takes_the_facts_of_the_former_one_with_it():
     made = changes(entry, Column(name="zip", kind="integer", lower=1000, upper=9999, mechanism="grr"))
     assert (made["lower"], made["upper"], made["mechanism"]) == (None, None, "auto")
     assert made["domain"] == ("1010", "8010")
+
+
+def test_the_order_of_dates_goes_out_and_comes_back():
+    table = {"name": "visit", "kind": "date", "date_order": "month-first", "lower": "2020-01-01", "upper": "2021-01-01"}
+    text, left_out = write_dictionary([table, {**table, "name": "birth", "date_order": "?"}])
+    assert not left_out
+    visit, birth = read_dictionary(text)
+    assert (visit.date_order, birth.date_order) == ("month-first", None)
+    guessed, _ = write_dictionary([{**table, "origin": "guess", "guessed": ["date_order"]}])
+    assert guessed.splitlines()[1].endswith(",month-first?")
+    assert read_dictionary(guessed)[0].guessed == ("date_order",)
+    with pytest.raises(InputError, match=r"row 2 .age., date_order"):
+        read_dictionary("name,kind,date_order\nage,integer,day-first\n")

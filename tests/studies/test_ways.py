@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,11 +12,29 @@ from workbench.data.table import Table
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.questions import Asked
+from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import queries_of
 from workbench.studies.synthetic_rows import setting_of, synthetic_cells
-from workbench.studies.ways import MODEL, NAMES, ROWS, STATISTICS, SYNTHETIC, compare_ways, synthetic_setting
+from workbench.studies.ways import (
+    MODEL,
+    NAMES,
+    NO,
+    NOISE_IN_ROWS,
+    NOT_ANSWERED,
+    NOT_KNOWN,
+    ROWS,
+    STATISTICS,
+    SYNTHETIC,
+    YES,
+    compare_ways,
+    least_epsilon,
+    synthetic_setting,
+)
+from workbench.studies.ways_asked import asked_request
+from workbench.studies.ways_draw import draw_ways
 from workbench.synth import MARGINALS, MST
 from workbench.synth.parameters import SynthesisParameters
 
@@ -212,3 +232,102 @@ def test_a_few_hundred_rows_are_foreseen_about_as_they_come_out(shape: int) -> N
         outside += abs(errors[-1]) > half
     assert outside <= 4
     assert max(map(abs, errors)) > half / 20
+
+
+def asked(epsilon: float, *wishes: str, asks: tuple[str, ...] = ("averages", "pairs", "model", "rows")) -> Plan:
+    return replace(plan(epsilon), questions=Asked(asks=asks, wishes=wishes))
+
+
+def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first() -> None:
+    found = compare_ways(asked(1.0, "mean(pay) ± 5", "share(city=Bonn) ± 2 %"), 5000, coarse=True, train=False)
+    assert [q.words for q in found.questions] == [
+        "the mean of pay",
+        "the share of Bonn in city",
+        "the mean of age",
+        "how age goes with sick",
+        "how pay goes with sick",
+        "a model of sick",
+        "look at rows",
+    ]
+    assert [q.enough for q in found.questions[:2]] == [5, 0.02]
+    marks = {way.name: [answer.mark for answer in way.answers] for way in found.ways}
+    assert marks[SYNTHETIC][-1] == YES
+    assert marks[STATISTICS][-1] == marks[STATISTICS][-2] == NOT_ANSWERED
+    assert marks[SYNTHETIC][-2] == NOT_KNOWN  # nobody has trained a model yet
+    assert "Pay" not in found.shortfalls(STATISTICS)[0]
+
+
+def test_coarse_marks_are_near_the_fine_ones() -> None:
+    for rows, epsilon in ((400, 1.0), (5000, 0.5), (5000, 5.0)):
+        made = asked(epsilon, asks=("averages", "pairs"))
+        coarse, fine = (compare_ways(made, rows, coarse=rough, train=False) for rough in (True, False))
+        for way in (ROWS, SYNTHETIC, STATISTICS):
+            for rough, exact in zip(coarse.way(way).answers, fine.way(way).answers, strict=True):
+                assert (rough.half_length is None) == (exact.half_length is None)
+                if rough.half_length is not None and exact.half_length is not None:
+                    assert 0.4 < rough.half_length / exact.half_length < 2.6, (way, rows, epsilon)
+
+
+def test_a_model_is_tried_on_made_up_rows_and_then_known_at_once() -> None:
+    made = asked(2.0, asks=("model",))
+    fine = compare_ways(made, 3000)
+    assert fine.way(MODEL).answers[0].mark == YES
+    assert fine.advised == MODEL
+    assert fine.way(ROWS).answers[0].note.count(" of ") == 1
+    again = compare_ways(made, 3000, coarse=True, train=False)
+    assert [way.answers[0] for way in again.ways] == [way.answers[0] for way in fine.ways]
+
+
+def test_the_least_epsilon_of_a_wish_holds_and_a_smaller_one_does_not() -> None:
+    made = asked(1.0, "mean(age) ± 2", asks=("averages",))
+    question = compare_ways(made, 4000, coarse=True, train=False).questions[0]
+    for way in (ROWS, SYNTHETIC, STATISTICS):
+        least = least_epsilon(made, 4000, question, way, CancelToken())
+        assert least is not None
+        for epsilon, mark in ((float(least) * 1.05, YES), (float(least) * 0.85, NO)):
+            at = replace(made, epsilon=epsilon)
+            assert compare_ways(at, 4000, train=False).way(way).answers[0].mark == mark, (way, epsilon)
+    assert least_epsilon(made, 4000, question, MODEL, CancelToken()) is None
+    narrow = compare_ways(asked(1.0, "mean(age) ± 0.000001"), 4000, coarse=True, train=False).questions[0]
+    assert least_epsilon(made, 4000, narrow, STATISTICS, CancelToken()) is None
+
+
+def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer() -> None:
+    found = compare_ways(asked(0.05, "mean(age) ± 1"), 500, train=False)
+    told = found.shortfalls(ROWS)
+    assert told[0] == NOISE_IN_ROWS
+    assert any(one.startswith("The mean of age is known to ± ") and "not to ± 1." in one for one in told)
+    assert all(one.endswith(".") for one in told)
+    few = plan(1.0, *COLUMNS[:2])
+    whole = plan(1.0)
+    near = [compare_ways(p, 500, coarse=True).way(ROWS).answers[0].half_length for p in (few, whole)]
+    assert near[0] is not None
+    assert near[1] is not None
+    assert near[0] < near[1]
+
+
+def test_figures_that_answer_the_questions_are_what_statistics_release() -> None:
+    made = asked(1.0, asks=("averages", "figures"))
+    told = {(one.statistic, one.column) for one in asked_request(made).figures}
+    assert told == {
+        ("mean", "age"),
+        ("mean", "pay"),
+        ("histogram", "city"),
+        ("histogram", "sick"),
+        ("quantiles", "age"),
+        ("quantiles", "pay"),
+    }
+    assert asked_request(plan(1.0)) == usual_request(plan(1.0))
+
+
+def test_a_private_draw_has_the_truth_beside_what_each_way_shows(cells: np.ndarray) -> None:
+    made = asked(20.0, asks=("averages", "pairs", "figures"))
+    table = Table(pl.DataFrame({c.name: c.grid().decode(cells[:, j]) for j, c in enumerate(COLUMNS)}), "t")
+    drawn = draw_ways(made, table, 1)
+    mean = ("mean", ("age",), "")
+    truth = float(COLUMNS[0].grid().numbers_of(cells[:, 0]).mean())
+    assert drawn.truth[mean] == pytest.approx(truth)
+    for way in (ROWS, SYNTHETIC, STATISTICS):
+        assert drawn.seen[way, mean] == pytest.approx(truth, abs=6)
+    assert drawn.seen[STATISTICS, ("median", ("age",), "")] == pytest.approx(drawn.truth["median", ("age",), ""], abs=6)
+    assert draw_ways(made, table, 2).seen[STATISTICS, mean] != drawn.seen[STATISTICS, mean]

@@ -41,10 +41,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from workbench.api.datasets import dataset
+from workbench.api.datasets import PrivateStudyWarning, dataset
 from workbench.api.plans import Plan, load_plan, plan
-from workbench.api.studies import curve, why
-from workbench.api.study_warning import PrivateStudyWarning
+from workbench.api.studies import curve, describe, why
 from workbench.api.tables import bundle, estimate, release, verify
 from workbench.params.field import did_you_mean
 
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from workbench.api.central import publish, statistics, synthesize
     from workbench.api.ledgers import ledger
     from workbench.api.networks import train
-    from workbench.api.profiles import describe
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.transformers import total_epsilon
 
@@ -84,7 +82,6 @@ __all__ = [
 
 _LATER = {
     "Released": "released",
-    "describe": "profiles",
     "fit_on_release": "released",
     "ledger": "ledgers",
     "load_model": "released",

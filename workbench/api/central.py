@@ -1,49 +1,24 @@
-"""Synthetic tables and statistics from Python: computed from all rows at once, studied or released."""
+"""Kinds of release from Python, synthetic tables and statistics among them: computed from all rows at once."""
 
 from __future__ import annotations
 
-import dataclasses
 import io
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 
-from workbench.api.datasets import Paid, note, opened, paid
-from workbench.api.frames import frame_of, restored, table_of
+from workbench.api.datasets import warn_of_study
+from workbench.api.frames import frame_of, restored
+from workbench.api.handed import Handed
 from workbench.api.places import Place
-from workbench.api.plans import for_frame
-from workbench.api.study_warning import PRIVATE, warn_of_study
-from workbench.api.tables import refuse_seed, texts
-from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.entropy import SeededEntropy
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release import kinds
-from workbench.release.path import Destination, Released, check_values, destination, prepare, release_prepared
-from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import ignore
-from workbench.statistics.asked import Request, usual_request
-from workbench.statistics.release_file import FORMATS, decode
-from workbench.synth.columns import coded
-from workbench.synth.parameters import SynthesisParameters
-from workbench.synth.synthesis import cost_of_synthesis, synthesised
-from workbench.work.noise import Study
-from workbench.work.work import Work
-
-_EPSILON = RealField(help="privacy loss of one row", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
-
-_DELTA = RealField(help="chance that the guarantee fails", symbol="δ", above=0, below=1)
+from workbench.statistics.release_file import decode
 
 
 def synthesize(
@@ -94,26 +69,13 @@ def synthesize(
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other or the plan.
     """
-    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
-    refuse_seed(pays, seed)
-    plan, table = for_frame(plan, frame), table_of(frame)
-    declared = {column.name: column for column in plan.columns}
-    chosen = SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts, impossible=impossible)
-    of_row, beside = _of_row(plan, epsilon), _delta(delta)
-    count = plan.rows_of(table).rows
-    if pays is None:
-        way, setting = synthesis_setting(plan, of_row, count, chosen, beside)
-        own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed).spawn(2)
-        entropy = SeededEntropy(own[1])
-        noise = Study(np.random.Generator(np.random.PCG64(own[0])), entropy)
-        note("preview", table, frame, study_ledger=study_ledger)
-        read = coded(setting.columns, plan.rows_of(table))
-        made = synthesised(way, setting, read, chosen.rows or count, noise.ask(cost_of_synthesis(way, setting)))
+    chosen = {"method": method, "target": target, "rows": rows, "cuts": cuts, "impossible": impossible}
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    made = _published(handed, kinds.kind("synthetic"), chosen, epsilon, delta)
+    if handed.pays is None:
         warn_of_study("this table")
-        return restored(frame, texts(made.frame(entropy)), declared, private=PRIVATE)
-    to = destination(pays.output, replace=replace)
-    done = _done(plan, table, synthesis_work(plan, of_row, count, to.format, chosen, beside), to, pays)
-    return restored(frame, texts(_cells(done.output, to.format)), declared, **_stated(done))
+    return made
 
 
 def statistics(
@@ -156,28 +118,13 @@ def statistics(
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other or the plan.
     """
-    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
-    refuse_seed(pays, seed)
-    plan, table = for_frame(plan, frame), table_of(frame)
-    request = (
-        usual_request(plan)
-        if figures is None
-        # Not a list, or not of mappings: the request refuses it in words.
-        else Request.from_plain({"figure": _figures(figures)}, "figures")
-    )
-    of_row, beside = _of_row(plan, epsilon), _delta(delta)
-    rows = plan.rows_of(table)
-    if pays is None:
-        work = statistics_work(request, plan, of_row, rows.rows, "json", beside)
-        note("preview", table, frame, study_ledger=study_ledger)
-        made = _studied(work, rows, seed)
-        warn_of_study(
-            "these figures", many=True, hint="with a ledger and output= they are charged and can be published"
-        )
-        return _frame(decode(made, "json", "the study"), private=PRIVATE)
-    to = destination(pays.output, formats=FORMATS, replace=replace)
-    done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format, beside), to, pays)
-    return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_stated(done))
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    made = _published(handed, kinds.kind("statistics"), {"figure": _figures(figures)}, epsilon, delta)
+    if handed.pays is None:
+        hint = "with a ledger and output= they are charged and can be published"
+        warn_of_study("these figures", many=True, hint=hint)
+    return made
 
 
 def publish(
@@ -195,13 +142,13 @@ def publish(
     study_ledger: Place | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Return what a kind of release makes of ``frame``, of a kind that has no function of its own.
+    """Return what a kind of release makes of ``frame``; :func:`statistics` and :func:`synthesize` are two such kinds.
 
     Args:
         frame: the rows. The plan names all of its columns.
         plan: declares the columns.
-        kind: its name, which is also that of its command.
-        epsilon: ε of one row; the plan's by default.
+        kind: its name, as in certificates: ``statistics``, ``synthetic``, ``rappor`` and what was added to the list.
+        epsilon: ε of one row; the plan's by default. Of a kind whose cost follows from its options there is none.
         delta: δ of one row, below 1/rows. By default there is none.
         account: as for :func:`release`.
         ledger: as for :func:`release`.
@@ -221,34 +168,38 @@ def publish(
     """
     known = kinds.kind(kind)
     if not known.derived:
-        ways = ", ".join(k.name for k in kinds.KINDS if k.derived) or "none in this version"
+        ways = ", ".join(k.name for k in kinds.KINDS if k.derived)
         raise ParameterError(f"releases of the kind {kind!r} have a function of their own", "kind", f"others: {ways}")
-    request = known.asked().from_plain(options)
-    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
-    refuse_seed(pays, seed)
-    plan, table = for_frame(plan, frame), table_of(frame)
-    of_row, beside = _of_row(plan, epsilon), _delta(delta)
-    rows = plan.rows_of(table)
-    to = None if pays is None else destination(pays.output, formats=known.suffixes(), replace=replace)
-    file_format = known.formats[0] if to is None else to.format
-    work = known.work_of(plan, request, of_row, beside, rows.rows, file_format)
-    if pays is None or to is None:
-        note("preview", table, frame, study_ledger=study_ledger)
-        made = _studied(work, rows, seed)
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    made = _published(handed, known, options, epsilon, delta)
+    if handed.pays is None:
         warn_of_study("this result")
-        return _tabular(made, file_format, private=PRIVATE)
-    done = _done(plan, table, work, to, pays)
-    return _tabular(done.output.read_bytes(), file_format, **_stated(done))
+    return made
 
 
-def _studied(work: Work, rows: Table, seed: int | None) -> bytes:
-    """Return what a study of ``work`` would write."""
-    own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed)
-    study = Study(np.random.default_rng(own), SeededEntropy(own.spawn(1)[0]))
-    return work.run(rows, study.ask(work.cost()), ignore, CancelToken()).whole
+def _published(
+    handed: Handed, kind: kinds.Kind, options: Mapping[str, Any], epsilon: float | None, delta: float | None
+) -> pd.DataFrame:
+    """Return what a release of ``kind``, or a study of it, holds."""
+    request = kind.asked().from_plain(options)
+    if kind.own_cost and (epsilon is not None or delta is not None):
+        raise ParameterError("its cost follows from its options", "epsilon", "leave epsilon and delta out")
+    of_row = handed.plan.row_epsilon() if epsilon is None else exact(kinds.EPSILON.check(epsilon, "epsilon"))
+    cost = (
+        Decimal(0) if kind.own_cost else of_row,
+        Decimal(0) if delta is None else exact(kinds.DELTA.check(delta, "delta")),
+    )
+    to = handed.to(kind.suffixes())
+    file_format = kind.formats[0] if to is None else to.format
+    work = kind.work_of(handed.plan, request, *cost, handed.rows.rows, file_format)
+    data, stated = handed.made(work, to)
+    made = _READ.get(kind.name, _tabular)(handed, data, file_format)
+    made.attrs.update(stated)
+    return made
 
 
-def _tabular(data: bytes, file_format: str, **stated: Any) -> pd.DataFrame:
+def _tabular(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
     """Return what a file of one of the formats of a kind holds."""
     readers: dict[str, Callable[[io.BytesIO], pd.DataFrame]] = {
         "csv": pd.read_csv,
@@ -256,60 +207,33 @@ def _tabular(data: bytes, file_format: str, **stated: Any) -> pd.DataFrame:
         "parquet": pd.read_parquet,
         "json": pd.read_json,
     }
-    made = readers[file_format](io.BytesIO(data))
-    made.attrs.update(stated)
-    return made
+    return readers[file_format](io.BytesIO(data))
 
 
-def _of_row(plan: Plan, epsilon: float | None) -> Decimal:
-    """Return ε of one row: the plan's unless one was given.
-
-    Raises:
-        ParameterError: it is no number, or out of range.
-    """
-    return plan.row_epsilon() if epsilon is None else exact(_EPSILON.check(epsilon, "epsilon"))
+def _rows(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
+    """Return rows with labels, order and dtypes of the columns as they were given."""
+    declared = {column.name: column for column in handed.plan.columns}
+    return restored(handed.frame, cells_of(data, file_format), declared)
 
 
-def _delta(delta: float | None) -> Decimal:
-    """Return δ of one row, 0 where none was given.
-
-    Raises:
-        ParameterError: it is no number between 0 and 1.
-    """
-    return Decimal(0) if delta is None else exact(_DELTA.check(delta, "delta"))
+def _records(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
+    records = decode(data, file_format, "the figures")
+    return frame_of({name: [record[name] for record in records] for name in (records[0] if records else ())})
 
 
-def _done(plan: Plan, table: Table, work: Work, to: Destination, pays: Paid) -> Released:
-    prepared = prepare(dataclasses.replace(plan, account=pays.account), table, to, work)
-    check_values(prepared, CancelToken())
-    with opened(pays) as book:
-        return release_prepared(prepared, book)
+_READ = {"synthetic": _rows, "statistics": _records}
+"""How the file of a kind becomes a DataFrame, where it is not simply a table."""
 
 
-def _cells(path: Path, kind: str) -> pl.DataFrame:
-    """Return a released table as text; null where a value is missing."""
-    if kind == "parquet":
-        return pl.read_parquet(path).cast(pl.String)
-    read = pl.read_csv(path, separator="\t" if kind == "tsv" else ",", infer_schema=False)
-    # A missing value alone in its row is written "", as an empty line would be no row; no released value is empty.
-    return read.with_columns(pl.all().replace("", None))
-
-
-def _stated(done: Released) -> dict[str, Any]:
-    return {
-        "output": str(done.output),
-        "certificate": str(done.certificate),
-        "release_id": done.release_id,
-        "epsilon": float(done.epsilon_charged),
-        "delta": float(done.delta_charged),
-        "remaining": float(done.epsilon_remaining),
-        "outside": list(done.document["outside_guarantee"]),
-    }
-
-
-def _frame(records: list[dict[str, Any]], **stated: Any) -> pd.DataFrame:
-    names = list(records[0]) if records else []
-    return frame_of({name: [record[name] for record in records] for name in names}, **stated)
+def cells_of(data: bytes, file_format: str) -> dict[str, list[str | None]]:
+    """Return the columns of a released table as text; ``None`` where a value is missing."""
+    if file_format == "parquet":
+        frame = pl.read_parquet(io.BytesIO(data)).cast(pl.String)
+    else:
+        read = pl.read_csv(io.BytesIO(data), separator="\t" if file_format == "tsv" else ",", infer_schema=False)
+        # A missing value alone in its row is written "", as an empty line would be no row; no released value is empty.
+        frame = read.with_columns(pl.all().replace("", None))
+    return {name: frame[name].to_list() for name in frame.columns}
 
 
 def _figures(given: Any) -> Any:

@@ -6,6 +6,7 @@ copies, the halves of ``train_test_split``) and drops where it cannot know whose
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE,
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import note_study
 from workbench.sanitize.account_name import checked_name
+
+PRIVATE = "private – not for release"
 
 _KEY = "workbench account"
 _OWN = "the user's own"
@@ -237,3 +240,15 @@ def note(study: str, table: Any, *data: Any, study_ledger: Place | None) -> None
         note_study(table, study, None if study_ledger is None else path_of(study_ledger))
         return
     note_study(table, study, None if mark.ledger is True else Path(str(mark.ledger)), account=mark.account)
+
+
+class PrivateStudyWarning(UserWarning):
+    """What was computed is a private study: it follows from the rows, and nothing was charged for it."""
+
+
+def warn_of_study(
+    what: str, *, many: bool = False, hint: str = "with a ledger and output= it is charged and can be published"
+) -> None:
+    """Say that ``what`` is a private study, on behalf of the function that a person called."""
+    verb = "are" if many else "is"
+    warnings.warn(f"{what} {verb} a private study, not for release; {hint}", PrivateStudyWarning, stacklevel=3)

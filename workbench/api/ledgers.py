@@ -14,18 +14,14 @@ from workbench.api.shown import Shown
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
-from workbench.params.field import RealField
-from workbench.privacy.accounting.event import exact
-from workbench.privacy.local.mechanism_table import EPSILON_MOST
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.summary import Caps, account_facts, releases
 from workbench.release.recover import recover
 
 Of: TypeAlias = pd.DataFrame | str | os.PathLike[str]
 """A DataFrame, the path of a table, or the public name of an account."""
 
-_EPSILON = RealField(help="the cap of ε", symbol="ε", above=0, upto=EPSILON_MOST)
-_DELTA = RealField(help="the cap of δ", symbol="δ", at_least=0, below=1)
 ACCOUNT_COLUMNS = ("account", "dataset", "cap_epsilon", "spent_epsilon", "remaining_epsilon")
 DELTA_COLUMNS = ("cap_delta", "spent_delta", "remaining_delta")
 RELEASE_COLUMNS = ("time", "release_id", "account", "work", "epsilon", "delta", "status", "output")
@@ -40,28 +36,15 @@ class LedgerView(Shown):
     def show(self) -> pd.DataFrame:
         """Return one row for each account: its name, cap, what is spent or reserved, and what remains, in ε and δ."""
         with Ledger.read(self._path) as opened:
-            rows = [self._account(opened, dataset) for dataset in opened.caps()]
+            rows = [account_facts(opened, dataset) for dataset in opened.caps()]
             stated = {"ledger": str(opened.path), "problems": opened.verify()}
         columns = (*ACCOUNT_COLUMNS, *DELTA_COLUMNS)
-        return frame_of({name: [row[name] for row in rows] for name in columns}, **stated)
+        return frame_of({name: [_number(row[name]) for row in rows] for name in columns}, **stated)
 
     def releases(self) -> pd.DataFrame:
         """Return one row for each release, with its present status and cost."""
         with Ledger.read(self._path) as opened:
-            called = opened.called()
-            rows = [
-                {
-                    "time": r.time,
-                    "release_id": r.release_id,
-                    "account": called.get(opened.account_of(r.dataset), ""),
-                    "work": r.body.get("work", ""),
-                    "epsilon": float(r.epsilon),
-                    "delta": float(r.delta),
-                    "status": r.status,
-                    "output": r.body.get("output", ""),
-                }
-                for r in opened.releases()
-            ]
+            rows = [{**row, "account": row["called"]} for row in releases(opened)]
         return frame_of({name: [row[name] for row in rows] for name in RELEASE_COLUMNS})
 
     def verify(self) -> list[str]:
@@ -83,12 +66,11 @@ class LedgerView(Shown):
         """
         if epsilon is None and delta is None:
             raise ParameterError("no cap is named", "cap", "give epsilon=, delta= or both")
-        most = None if epsilon is None else exact(_EPSILON.check(epsilon, "epsilon"))
-        most_delta = None if delta is None else exact(_DELTA.check(delta, "delta"))
+        caps = Caps(epsilon=epsilon, delta=delta)
         with Ledger.open(self._path) as opened:
             recover(opened)
-            changed = opened.set_cap(self._dataset(opened, of), most, most_delta)
-            return pd.Series(self._account(opened, changed.dataset))
+            facts = account_facts(opened, caps.set(opened, self._dataset(opened, of)))
+            return pd.Series({name: _number(facts[name]) for name in (*ACCOUNT_COLUMNS, *DELTA_COLUMNS)})
 
     def name(self, of: Of, name: str) -> None:
         """Give an account (of a DataFrame, of the table in a file, or by its id) a public name.
@@ -138,24 +120,6 @@ class LedgerView(Shown):
         identity = opened.identify(_rows(of))
         return identity if mark is None else opened.enter(identity, mark.account)
 
-    def _account(self, opened: Ledger, dataset: str) -> dict[str, Any]:
-        account = opened.account(dataset)
-        cap = account.standing_cap
-
-        def number(value: Any) -> float:
-            return float("nan") if value is None else float(value)
-
-        return {
-            "account": opened.called().get(account.dataset, ""),
-            "dataset": account.dataset,
-            "cap_epsilon": number(None if cap is None else cap[0]),
-            "spent_epsilon": number(account.used[0]),
-            "remaining_epsilon": number(account.remaining),
-            "cap_delta": number(None if cap is None else cap[1]),
-            "spent_delta": number(account.used[1]),
-            "remaining_delta": number(account.delta_remaining),
-        }
-
 
 def ledger(path: Place | None = None) -> LedgerView:
     """Return the ledger in the file ``path``, or the user's own: its accounts, caps and releases.
@@ -175,3 +139,8 @@ def _rows(of: Any) -> Table:
     if not path.exists():
         raise InputError("there is no such account and no such file", str(path), "give a DataFrame, a path or a name")
     return read_table(str(path))
+
+
+def _number(value: Any) -> Any:
+    """Return a value; NaN where an amount is not set."""
+    return float("nan") if value is None else value

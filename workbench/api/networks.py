@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import opened, paid
+from workbench.api.datasets import opened
 from workbench.api.frames import table_of
+from workbench.api.handed import Handed
 from workbench.api.places import Place, path_of
-from workbench.api.plans import for_frame
 from workbench.api.released import Released
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
-from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
+from workbench.release.model.network_task import Checkpoints
 from workbench.release.model.open_model import open_model
-from workbench.release.model.preflight import network_features, preflight
 from workbench.release.model.release_network import release_training
+from workbench.release.model.training_work import table_work
 from workbench.sanitize.plan import Plan
 
 
@@ -77,37 +76,19 @@ def train(
         ParameterError: an argument is refused, or who pays is not said.
         BudgetRefusedError: the cap does not allow it; nothing was read.
     """
-    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+    handed = Handed.of(frame, plan, account=account, ledger=ledger, output=output)
+    pays, facts, table = handed.pays, handed.plan, handed.table
     if pays is None:
         raise ParameterError("a training is charged and released", "train", "give output= and a ledger")
     given = {"network": network, "delta": delta, "batch": batch, "epochs": epochs, "lr": lr, "clip": clip}
     given |= {key: value for key, value in (("epsilon", epsilon), ("noise", noise)) if value is not None}
     asked = DpSgdPlan.from_plain({**given, **settings}, "train")
-    facts = dataclasses.replace(for_frame(plan, frame), account=pays.account)
-    features = network_features(facts, target)
-    table = table_of(frame)
-    columns = [a.name for a in (*features.attributes, features.target)]
-    table.require(columns)
-    held_out = None if test is None else TestSet(table_of(test), test_public)
-    found = preflight(None, asked, facts, target, facts.rows_of(table).rows)
-    for sentence in found.warnings:
+    held_out = None if test is None else table_of(test)
+    work = table_work(asked, facts, target, table, held_out, test_public=test_public)
+    for sentence in work.found.warnings:
         warnings.warn(f"not covered by epsilon: {sentence}", UserWarning, stacklevel=2)
-    task = NetworkTask(
-        asked,
-        features,
-        table,
-        pays.output,
-        rows_per_person=found.rows_per_person,
-        outside=found.warnings,
-        replace_invalid=facts.replaces_invalid,
-        account=pays.account,
-        quiet=True,
-        test=held_out,
-        checkpoints=Checkpoints(
-            None if checkpoint is None else path_of(checkpoint), None if resume is None else path_of(resume)
-        ),
-        replace=replace,
-    )
+    kept = Checkpoints(*(None if place is None else path_of(place) for place in (checkpoint, resume)))
+    task = work.task(asked, pays.output, kept, quiet=True, replace=replace)
     with opened(pays) as book:
         release_training(task, book)
     return Released(open_model(pays.output))

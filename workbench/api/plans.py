@@ -21,6 +21,8 @@ from workbench.sanitize import plan as sanitize_plan
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import AUTO, REFUSE, Column
+from workbench.sanitize.questions import Asked, Questions, parse_asks
+from workbench.sanitize.wishes import Wish
 from workbench.studies.ways import compare_ways
 
 Bounds = Mapping[str, tuple[Any, Any]]
@@ -116,6 +118,10 @@ def plan(
     invalid: str = REFUSE,
     rows_per_person: int = 1,
     account: str | None = None,
+    recipient: str | None = None,
+    need: Iterable[str] | None = None,
+    ask: Iterable[str] = (),
+    want: Iterable[str] = (),
 ) -> Plan:
     """Return a plan. All that it says of the columns must be publicly known; no value is read from a table.
 
@@ -138,6 +144,10 @@ def plan(
         invalid: ``refuse`` or ``replace``: whether a cell that cannot be used is an error or a missing value.
         rows_per_person: maximum rows per person; multiplies the charge.
         account: public name of the account that pays.
+        recipient: who gets the release: ``anyone`` (ε up to 1), ``named`` (up to 3) or ``us`` (up to 10).
+        need: the columns of ``frame`` that they need; the others are left out.
+        ask: what they will do with it: ``averages``, ``pairs``, ``model:COLUMN``, ``rows``, ``figures``.
+        want: figures and how near to the truth they must be, such as ``mean(age) ± 2``.
 
     Raises:
         ParameterError: a column is named twice, not in the frame or not declared, or a fact is not one that a plan
@@ -149,6 +159,12 @@ def plan(
         _names(drop),
         _names(keep),
     )
+    questions = _questions(recipient, ask, want, target) if recipient or ask or want or need is not None else None
+    target = questions.target if questions is not None else target
+    if need is not None:
+        wanted = _needed(need, target, frame)
+        dropped = [name for name in (map(str, frame.columns) if frame is not None else dropped) if name not in wanted]
+        pairs, values = ({n: v for n, v in given.items() if n in wanted} for given in (pairs, values))
     _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
     stated = _by_column(kinds, "kinds")
     dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
@@ -180,18 +196,45 @@ def plan(
         if name == target:
             facts["role"] = "target"
             facts |= {"weight": target_weight(epsilon, len(protected) - 1)} if name not in pairs else {}
+        facts |= {"purpose": questions.purpose} if questions is not None else {}
         chosen = mechanism if isinstance(mechanism, str) else mechanisms.get(name, AUTO)
         return Column(name=name, action="protect", mechanism=chosen, **facts)
 
     mark = mark_of(frame)
+    columns = tuple(map(column, named))
+    if questions is not None:
+        questions.require_offered(epsilon)
+        for wish in questions.wishes:
+            wish.checked({c.name: c.kind for c in columns if c.action != "drop"})
     return Plan(
         epsilon=epsilon,
-        columns=tuple(map(column, named)),
+        questions=None if questions is None else questions.asked,
+        columns=columns,
         invalid=invalid,
         rows_per_person=rows_per_person,
         account=mark.account if account is None and mark is not None else account,
         follows=tuple(n for n in pairs if n not in stated) if frame is None else (),
     )
+
+
+def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target: str | None) -> Questions:
+    """Return the answers to the three questions; those that are not given are as a first plan has them."""
+    usual = Asked()
+    asks, named = parse_asks(_names(ask)) if ask else (usual.asks, None)
+    if named is not None and target not in (None, named):
+        raise ParameterError(f"the target is {target!r}, and ask names {named!r}", hint="change one of the two")
+    stated = Asked(recipient=who or usual.recipient, asks=asks, wishes=tuple(_names(want)))
+    wishes = tuple(map(Wish.parse, stated.wishes))
+    return Questions(recipient=stated.recipient, asks=stated.asks, target=named or target, wishes=wishes)
+
+
+def _needed(need: Iterable[str], target: str | None, frame: pd.DataFrame | None) -> list[str]:
+    """Return the needed columns and the target; raise :class:`ParameterError` for one that ``frame`` lacks."""
+    wanted = [*_names(need), *([target] if target else [])]
+    present = wanted if frame is None else [str(name) for name in frame.columns]
+    for name in (n for n in wanted if n not in present):
+        raise ParameterError(f"there is no such column{did_you_mean(name, present)}", f"column {name}")
+    return wanted
 
 
 def for_frame(plan: sanitize_plan.Plan, frame: pd.DataFrame) -> sanitize_plan.Plan:

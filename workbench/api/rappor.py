@@ -9,16 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from workbench.api.datasets import note, opened, paid
-from workbench.api.frames import cell_text, frame_of, table_of
+from workbench.api.datasets import warn_of_study
+from workbench.api.frames import cell_text, frame_of
+from workbench.api.handed import Handed
 from workbench.api.places import Place, path_of
-from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.params import ParameterError
-from workbench.params.field import ChoiceField, RealField
-from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
@@ -27,21 +24,16 @@ from workbench.rappor.collection import Collection
 from workbench.rappor.decode import decode as decoded
 from workbench.rappor.files import count_bytes, csv_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
-from workbench.rappor.results import summary
-from workbench.release.path import check_values, destination, prepare, release_prepared
+from workbench.rappor.results import Judged, summary
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.work.noise import Study
 
 __all__ = ["decode", "encode", "map", "sum"]
 
 ParametersOrFile = RapporParameters | Mapping[str, Any] | Place
 """Parameters of RAPPOR: k, h, m, p, q and f as a mapping, or the file of the commands."""
-
-_CORRECTION = ChoiceField(choices=("bonferroni", "fdr"), help="bonferroni, or fdr (Benjamini and Hochberg)")
-_ALPHA = RealField(above=0, below=1, symbol="α", help="chance of a false discovery, or expected share of them")
 
 
 def encode(
@@ -88,34 +80,24 @@ def encode(
         ParameterError: a parameter is refused, or who pays is not said.
         BudgetRefusedError: the cap does not allow it; nothing was released.
     """
-    pays = paid(frame, account=account, ledger=ledger, output=output)
     parameters = _parameters(params)
     asked = Collection(column=str(column), client=client, cohort=cohort, reports=reports)
-    table = table_of(frame)
-    table.require(asked.columns)
-    columns = tuple(Column(name=name, action="drop") for name in table.names)
+    names = [str(name) for name in frame.columns] if isinstance(frame, pd.DataFrame) else ()
     plan = Plan(
-        epsilon=1.0, columns=columns, rows_per_person=rows_per_person, account=None if pays is None else pays.account
+        epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in names), rows_per_person=rows_per_person
     )
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    handed = Handed.of(frame, plan, **pays, study_ledger=study_ledger)
+    handed.table.require(asked.columns)
     kept = None if answers is None else path_of(answers)
-    work = rappor_work(parameters, asked, table.rows, basic=_texts(basic), answers=kept)
-    bound = cost(parameters, asked.reports)
-    stated: dict[str, Any] = {"epsilon_permanent": bound.permanent, "epsilon_one": bound.one}
-    if pays is None:
-        note("rappor", table, frame, study_ledger=study_ledger)
-        if work.check is not None:
-            work.check(table, CancelToken())
-        study = Study(np.random.default_rng(), OsEntropy())  # kept answers may be continued by a release
-        made = work.run(table, study.ask(work.cost()), ignore, CancelToken())
+    work = rappor_work(parameters, asked, handed.table.rows, basic=_texts(basic), answers=kept)
+    data, stated = handed.made(work, handed.to(FORMATS), "rappor")
+    if handed.pays is None:
         warn_of_study("these reports", many=True, hint="with a ledger and output= they are charged")
-        return _reports(made.whole, private=PRIVATE, **stated)
-    prepared = prepare(plan, table, destination(pays.output, formats=FORMATS, replace=replace), work)
-    check_values(prepared, CancelToken())
-    with opened(pays) as book:
-        done = release_prepared(prepared, book)
-    stated |= {"output": str(done.output), "certificate": str(done.certificate), "release_id": done.release_id}
-    stated |= {"epsilon": float(done.epsilon_charged), "remaining": float(done.epsilon_remaining)}
-    return _reports(done.output.read_bytes(), **stated)
+    made = pd.read_csv(io.BytesIO(data), dtype={"rappor": "str", "client": "str"}, keep_default_na=False)
+    bound = cost(parameters, asked.reports)
+    made.attrs.update(stated, epsilon_permanent=bound.permanent, epsilon_one=bound.one)
+    return made
 
 
 def sum(reports: pd.DataFrame | Place, params: ParametersOrFile) -> pd.DataFrame:
@@ -174,13 +156,12 @@ def decode(
         InputError: counts or candidates are not of these parameters.
         ParameterError: alpha or correction is refused.
     """
-    parameters, chosen = _parameters(params), _CORRECTION.check(correction, "correction")
-    level = _ALPHA.check(alpha, "alpha")
+    parameters, judged = _parameters(params), Judged(correction=correction, alpha=alpha)
     with _file(counts, lambda frame: csv_bytes(frame.to_numpy().tolist())) as path:
         read = read_counts(path, parameters)
     with _file(candidates, lambda frame: csv_bytes(frame.to_numpy().tolist())) as path:
         known = read_map(path, parameters)
-    found = summary(decoded(read, known, level, ignore, CancelToken()), chosen)
+    found = summary(decoded(read, known, judged.alpha, ignore, CancelToken()), judged.correction)
     keys = ("string", "estimate", "low", "high", "std_error", "p_value")
     stated = {key: found[key] for key in ("reports", "candidates", "detected", "unexplained")}
     return frame_of({key: [row[key] for row in found["strings"]] for key in keys}, **stated)
@@ -202,12 +183,6 @@ def _texts(values: Sequence[Any] | pd.Series[Any]) -> tuple[str, ...]:
     if len(texts) < len(found) or len(set(texts)) < len(texts):
         raise ParameterError("a candidate is missing or named twice", "candidates", "name each once")
     return texts
-
-
-def _reports(data: bytes, **stated: Any) -> pd.DataFrame:
-    made = pd.read_csv(io.BytesIO(data), dtype={"rappor": "str", "client": "str"}, keep_default_na=False)
-    made.attrs.update(stated)
-    return made
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How good a model is against epsilon, and why it costs, as a DataFrame: private studies."""
+"""What columns hold, how good a model is against epsilon, and why it costs, as DataFrames: private studies."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import note
+from workbench.api.datasets import PRIVATE, note, warn_of_study
 from workbench.api.frames import frame_of, table_of
 from workbench.api.places import Place
 from workbench.api.plans import for_frame
-from workbench.api.study_warning import PRIVATE, warn_of_study
+from workbench.data.columns.profile import profile
 from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.processes.dask_address import scheduler_address
@@ -24,6 +24,35 @@ from workbench.studies.regimes import StudyData
 from workbench.studies.why.rows import Rows, generate
 from workbench.studies.why.study import WhyPlan, explain
 from workbench.studies.why.words import change_lines, in_sentences, step_lines
+
+
+def describe(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what is in each column of ``frame``: private, as it is computed from the rows without noise.
+
+    Returns:
+        One row a column: ``column``, ``dtype``, ``kind`` (the likeliest of integer, real, category, boolean and date),
+        ``missing``, ``distinct`` and ``look_at`` (what a person should check before a release). ``attrs`` hold
+        ``rows`` and ``private``.
+
+    Raises:
+        InputError: it is not a DataFrame, or a cell is not a plain value.
+    """
+    table = table_of(frame)
+    found = profile(table)
+    warn_of_study("a description", hint="it is computed from the rows without noise")
+    return frame_of(
+        {
+            "column": list(frame.columns),
+            "dtype": [str(dtype) for dtype in frame.dtypes],
+            "kind": [c.kind for c in found],
+            "missing": [c.missing for c in found],
+            "distinct": [c.distinct for c in found],
+            "look_at": ["; ".join(s.reason for s in c.suspicions) for c in found],
+        },
+        rows=table.rows,
+        private=PRIVATE,
+    )
+
 
 COLUMNS = ("regime", "epsilon", "repeat", "metric", "value")
 

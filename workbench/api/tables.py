@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 
-from workbench.api.datasets import Paid, note, opened, paid
-from workbench.api.frames import restored, table_of
+from workbench.api.datasets import PRIVATE, warn_of_study
+from workbench.api.frames import restored
+from workbench.api.handed import Handed, facts_of
 from workbench.api.places import Place, path_of, place_of
-from workbench.api.plans import for_frame
-from workbench.api.study_warning import PRIVATE, warn_of_study
-from workbench.params import ParameterError
-from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
+from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
+from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import certified_rows
-from workbench.release.path import check_values, destination, prepare_rows, release_prepared
+from workbench.release.path import prepare_rows
+from workbench.release.rows_work import FORMATS
 from workbench.release.verify import verified_release
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
-from workbench.sanitize.estimates.column import estimate_column
 from workbench.sanitize.estimates.interval import Interval
-from workbench.sanitize.estimates.pair import estimate_pair
-from workbench.sanitize.estimates.quantiles import checked_shares, estimate_quantiles
+from workbench.sanitize.estimates.quantiles import checked_shares
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 
@@ -60,40 +56,27 @@ def release(
 
     Returns:
         The released table: labels, order and dtypes of the columns as in ``frame``. Of a release its ``attrs`` hold
-        ``output``, ``certificate``, ``release_id``, ``epsilon`` (charged), ``remaining`` and ``outside`` (what epsilon
-        does not cover); of a study ``private``.
+        ``output``, ``certificate``, ``release_id``, ``epsilon`` and ``delta`` (charged), ``remaining`` and ``outside``
+        (what epsilon does not cover); of a study ``private``.
 
     Raises:
         InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
         BudgetRefusedError: the cap does not allow it; nothing was released.
         ParameterError: the arguments contradict each other, or who pays is not said.
     """
-    pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
-    refuse_seed(pays, seed)
-    plan, table = for_frame(plan, frame), table_of(frame)
-    declared = {column.name: column for column in plan.columns}
-    if pays is None:
-        note("preview", table, frame, study_ledger=study_ledger)
-        drawn = draw(plan, table, study_entropy(seed))
+    pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
+    handed = Handed.of(frame, plan, **pays, seed=seed, study_ledger=study_ledger)
+    declared = {column.name: column for column in handed.plan.columns}
+    to = handed.to(FORMATS)
+    if to is None:
+        handed.note("preview")
+        entropy = KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
+        drawn = draw(handed.plan, handed.table, entropy)
         warn_of_study("this table")
-        return restored(frame, texts(drawn.frame()), declared, private=PRIVATE)
-    prepared = prepare_rows(
-        dataclasses.replace(plan, account=pays.account), table, destination(pays.output, replace=replace)
-    )
-    check_values(prepared, CancelToken())
-    with opened(pays) as book:
-        done = release_prepared(prepared, book)
-    return restored(
-        frame,
-        texts(certified_rows(done.output, done.document, done.certificate)[1].frame),
-        declared,
-        output=str(done.output),
-        certificate=str(done.certificate),
-        release_id=done.release_id,
-        epsilon=float(done.epsilon_charged),
-        remaining=float(done.epsilon_remaining),
-        outside=list(done.outside),
-    )
+        return restored(frame, _texts(drawn.frame()), declared, private=PRIVATE)
+    done = handed.released(prepare_rows(handed.plan, handed.table, to))
+    released = certified_rows(done.output, done.document, done.certificate)[1]
+    return restored(frame, _texts(released.frame), declared, **facts_of(done))
 
 
 def verify(path: Place) -> list[str]:
@@ -153,31 +136,22 @@ def estimate(
     shares = checked_shares(tuple(quantiles))
     released = verified_release(path_of(path))
     rows: list[dict[str, Any]] = []
-    for name in released.protected:
-        column = released.column(name)
-        counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
-        found = estimate_column(column, counts, confidence)
+    columns, together = estimates_of(released, None, pairs, confidence=confidence, quantiles=shares)
+    for of in columns:
+        name, found = of.found.name, of.found
         stated: dict[str, Interval] = dict(found.frequencies or {})
-        for what, interval in (("mean", found.mean), ("missing", found.missing)):
-            if interval is not None:
-                stated[what] = interval
-        rows += [{"column": name, "of": of, **i.to_plain(), "biased": found.biased} for of, i in stated.items()]
-        if shares and column.grid.cells.numeric:
-            cells, randomiser = column.grid.cells, column.randomiser
-            for q in estimate_quantiles(name, cells, randomiser, counts, shares, confidence):
-                rows.append(_row(name, f"quantile {q.share:g}", q.estimate, q.low, q.high))
-    for first, second in pairs:
-        answers = released.cells(first), released.cells(second)
-        pair = estimate_pair(released.column(first), released.column(second), answers, confidence)
+        stated |= {what: i for what, i in (("mean", found.mean), ("missing", found.missing)) if i is not None}
+        rows += [{"column": name, "of": what, **i.to_plain(), "biased": found.biased} for what, i in stated.items()]
+        rows += [_row(name, f"quantile {q.share:g}", q.estimate, q.low, q.high) for q in of.quantiles]
+    for (first, second), pair in zip(pairs, together, strict=True):
         both = f"{first} × {second}"
         if pair.correlation is not None:
             c = pair.correlation
             rows.append(_row(both, "correlation", c.estimate, c.low, c.high))
         if pair.two_way is not None:
-            table = pair.two_way
             rows += [
-                {"column": both, "of": f"{a} × {b}", **i.to_plain(), "biased": table.biased}
-                for (a, b), i in table.shares.items()
+                {"column": both, "of": f"{a} × {b}", **i.to_plain(), "biased": pair.two_way.biased}
+                for (a, b), i in pair.two_way.shares.items()
             ]
     return pd.DataFrame(rows, columns=["column", "of", "estimate", "low", "high", "consistent", "biased"])
 
@@ -188,17 +162,6 @@ def _row(column: str, of: str, estimate: float, low: float, high: float) -> dict
     return {"column": column, "of": of, **figures, "biased": True}
 
 
-def texts(frame: pl.DataFrame) -> dict[str, list[str | None]]:
+def _texts(frame: pl.DataFrame) -> dict[str, list[str | None]]:
     """Return released cells as text, by column; ``None`` where a value is missing."""
     return {name: frame[name].to_list() for name in frame.columns}
-
-
-def refuse_seed(pays: Paid | None, seed: int | None) -> None:
-    """Raise :class:`ParameterError` for a release that was given a seed."""
-    if pays is not None and seed is not None:
-        raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
-
-
-def study_entropy(seed: int | None) -> Entropy:
-    """Return randomness that nothing can be released from."""
-    return KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)

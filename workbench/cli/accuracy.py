@@ -4,84 +4,87 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.models import one_of
+from workbench.cli.studying import refuse_reading
 from workbench.cli.tables import add_data, add_ledger, columns_text, figure, note_study, read_as
-from workbench.cli.training_data import declared_table, image_training, import_trusted, notify_remarks, table_training
+from workbench.cli.training_data import add_training, declared_table, notify_remarks, read_training, training_of
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
-from workbench.data.read import ReadOptions
 from workbench.data.table import Table
-from workbench.deep import networks
-from workbench.deep.features import Features, ImageFeatures
+from workbench.deep.features import Features, ImageFeatures, TableData
 from workbench.deep.plan import DpSgdPlan
-from workbench.params import ParameterError
-from workbench.params.field import IntegerField, RealField
+from workbench.params import ParameterError, Parameters, integer, real, text
 from workbench.release.model.preflight import network_features, network_preflight
 from workbench.release.model.release_learner import columns_of, outside
 from workbench.signals import Notice
 
-_ROWS = IntegerField(
-    help="in place of DATA: how many rows the table has; it is not read, and nothing is charged",
-    at_least=5,
-    upto=10**9,
+_SIMULATED = (
+    *("made_up", "accuracy", "lowest", "highest", "without_privacy", "chance", "repeats", "held_out"),
+    *("simulated_rows", "batch", "simulated_batch"),
 )
-_PATIENCE = RealField(help="with --rows: seconds that the simulation may take, about (default 20)", above=0, upto=1e6)
-_SEED = IntegerField(help="repeats splits, batches and noise (default 0)", at_least=0, upto=2**32 - 1)
 PRIVATE = (
     "this study reads private rows: nothing of it is released or charged, and none of it can be published; choosing "
     "settings by its figures reveals more of the rows than epsilon says"
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Simulation(Parameters):
+    """Rows in place of a table, and how they are drawn."""
+
+    rows: int | None = integer(
+        default=None,
+        at_least=5,
+        upto=10**9,
+        symbol="N",
+        help="in place of DATA: how many rows the table has; it is not read, and nothing is charged",
+    )
+    public: str | None = text(
+        default=None, help="with --rows: a public table or set of images to train on, else made-up rows"
+    )
+    patience: float | None = real(
+        default=None,
+        above=0,
+        upto=1e6,
+        symbol="SECONDS",
+        help="with --rows: seconds that the simulation may take, about (default 20)",
+    )
+    seed: int = integer(default=0, at_least=0, upto=2**32 - 1, symbol="N", help="repeats splits, batches and noise")
+
+
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False, more=", or images, as for dpsgd: where did their accuracy go?")
-    parser.add_argument("--rows", metavar="N", help=_ROWS.help)
-    parser.add_argument(
-        "--public", metavar="PUBLIC", help="with --rows: a public table or set of images to train on, else made-up rows"
-    )
-    parser.add_argument("--patience", metavar="SECONDS", help=_PATIENCE.help)
-    parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
-    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
-    add_options(parser, ImageOptions)
-    help_text = f"{DpSgdPlan.declared()['network'].help}, {one_of(networks.NETWORKS)}"
-    parser.add_argument(
-        "--network", dest="DpSgdPlan.network", metavar="NETWORK", required=True, help=help_text.replace("%", "%%")
-    )
-    add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
-    parser.add_argument("--seed", metavar="N", help=_SEED.help)
+    add_options(parser, Simulation)
+    add_training(parser)
     add_ledger(parser)
     parser.set_defaults(account=None)  # nothing is charged
-    parser.add_argument(
-        "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
-    )
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    if (options.data is None) == (options.rows is None):
+    asked = read_options(options, Simulation)
+    if (options.data is None) == (asked.rows is None):
         raise ParameterError(
             "no rows are given", hint="give DATA to see where its accuracy goes, or --rows N for a simulation"
         )
-    import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
-    plan = read_options(options, DpSgdPlan)
-    seed = 0 if options.seed is None else _SEED.parse(options.seed, "--seed")
-    return (_expected if options.data is None else _where)(options, context, plan, seed)
+    plan = read_training(options)
+    if asked.rows is None:
+        return _where(options, context, plan, asked)
+    return _expected(options, context, plan, asked, asked.rows)
 
 
-def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed: int) -> dict[str, Any]:
+def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked: Simulation) -> dict[str, Any]:
     """Train three times on the private rows."""
     for name in ("public", "patience"):
-        if getattr(options, name) is not None:
+        if getattr(asked, name) is not None:
             raise ParameterError(f"--{name} is for a simulation", hint=f"leave --{name} out, or give --rows, not DATA")
     context.emit(Notice("warning", PRIVATE))
     options.test = None
-    work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
+    work = training_of(options, context, plan)
     note_study(options, context, work.table, "accuracy")
     from workbench.deep.accuracy_study import where_it_went
-    from workbench.deep.features import TableData
 
     notify_remarks(plan, work.features, context)
     table = work.table.with_invalid_replaced() if work.replace_invalid else work.table
@@ -89,7 +92,7 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed:
         plan,
         TableData(work.features, table),
         rows_per_person=work.found.rows_per_person,
-        seed=seed,
+        seed=asked.seed,
         emit=context.emit,
         cancel=context.cancel,
     )
@@ -109,25 +112,25 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed:
     }
 
 
-def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed: int) -> dict[str, Any]:
+def _expected(
+    options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked: Simulation, rows: int
+) -> dict[str, Any]:
     """Train on rows that nobody has to protect."""
-    rows = _ROWS.parse(options.rows, "--rows")
-    patience = None if options.patience is None else _PATIENCE.parse(options.patience, "--patience")
-    features, public, people, from_rows = _declared(options, context)
+    features, public, people, from_rows = _declared(options, context, asked.public)
     from workbench.deep.expected_accuracy import PATIENCE, expected_accuracy
     from workbench.studies.expected_accuracy import in_sentences, made_up_rows, public_rows
 
     found = network_preflight(plan, features, rows, people)
     notify_remarks(plan, features, context)
-    source = made_up_rows(features, seed) if public is None else public_rows(features, public, seed)
+    source = made_up_rows(features, asked.seed) if public is None else public_rows(features, public, asked.seed)
     result = expected_accuracy(
         plan,
         features,
         source,
         rows,
         rows_per_person=people,
-        patience=PATIENCE if patience is None else patience,
-        seed=seed,
+        patience=PATIENCE if asked.patience is None else asked.patience,
+        seed=asked.seed,
         emit=context.emit,
         cancel=context.cancel,
     )
@@ -139,31 +142,22 @@ def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, se
         "noise_multiplier": found.sigma,
         "steps": result.steps,
         "rows": rows,
-        "made_up": result.made_up,
-        "accuracy": result.accuracy,
-        "lowest": result.lowest,
-        "highest": result.highest,
-        "without_privacy": result.without_privacy,
-        "chance": result.chance,
-        "repeats": result.repeats,
-        "held_out": result.held_out,
-        "simulated_rows": result.simulated_rows,
-        "batch": result.batch,
-        "simulated_batch": result.simulated_batch,
+        **{name: getattr(result, name) for name in _SIMULATED},
         "sentences": list(in_sentences(result, from_rows=from_rows)),
     }
 
 
-def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, Table | None, int, bool]:
+def _declared(
+    options: argparse.Namespace, context: Context, public: str | None
+) -> tuple[Features, Table | None, int, bool]:
     """Return the public map from rows to inputs, the public rows where some are named, and a person's rows at most.
 
     The last is whether the map rests on facts that were read off the private rows.
     """
     declared = read_options(options, ImageOptions)
-    public = options.public
     if options.bounds is not None or options.target is not None:
-        return _of_table(options, context)
-    _refuse_reading(options)
+        return _of_table(options, context, public)
+    refuse_reading(options, "made-up")
     if public is not None:
         if not is_image_set(public):
             raise ParameterError(
@@ -181,22 +175,18 @@ def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, 
     return features, None, declared.rows_per_person, False
 
 
-def _of_table(options: argparse.Namespace, context: Context) -> tuple[Features, Table | None, int, bool]:
+def _of_table(
+    options: argparse.Namespace, context: Context, public: str | None
+) -> tuple[Features, Table | None, int, bool]:
     facts = declared_table(options)
     features = network_features(facts, options.target)
     from_rows = bool(outside(*columns_of(facts, options.target)))
-    if options.public is None:
-        _refuse_reading(options)
+    if public is None:
+        refuse_reading(options, "made-up")
         return features, None, facts.rows_per_person, from_rows
-    table = read_as(options.public, options, context, facts)
+    table = read_as(public, options, context, facts)
     table.require([a.name for a in (*features.attributes, features.target)])
     return features, table, facts.rows_per_person, from_rows
-
-
-def _refuse_reading(options: argparse.Namespace) -> None:
-    for name in ReadOptions.declared():
-        if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
-            raise ParameterError("made-up rows are not read from a file", hint="leave the reading options out")
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -8,17 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.mechanism import CellOptions
-from workbench.cli.tables import figure
+from workbench.cli.tables import figure, filled
+from workbench.deep.plan import DpSgdPlan
 from workbench.params import Parameters, integer, real
 from workbench.privacy.audit import DEFAULT_SAMPLES
 from workbench.privacy.audit_mechanism import audit_mechanism
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
+from workbench.privacy.explain.mechanism_facts import CellOptions
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import Mechanism, mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
+from workbench.work.noise import Study
 
 SHARE = 0.95
 
@@ -58,11 +62,7 @@ class StepOptions(Parameters):
 
 def _audit_step_run(options: argparse.Namespace, context: Context, epsilon: float, seed: int | None) -> dict[str, Any]:
     """Audit the step."""
-    import numpy as np
-
     from workbench.deep.canaries import IN_ONE_RUN, audit_step
-    from workbench.deep.plan import DpSgdPlan
-    from workbench.work.noise import Study
 
     asked = read_options(options, StepOptions)
     plan = DpSgdPlan(
@@ -93,28 +93,6 @@ def _audit_step_run(options: argparse.Namespace, context: Context, epsilon: floa
         "steps": plan.schedule(IN_ONE_RUN).steps,
         "clip": asked.clip,
     }
-
-
-def step_text(result: Mapping[str, Any]) -> str:
-    """Return the verdict for a person."""
-    odds, noise = f"{1 - result['confidence']:.0e}", result["noise"]
-    claim = f"epsilon = {figure(result['epsilon'])} at delta = {result['delta']:.0e}"
-    if result["ok"]:
-        verdict = f"not refuted: nothing that was seen contradicts {claim}"
-    else:
-        verdict = f"REFUTED: it does not have {claim} (wrong with probability at most {odds})"
-    stated = f"{noise['measured']:.3f} of what was planned, between {noise['lower']:.3f} and {noise['upper']:.3f}"
-    steps = "1 step" if result["steps"] == 1 else f"{result['steps']} steps"
-    return "\n".join(
-        [
-            f"DP-SGD step at clipping norm {figure(result['clip'])}, {steps}: {verdict}",
-            f"  lower bound on epsilon  {figure(result['epsilon_lower'])}"
-            f"  (above the true one with probability at most {odds})",
-            f"  canaries                {result['right']:,} of {result['guesses']:,} guesses right,"
-            f" among {result['canaries']:,}",
-            f"  noise                   {stated}",
-        ]
-    )
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -157,31 +135,38 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
 
 
+_STEP = """\
+DP-SGD step at clipping norm {clip:figure}, {steps} step{s}: {stated}
+  lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
+  canaries                {right:,} of {guesses:,} guesses right, among {canaries:,}
+  noise                   {share}"""
+
+_MECHANISM = """\
+{mechanism} at epsilon = {claim} on {cells} cells: {stated}
+  lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
+  event                   {event}: {counts[0]:,} against {counts[1]:,} times
+  power                   {able}"""
+
+
 def _text(result: Mapping[str, Any]) -> str:
+    """Return the verdict for a person."""
+    odds, claim = f"{1 - result['confidence']:.0e}", figure(result["epsilon"])
     if result["mechanism"] == NAME:
-        return step_text(result)
-    claim, caught = figure(result["epsilon"]), result["power"]["epsilon"]
-    counts = result["counts"]
-    odds = f"{1 - result['confidence']:.0e}"
-    if result["ok"]:
-        verdict = f"not refuted: its outputs do not contradict epsilon = {claim}"
+        at = f"epsilon = {claim} at delta = {result['delta']:.0e}"
+        good, bad = f"nothing that was seen contradicts {at}", f"it does not have {at}"
     else:
-        verdict = f"REFUTED: its epsilon is above {claim} (wrong with probability at most {odds})"
-    stated = (
-        f"had its true epsilon been {figure(caught)} or more, this audit would have found it in at least "
-        f"{result['power']['share']:.0%} of runs"
-        if caught is not None
-        else f"no epsilon above {claim} could have been found with so few outputs: draw more with --samples"
-    )
-    return "\n".join(
-        [
-            f"{result['mechanism']} at epsilon = {claim} on {result['cells']} cells: {verdict}",
-            f"  lower bound on epsilon  {figure(result['epsilon_lower'])}"
-            f"  (above the true one with probability at most {odds})",
-            f"  event                   {result['event']}: {counts[0]:,} against {counts[1]:,} times",
-            f"  power                   {stated}",
-        ]
-    )
+        good, bad = f"its outputs do not contradict epsilon = {claim}", f"its epsilon is above {claim}"
+    stated = f"not refuted: {good}" if result["ok"] else f"REFUTED: {bad} (wrong with probability at most {odds})"
+    if result["mechanism"] == NAME:
+        words = "{measured:.3f} of what was planned, between {lower:.3f} and {upper:.3f}"
+        more = {"s": "" if result["steps"] == 1 else "s", "share": filled(words, result["noise"])}
+        return filled(_STEP, {**result, "odds": odds, "stated": stated, **more})
+    caught, share = result["power"]["epsilon"], f"{result['power']['share']:.0%}"
+    able = f"no epsilon above {claim} could have been found with so few outputs: draw more with --samples"
+    if caught is not None:
+        found = f"this audit would have found it in at least {share} of runs"
+        able = f"had its true epsilon been {figure(caught)} or more, {found}"
+    return filled(_MECHANISM, {**result, "odds": odds, "claim": claim, "stated": stated, "able": able})
 
 
 COMMAND = Command(

@@ -51,7 +51,8 @@ def commands() -> tuple[str, ...]:
     """Return the name of every command, also of those that follow from a line of the list of kinds of release."""
     from workbench.release import kinds
 
-    return (*COMMANDS, *(kind.name for kind in kinds.KINDS if kind.derived and kind.name not in COMMANDS))
+    first = (kind.words[0] for kind in kinds.KINDS if kind.derived)
+    return (*COMMANDS, *(word for word in first if word not in COMMANDS))
 
 
 def is_command(name: str) -> bool:
@@ -62,9 +63,9 @@ def is_command(name: str) -> bool:
 def load(name: str) -> Command:
     """Return the command called ``name``."""
     if name not in COMMANDS:
-        from workbench.cli.kind_command import command_of
-        from workbench.release.kinds import kind
+        from workbench.cli.kind_command import KindCommand
+        from workbench.release import kinds
 
-        return command_of(kind(name))
+        return KindCommand(next(kind for kind in kinds.KINDS if kind.words[0] == name)).command()
     command: Command = importlib.import_module(f"workbench.cli.{name}").COMMAND
     return command

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from workbench.data.csv.options import ReadOptions
 from workbench.params import ParameterError, Parameters, WorkbenchError
-from workbench.params.field import METADATA_KEY, BooleanField
+from workbench.params.field import METADATA_KEY, BooleanField, TextsField
+from workbench.params.nested import RecordsField
 from workbench.params.remedies import LEDGER, shown
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -65,7 +66,11 @@ def flag_of(cls: type[Parameters], name: str) -> str:
 
 
 def add_options(
-    parser: argparse._ActionsContainer, cls: type[Parameters], *names: str, prefix: str | None = None
+    parser: argparse._ActionsContainer,
+    cls: type[Parameters],
+    *names: str,
+    prefix: str | None = None,
+    listed: Mapping[str, str] | None = None,
 ) -> None:
     """Add an option for each of ``names`` (all declared attributes where none is named).
 
@@ -74,12 +79,15 @@ def add_options(
         cls: the parameter set.
         names: attributes of it.
         prefix: what the parsed options are called by; the class's name where none is given.
+        listed: what an attribute can be, where its list lies above ``cls``, by its name.
     """
     prefix = cls.__name__ if prefix is None else prefix
     declared = cls.declared()
     defaults = {f.name: f.default for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
     for name in names or declared:
         spec, default = declared[name], defaults[name]
+        if isinstance(spec, RecordsField):
+            continue  # no single option can hold it
         unit = f" [{spec.unit}]" if spec.unit else ""
         if isinstance(spec, BooleanField):
             _add_flag(parser, cls, name, f"{prefix}.{name}", default=default)
@@ -89,8 +97,9 @@ def add_options(
             flag_of(cls, name),
             dest=f"{prefix}.{name}",
             metavar=spec.symbol or name.upper(),
+            action="append" if isinstance(spec, TextsField) and spec.repeated else "store",
             required=default is dataclasses.MISSING,
-            help=(spec.help + unit + stated).replace("%", "%%"),
+            help=", ".join([spec.help, *filter(None, [(listed or {}).get(name)])]).replace("%", "%%") + unit + stated,
         )
 
 
@@ -112,17 +121,26 @@ def _written(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def given_options(namespace: argparse.Namespace, cls: type[Parameters], prefix: str | None = None) -> dict[str, Any]:
+    """Return the values that were given for attributes of ``cls``, by name.
+
+    Raises:
+        ParameterError: a value is refused; the message names the option.
+    """
+    prefix = cls.__name__ if prefix is None else prefix
+    typed = {name: getattr(namespace, f"{prefix}.{name}", None) for name in cls.declared()}
+    return {
+        name: cls.declared()[name].parse(word, flag_of(cls, name)) for name, word in typed.items() if word is not None
+    }
+
+
 def read_options(namespace: argparse.Namespace, cls: type[P], *, prefix: str | None = None, **given: Any) -> P:
     """Make ``cls`` from the options that :func:`add_options` added with ``prefix`` and the values ``given``.
 
     Raises:
         ParameterError: a value is refused; the message names the option.
     """
-    values = dict(given)
-    for name, spec in cls.declared().items():
-        string = getattr(namespace, f"{cls.__name__ if prefix is None else prefix}.{name}", None)
-        if string is not None:
-            values[name] = spec.parse(string, flag_of(cls, name))
+    values = given | given_options(namespace, cls, prefix)
     missing = [
         f.name
         for f in dataclasses.fields(cls)

@@ -12,18 +12,15 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import TARGET_HELP, one_of
-from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, keep_inputs, note_study, read_data
+from workbench.cli.studying import Picture, Workers, check_outputs, files_text
+from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, note_study, read_data
 from workbench.params import InputError, ParameterError
-from workbench.params.field import ChoiceField, IntegerField
 from workbench.paths import user_data
-from workbench.processes.dask_address import FORMS, scheduler_address
-from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error
 from workbench.release.documents.study_report import study_report
 from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.render.curve_figure import curve_figure
-from workbench.render.offscreen import check_plot_path, write_figure
-from workbench.render.palette import THEMES
+from workbench.render.offscreen import write_figure
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 from workbench.studies.curve import CurvePlan, CurveResult, identity, run_curve
@@ -32,48 +29,35 @@ from workbench.studies.metrics import ACCURACY, measured
 from workbench.studies.regimes import StudyData
 from workbench.studies.results import to_csv
 
-_JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
-_SCHEDULER = (
-    f"a Dask scheduler ({FORMS}) whose workers train the models, in place of --jobs. The raw rows are sent to them, "
-    "encrypted only with tls://"
-)
-_THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
-
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--target", required=True, metavar="COLUMN", help=TARGET_HELP)
-    default = CurvePlan().model
-    help_text = f"the model, {one_of(learners.LEARNERS)} (default {default})"
-    parser.add_argument("--model", dest="CurvePlan.model", metavar="MODEL", help=help_text.replace("%", "%%"))
-    add_options(parser, CurvePlan, *(name for name in CurvePlan.declared() if name != "model"))
+    add_options(parser, CurvePlan, listed={"model": one_of(learners.LEARNERS)})
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")
-    parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
-    parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
+    add_options(parser, Workers, "jobs", "scheduler")
     add_ledger(parser)
     add_output(parser, "the figures as CSV: regime, epsilon, repeat, metric, value")
-    parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw them (.png or .svg)")
+    add_options(parser, Picture)
     parser.add_argument(
         "--report", type=Path, metavar="PDF", help="also write an internal report, marked as private on every page"
     )
-    parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     begun = time.monotonic()
-    plan = read_options(options, CurvePlan)
-    if options.scheduler is not None:
-        if options.jobs is not None:
-            raise ParameterError("--jobs and --scheduler are two ways to run the study", hint="give one of them")
-        scheduler_address(options.scheduler)
-    jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
-    theme = _THEME.parse(options.theme, "--theme")
+    plan, workers = read_options(options, CurvePlan), read_options(options, Workers)
+    picture = read_options(options, Picture)
     if options.bounds is None:
         raise ParameterError(
             "the bounds of the columns are not declared",
             hint="give --bounds PLAN; `workbench plan` writes one to fill in",
         )
-    _check_places(options)
+    if options.report is not None:
+        if options.report.suffix.lower() != ".pdf":
+            raise InputError("a report is a .pdf file", str(options.report), "end the name in .pdf")
+        check_document_path(options.report)
+    check_outputs((options.output, options.report), options.ledger, picture, [options.data])
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
     table = read_data(options, context, bounds)
@@ -91,8 +75,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         result = run_curve(
             plan,
             data,
-            jobs=jobs,
-            scheduler=options.scheduler,
+            jobs=workers.processes,
+            scheduler=workers.scheduler,
             emit=context.emit,
             cancel=context.cancel,
             journal=journal,
@@ -104,37 +88,19 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             raise write_error(error, options.output) from None
         if journal is not None:
             journal.discard()
-    if options.plot is not None:
-        write_figure(curve_figure(result, _source(options.data)), options.plot, theme=theme)
+    if picture.path is not None:
+        write_figure(curve_figure(result, _source(options.data)), picture.path, theme=picture.theme)
     if options.report is not None:
         write_document(study_report(curve_figure(result, _source(options.data)), to_csv(result.rows)), options.report)
     return {
         "rows": len(result.rows),
         "seconds": round(time.monotonic() - begun, 3),
         "output": str(options.output),
-        **({} if options.plot is None else {"plot": str(options.plot)}),
+        **({} if picture.plot is None else {"plot": picture.plot}),
         **({} if options.report is None else {"report": str(options.report)}),
         "private": True,
         **_figures(result),
     }
-
-
-def _check_places(options: argparse.Namespace) -> None:
-    if options.output.absolute() == Path(options.data).absolute():
-        raise InputError("the output is the table itself", str(options.output), "name another file")
-    if options.report is not None:
-        if options.report.suffix.lower() != ".pdf":
-            raise InputError("a report is a .pdf file", str(options.report), "end the name in .pdf")
-        check_document_path(options.report)
-    if options.plot is not None:
-        check_plot_path(options.plot)
-    named = [options.output, *(path for path in (options.plot, options.report) if path is not None)]
-    for at, path in enumerate(named):
-        keep_inputs(path, options.ledger)
-        if path.absolute() == Path(options.data).absolute():
-            raise InputError("an output is the table itself", str(path), "name another file")
-        if path.absolute() in [other.absolute() for other in named[:at]]:
-            raise InputError("two outputs are one file", str(path), "give them different names")
 
 
 def _report_unused(names: tuple[str, ...], declared: list[str], context: Context) -> None:
@@ -189,9 +155,7 @@ def _text(result: Mapping[str, Any]) -> str:
         *(["of the private model, epsilon is of each prediction"] if result["each_prediction"] else []),
         *result["left_out"],
         f"{result['rows']} rows in {result['output']} (private as well, though the file cannot say so)"
-        + (f", plot in {result['plot']}" if "plot" in result else "")
-        + (f", report in {result['report']}" if "report" in result else "")
-        + f", {result['seconds']:.0f} s",
+        + files_text(result),
     ]
     return "\n".join(lines)
 

@@ -7,20 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.models import one_of
+from workbench.cli.command import Command, Context
 from workbench.cli.releasing import add_release, check_documents, documents_text, warn_of, write_documents
-from workbench.cli.tables import add_data, charge, figure
-from workbench.cli.training_data import image_training, import_trusted, notify_remarks, stopped_words, table_training
-from workbench.data.images.read import ImageOptions, is_image_set
-from workbench.deep import networks
-from workbench.deep.plan import DpSgdPlan
+from workbench.cli.tables import add_data, charge, charged_words, figure
+from workbench.cli.training_data import add_training, notify_remarks, read_training, stopped_words, training_of
 from workbench.params import ParameterError
-from workbench.release.certificate import read_card
 from workbench.release.kept_run import release_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
-from workbench.release.model.network_task import Checkpoints, NetworkTask
+from workbench.release.model.network_task import Checkpoints
 from workbench.release.model.paused_training import charge_text, give_up
 from workbench.release.model.release_network import NetworkRelease, release_training
 from workbench.signals import Notice
@@ -34,14 +29,7 @@ QUIET = (
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, more=", or images: MNIST (IDX), CIFAR-10 (.bin), .npz, a folder or .zip of class folders")
-    parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
-    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
-    add_options(parser, ImageOptions)
-    help_text = f"{DpSgdPlan.declared()['network'].help}, {one_of(networks.NETWORKS)}"
-    parser.add_argument(
-        "--network", dest="DpSgdPlan.network", metavar="NETWORK", required=True, help=help_text.replace("%", "%%")
-    )
-    add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
+    add_training(parser)
     parser.add_argument("--test", metavar="DATA", help="table or images like DATA to measure accuracy on")
     parser.add_argument(
         "--test-public", action="store_true", help="the test data are public: the accuracy on them goes on the card"
@@ -59,15 +47,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint", type=Path, metavar="DIR", help="a new folder for the checkpoint, else among the program's files"
     )
-    parser.add_argument(
-        "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
-    )
     add_release(parser, "a new folder for the network, its card and its private metrics")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
-    plan = read_options(options, DpSgdPlan)
+    plan = read_training(options)
     if options.resume is not None and options.checkpoint is not None:
         raise ParameterError("--checkpoint and --resume both name a checkpoint", hint="leave --checkpoint out")
     if options.give_up:
@@ -75,27 +59,15 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.test_public and options.test is None:
         raise ParameterError("--test-public needs --test, which is missing", hint="give --test DATA")
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
-    work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
+    work = training_of(options, context, plan)
     warn_of(work.found.warnings, context)
     notify_remarks(plan, work.features, context)
     resumed = "" if options.resume is None else release_of(options.resume)
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
     if not options.quiet or (work.test is not None and not work.test.public):
         context.emit(Notice("info", NOTED))
-    task = NetworkTask(
-        plan,
-        work.features,
-        work.table,
-        options.output,
-        rows_per_person=work.found.rows_per_person,
-        outside=work.found.warnings,
-        replace_invalid=work.replace_invalid,
-        account=work.account,
-        quiet=options.quiet,
-        test=work.test,
-        checkpoints=Checkpoints(options.checkpoint, options.resume),
-        replace=options.replace,
-    )
+    kept = Checkpoints(options.checkpoint, options.resume)
+    task = work.task(plan, options.output, kept, quiet=options.quiet, replace=options.replace)
     stopped = charge_text(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(task, ledger, context.emit, context.cancel)
@@ -121,45 +93,22 @@ def _given_up(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
-    training = done.training
-    if training is None:
-        return _of_earlier_run(done)
+    """Return what the card says and what was measured; of a run that an earlier one had trained nothing was."""
+    run, card = done.training, done.model.card
+    stated = card["training"]
     return {
         "release_id": done.model.release_id,
         "epsilon_charged": float(done.model.epsilon),
         "epsilon_remaining": float(done.model.remaining),
-        "epsilon": float(training.cost.epsilon),
-        "delta": float(training.cost.delta),
-        "replace_one": read_card(done.model.output)["guarantee"]["replace_one"],
-        "noise_multiplier": training.schedule.event.noise_multiplier,
-        "sample_rate": training.schedule.event.sample_rate,
-        "steps": training.steps,
-        "stopped": training.stopped,
-        "accuracy": done.accuracy,
-        "accuracy_public": done.accuracy_public,
-        "peak_memory_bytes": training.peak_memory_bytes,
-        "predicted_peak_bytes": training.predicted_peak_bytes,
-        "seconds": round(training.seconds, 3),
-        "device": training.device,
-        "output": str(done.model.output),
-    }
-
-
-def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
-    """Return the result of a run that published what an earlier one had trained: what its card says."""
-    stated, guarantee = done.model.card["training"], done.model.card["guarantee"]
-    return {
-        "release_id": done.model.release_id,
-        "epsilon_charged": float(done.model.epsilon),
-        "epsilon_remaining": float(done.model.remaining),
-        "published_earlier": True,
-        "epsilon": float(done.model.epsilon),
-        "delta": float(done.model.delta),
-        "replace_one": guarantee["replace_one"],
+        **({"published_earlier": True} if run is None else {}),
+        "epsilon": float(done.model.epsilon if run is None else run.cost.epsilon),
+        "delta": float(done.model.delta if run is None else run.cost.delta),
+        "replace_one": card["guarantee"]["replace_one"],
         **{key: stated[key] for key in ("noise_multiplier", "sample_rate", "steps", "stopped")},
         "accuracy": done.accuracy,
         "accuracy_public": done.accuracy_public,
-        **dict.fromkeys(("peak_memory_bytes", "predicted_peak_bytes", "seconds", "device")),
+        **{name: getattr(run, name, None) for name in ("peak_memory_bytes", "predicted_peak_bytes", "device")},
+        "seconds": None if run is None else round(run.seconds, 3),
         "output": str(done.model.output),
     }
 
@@ -174,8 +123,7 @@ def _text(result: Mapping[str, Any]) -> str:
         f"released the network to {result['output']}",
         f"{result['steps']} steps on {result['device'] or 'a device of an earlier run'} ({why}), "
         f"noise multiplier {figure(result['noise_multiplier'])}",
-        f"charged epsilon = {charge(result['epsilon_charged'])} at delta = {result['delta']:g}, "
-        f"{charge(result['epsilon_remaining'])} remain (release {result['release_id']})",
+        charged_words(result, f" at delta = {result['delta']:g}"),
         accuracy + badge,
         f"{Path(result['output']) / 'private'} is not for release: leave it out when you copy the folder",
     ]

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import argparse
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from workbench.cli.command import Command, Context
+from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text, figure
-from workbench.params import ParameterError
-from workbench.params.field import RealField, did_you_mean
-from workbench.release.verify import VerifiedRelease, verified_release
+from workbench.params import Parameters, real, texts
+from workbench.params.field import RealField
+from workbench.release.estimates import estimates_of, pair_named
+from workbench.release.verify import verified_release
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.estimates.column import LIKELIHOOD, RATIO
 from workbench.sanitize.estimates.likelihood import GAP
-from workbench.sanitize.estimates.pair import estimate_pair
-from workbench.sanitize.estimates.quantiles import checked_shares, estimate_quantiles
-from workbench.signals import Progress
+from workbench.sanitize.estimates.quantiles import checked_shares
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Parameters):
+    """What is estimated."""
+
+    quantiles: tuple[str, ...] | None = texts(
+        default=None, symbol="Q,Q,…", help="quantiles of each column of numbers, such as 0.25,0.5,0.75"
+    )
+    confidence: float = real(default=0.95, above=0, below=1, symbol="P", help="confidence of each interval")
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The quantiles as numbers."""
+        return checked_shares(tuple(_SHARE.parse(text, "--quantiles") for text in self.quantiles or ()))
+
 
 _SHARE = RealField(help="a quantile", above=0, below=1)
-_CONFIDENCE = RealField(help="confidence of each interval (default 0.95)", above=0, below=1)
-_QUANTILES = "quantiles of each column of numbers, such as 0.25,0.5,0.75"
 _SHOWN = 12
 _HIDES = "the noise hides it"
 
@@ -34,77 +45,40 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("release", type=Path, metavar="OUT", help="a released file")
     parser.add_argument("--certificate", type=Path, metavar="C", help="its certificate (default: beside it)")
     parser.add_argument("--column", action="append", metavar="COL", help="only this column; may be repeated")
-    parser.add_argument("--quantiles", metavar="Q,Q,…", help=_QUANTILES)
+    add_options(parser, Asked)
     parser.add_argument(
         "--pair",
         action="append",
         metavar="A,B",
         help="the correlation of two columns, or of names their two-way table; may be repeated",
     )
-    parser.add_argument("--confidence", metavar="P", default="0.95", help=_CONFIDENCE.help)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    confidence = _CONFIDENCE.parse(options.confidence, "--confidence")
-    shares = _shares(options.quantiles)
+    asked = read_options(options, Asked)
+    shares = asked.shares
     released = verified_release(options.release, options.certificate, context.emit, context.cancel)
-    names = _chosen(released, options.column)
-    pairs = [_pair(released, text) for text in options.pair or ()]
-    out, steps = [], len(names) + len(pairs)
-    for done, name in enumerate(names):
-        context.cancel.check()
-        context.emit(Progress(done, steps, f"column {name}"))
-        column = released.column(name)
-        counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
-        made = estimate_column(column, counts, confidence, context.cancel).to_plain()
-        cells = column.grid.cells
-        if shares and cells.numeric:
-            found = estimate_quantiles(name, cells, column.randomiser, counts, shares, confidence, context.cancel)
-            made["quantiles"] = [quantile.to_plain() for quantile in found]
-        out.append({**made, "kind": column.column.kind, "mechanism": column.mechanism.name})
-    together = []
-    for done, (first, second) in enumerate(pairs, start=len(names)):
-        context.cancel.check()
-        context.emit(Progress(done, steps, f"columns {first} and {second}"))
-        answers = released.cells(first), released.cells(second)
-        pair = estimate_pair(released.column(first), released.column(second), answers, confidence, context.cancel)
-        together.append(pair.to_plain())
+    columns, pairs = estimates_of(
+        released,
+        options.column,
+        [pair_named(released, text) for text in options.pair or ()],
+        confidence=asked.confidence,
+        quantiles=shares,
+        emit=context.emit,
+        cancel=context.cancel,
+    )
+    out = [
+        {
+            **of.found.to_plain(),
+            **({"quantiles": [quantile.to_plain() for quantile in of.quantiles]} if of.quantiles else {}),
+            "kind": of.column.column.kind,
+            "mechanism": of.column.mechanism.name,
+        }
+        for of in columns
+    ]
     notes = [f"{MEANS_ARE_OF_CLAMPED}."] if any("mean" in column for column in out) else []
-    stated = {"pairs": together} if together else {}
-    return {"rows": released.rows, "confidence": confidence, "columns": out, **stated, "notes": notes}
-
-
-def _shares(text: str | None) -> tuple[float, ...]:
-    if text is None:
-        return ()
-    return checked_shares(tuple(_SHARE.parse(part.strip(), "--quantiles") for part in text.split(",")))
-
-
-def _pair(released: VerifiedRelease, text: str) -> tuple[str, str]:
-    """Return the two columns that a text names; their names may hold commas themselves."""
-    parts = text.split(",")
-    splits = [(",".join(parts[:at]).strip(), ",".join(parts[at:]).strip()) for at in range(1, len(parts))]
-    if not splits:
-        raise ParameterError(f"{text!r} does not name two columns", "--pair", "write --pair A,B")
-    known = released.protected
-    fitting = [split for split in splits if all(name in known for name in split)]
-    return fitting[0] if fitting else _refused_pair(released, splits[0])
-
-
-def _refused_pair(released: VerifiedRelease, names: tuple[str, str]) -> tuple[str, str]:
-    first, second = _chosen(released, names)  # names the one that is not there
-    return first, second
-
-
-def _chosen(released: VerifiedRelease, names: Sequence[str] | None) -> list[str]:
-    known = released.protected
-    for name in names or ():
-        if name not in known:
-            raise ParameterError(
-                f"the release protects no column {name!r}{did_you_mean(name, known)}",
-                hint=f"choose from {', '.join(known)}",
-            )
-    return list(names or known)
+    together = {"pairs": [pair.to_plain() for pair in pairs]} if pairs else {}
+    return {"rows": released.rows, "confidence": asked.confidence, "columns": out, **together, "notes": notes}
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from workbench.cli.command import Command, Context
+from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text
-from workbench.params.field import IntegerField, RealField
+from workbench.params import Parameters, integer, real
 from workbench.privacy.accounting.neighbours import group
 from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
 from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, advice
 from workbench.privacy.explain.sections import MOST_EPSILON, sections
 
-_EPSILON = RealField(help="the privacy loss to explain", symbol="ε", above=0.0, upto=MOST_EPSILON)
-_DELTA = RealField(help="δ beside it (default 0)", symbol="δ", at_least=0.0, below=1.0)
-_ROWS = IntegerField(help="maximum rows per person (default 1): the ε of a person is as many times as much", at_least=1)
+
+@dataclass(frozen=True, kw_only=True)
+class Explained(Parameters):
+    """What is explained."""
+
+    epsilon: float = real(default=1, above=0.0, upto=MOST_EPSILON, symbol="ε", help="the privacy loss to explain")
+    delta: float = real(default=0, at_least=0.0, below=1.0, symbol="δ", help="δ beside it")
+    rows_per_person: int = integer(
+        default=1, at_least=1, symbol="K", help="maximum rows per person: the ε of a person is as many times as much"
+    )
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--epsilon", metavar="ε", default="1", help=f"{_EPSILON.help} (default 1)")
-    parser.add_argument("--delta", metavar="δ", default="0", help=_DELTA.help)
-    parser.add_argument("--rows-per-person", metavar="K", default="1", help=_ROWS.help)
+    add_options(parser, Explained)
     group_of = parser.add_argument_group("a guided choice of ε")
     for question in QUESTIONS:
         names = ", ".join(answer.name for answer in question.answers)
@@ -31,15 +37,14 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    row, row_delta = _EPSILON.parse(options.epsilon, "--epsilon"), _DELTA.parse(options.delta, "--delta")
-    rows = _ROWS.parse(options.rows_per_person, "--rows-per-person")
-    epsilon, delta = group(row, row_delta, rows)
+    asked = read_options(options, Explained)
+    epsilon, delta = group(asked.epsilon, asked.delta, asked.rows_per_person)
     given = {q.name: getattr(options, q.name) or q.answers[0].name for q in QUESTIONS}
     chosen = advice(**given)
     return {
         "epsilon": epsilon,
         "delta": delta,
-        "rows_per_person": rows,
+        "rows_per_person": asked.rows_per_person,
         "sections": [
             {
                 "name": s.name,

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench import learners
 from workbench.cli.command import Command, Context, flag_of
-from workbench.cli.models import PREFIX, TARGET_HELP, add_parameters, one_of, read_parameters
+from workbench.cli.models import EPSILON, TARGET_HELP, add_parameters, given_flags, one_of, read_parameters
 from workbench.cli.releasing import (
     add_release,
     asks_for_documents,
@@ -18,22 +18,17 @@ from workbench.cli.releasing import (
     warn_of,
     write_documents,
 )
-from workbench.cli.tables import add_data, charge, load_confirmed, read_data
+from workbench.cli.tables import add_data, charge, charged_words, load_confirmed, read_data
 from workbench.cli.training_data import stopped_words
 from workbench.data.read import ReadOptions
-from workbench.learners import Learner, learner
+from workbench.learners import learner
 from workbench.params import ParameterError
-from workbench.params.field import RealField
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.paused_training import charge_text
 from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, columns_of, release_fit
 from workbench.signals import Notice, Progress
-
-_EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
-
 
 _OF_ROWS = ("epsilon", "delta", "bounds", "ledger", "account")
 _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
@@ -45,17 +40,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)
     of_each = f"; for {each}: of each prediction, times the rows that --ask names" if each else ""
-    parser.add_argument("--epsilon", metavar="ε", help=f"{_EPSILON.help}{of_each}")
-    pure = ", ".join(model.name for model in learners.LEARNERS if not _has_delta(model))
+    parser.add_argument("--epsilon", metavar="ε", help=f"{EPSILON.help}{of_each}")
+    pure = ", ".join(model.name for model in learners.LEARNERS if "delta" not in model.parameters.declared())
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
     add_release(parser, "a new folder for the model and its card")
     _add_released(parser)
     add_parameters(parser)
-
-
-def _has_delta(model: Learner) -> bool:
-    return "delta" in model.parameters.declared()
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -65,13 +56,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             raise ParameterError(what, hint="see `workbench certificate --help`")
         return _on_release(options, context)
     chosen = learner(options.model)
-    epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
-    given: dict[str, Any] = {"epsilon": epsilon}
-    if options.delta is not None:
-        if not _has_delta(chosen):
-            raise ParameterError(f"the model {chosen.name} has delta = 0", hint="leave --delta out")
-        given["delta"] = chosen.parameters.declared()["delta"].parse(options.delta, "--delta")
-    parameters = read_parameters(options, chosen, **given)
+    parameters = read_parameters(options, chosen)
     check_documents(options, options.data, options.bounds, options.ledger)
     plan = load_confirmed(options.bounds, options.account)
     features, target = columns_of(plan, options.target)
@@ -112,13 +97,9 @@ def _text(result: Mapping[str, Any]) -> str:
     if "on_release" in result:
         return _on_release_text(result)
     of = f" ({result['made_of']})" if "made_of" in result else ""
-    return (
-        f"released {result['model']} to {result['output']}\n"
-        f"charged epsilon = {charge(result['epsilon_charged'])}{of}, {charge(result['epsilon_remaining'])} remain "
-        f"(release {result['release_id']})"
-        + (f"\n{result['uses']}" if "uses" in result else "")
-        + documents_text(result)
-    )
+    uses = f"\n{result['uses']}" if "uses" in result else ""
+    written = f"released {result['model']} to {result['output']}"
+    return f"{written}\n{charged_words(result, of)}{uses}{documents_text(result)}"
 
 
 def _add_released(parser: argparse.ArgumentParser) -> None:
@@ -165,13 +146,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
     for name in ReadOptions.declared():
         if getattr(options, f"{ReadOptions.__name__}.{name}") is not None:
             yield flag_of(ReadOptions, name)
-    flags = {
-        flag_of(model.parameters, name)
-        for model in learners.LEARNERS
-        for name in model.parameters.declared()
-        if getattr(options, f"{PREFIX}.{name}", None) is not None
-    }
-    yield from sorted(flags)
+    yield from given_flags(options)
 
 
 def _listed(names: list[str]) -> str:

@@ -8,67 +8,38 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context
-from workbench.cli.tables import (
-    add_ledger,
-    add_output,
-    add_reading,
-    columns_text,
-    figure,
-    keep_inputs,
-    note_study,
-    noticed,
-    read_as,
-)
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.studying import Picture, Workers, check_outputs, files_text
+from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, note_study, noticed, read_as
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.device_names import parse_devices
+from workbench.deep.features import ImageFeatures, TableData
 from workbench.params import InputError, ParameterError
-from workbench.params.field import ChoiceField, IntegerField
 from workbench.params.remedies import shown
-from workbench.processes.dask_address import FORMS, scheduler_address
-from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.atomic import write_error
 from workbench.release.model.preflight import network_features
 from workbench.render.grid_figure import grid_figure
-from workbench.render.offscreen import check_plot_path, write_figure
-from workbench.render.palette import THEMES
+from workbench.render.offscreen import write_figure
 from workbench.sanitize.plan import load_plan
 from workbench.studies.grid.lines import sweep_lines
 from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
 from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
 
-_JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
-_SCHEDULER = (
-    f"a Dask scheduler ({FORMS}) whose workers train the networks, in place of --jobs. The raw rows are sent to them, "
-    "encrypted only with tls://"
-)
 _TEMPLATE = "write a sweep to fill in to SPEC (- is standard output), and train nothing"
-_DEVICES = (
-    "the GPUs to train on, such as cuda:0,cuda:1, or all: one worker process for each, in place of --jobs; a GPU that "
-    "is named twice is shared by two"
-)
-_THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
 _LONGEST = 30
 """Most lines that are printed: the best ones."""
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", type=Path, help="the sweep (TOML): data and settings, some as lists")
-    parser.add_argument(
-        "--template",
-        action="store_true",
-        help=_TEMPLATE,
-    )
+    parser.add_argument("--template", action="store_true", help=_TEMPLATE)
     add_reading(parser)
     add_output(parser, "one row for each finished run as CSV; where it is there, the sweep goes on", required=False)
-    parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
-    parser.add_argument("--devices", metavar="LIST", help=_DEVICES)
-    parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
+    add_options(parser, Workers)
     add_ledger(parser)
-    parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw accuracy against epsilon (.png or .svg)")
-    parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
+    add_options(parser, Picture)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -77,18 +48,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.output is None:
         raise ParameterError("the option --output is missing", hint="give -o CSV")
     begun = time.monotonic()
-    ways = [f"--{name}" for name in ("jobs", "scheduler", "devices") if getattr(options, name) is not None]
-    if len(ways) > 1:
-        raise ParameterError(f"{ways[0]} and {ways[1]} are two ways to run the sweep", hint="give one of them")
-    if options.scheduler is not None:
-        scheduler_address(options.scheduler)
-    devices = () if options.devices is None else _devices(options.devices)
-    jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
-    theme = _THEME.parse(options.theme, "--theme")
-    if options.plot is not None:
-        check_plot_path(options.plot)
-    spec = load_spec(options.spec)
-    _keep(options, spec)
+    workers, picture = read_options(options, Workers), read_options(options, Picture)
+    devices = () if workers.devices is None else _devices(workers.devices)
+    spec, folder = load_spec(options.spec), options.spec.parent
+    inputs = [options.spec, *(folder / name for name in (spec.file.data, spec.file.bounds) if name)]
+    check_outputs((options.output,), options.ledger, picture, inputs)
     data, table = _load(spec, options, context)
     schedules = schedules_of(spec, data, context.cancel)
     note_study(options, context, table, "grid")
@@ -98,20 +62,21 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         data,
         options.output,
         schedules=schedules,
-        jobs=jobs,
-        scheduler=options.scheduler,
+        jobs=workers.processes,
+        scheduler=workers.scheduler,
         devices=devices,
         emit=context.emit,
         cancel=context.cancel,
     )
     lines = sweep_lines(runs)
-    if options.plot is not None:
-        write_figure(grid_figure(lines, spec.file.data.removeprefix("sample:")), options.plot, theme=theme)
+    if picture.path is not None:
+        figures = grid_figure(lines, spec.file.data.removeprefix("sample:"))
+        write_figure(figures, picture.path, theme=picture.theme)
     return {
         "rows": len(runs),
         "seconds": round(time.monotonic() - begun, 3),
         "output": str(options.output),
-        **({} if options.plot is None else {"plot": str(options.plot)}),
+        **({} if picture.plot is None else {"plot": picture.plot}),
         "private": True,
         "lines": [
             {"setting": line.name, **{k: getattr(p, k) for k in ("epsilon", "mean", "standard_error", "repeats")}}
@@ -151,22 +116,8 @@ def _write_template(path: Path) -> dict[str, Any]:
     return {"template": str(path)}
 
 
-def _keep(options: argparse.Namespace, spec: GridSpec) -> None:
-    """Refuse outputs that would replace what the sweep is made from, or one another."""
-    folder = options.spec.parent
-    inputs = [options.spec, *(folder / name for name in (spec.file.data, spec.file.bounds) if name)]
-    for output in filter(None, (options.output, options.plot)):
-        keep_inputs(output, options.ledger)
-        if output.resolve() in [path.resolve() for path in inputs]:
-            raise InputError("the output is what the sweep is made from", str(output), "name another file")
-    if options.plot is not None and options.plot.resolve() == options.output.resolve():
-        raise InputError("plot and output are one file", str(options.plot), "give them two names")
-
-
 def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tuple[LoadedRows, Table]:
     """Return the rows of a sweep, and the table or images that they are."""
-    from workbench.deep.features import TableData
-
     file, path = spec.file, options.spec
     source = file.data if file.data.startswith("sample:") else str(path.parent / file.data)
     if is_image_set(source):
@@ -185,8 +136,6 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
 
 
 def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> tuple[LoadedRows, Table]:
-    from workbench.deep.features import ImageFeatures, TableData
-
     if spec.file.target is not None or spec.file.bounds is not None:
         raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")
     images = read_images(source, ImageOptions(), emit=context.emit, cancel=context.cancel)
@@ -215,9 +164,7 @@ def _text(result: Mapping[str, Any]) -> str:
             *more,
             f"always the majority: {result['majority']:.3f}",
             *result["publishing"]["sentences"],
-            f"{result['rows']} runs in {result['output']} (private as well)"
-            + (f", plot in {result['plot']}" if "plot" in result else "")
-            + f", {result['seconds']:.0f} s",
+            f"{result['rows']} runs in {result['output']} (private as well){files_text(result)}",
         ]
     )
 

@@ -1,108 +1,191 @@
-"""The command of a kind of release that has none of its own: its options are what its request declares."""
+"""The command of a kind of release: its options are what its request declares, and a kind may add what is its own."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.releasing import add_release, place_and_plan, release, released, released_text
-from workbench.cli.tables import add_data, add_delta, beside, charge, read_data, read_delta
-from workbench.params import ParameterError
-from workbench.params.field import IntegerField, RealField
+from workbench.cli.releasing import add_release, place, release, released, released_text
+from workbench.cli.tables import (
+    add_data,
+    beside,
+    charge,
+    charged_to,
+    keep_inputs,
+    load_confirmed,
+    read_data,
+)
+from workbench.data.table import Table
+from workbench.params import ParameterError, Parameters
+from workbench.params.field import IntegerField, TextField
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.delta_limit import require_small_cost
-from workbench.release.kinds import Kind
-from workbench.release.path import prepare
-from workbench.sanitize.plan import Plan, load_plan
+from workbench.release.kinds import DELTA, EPSILON, Kind
+from workbench.release.path import Released, prepare
+from workbench.sanitize.plan import Column, Plan, load_plan
 from workbench.work.work import Work, amount_of
 
 _ROWS = IntegerField(help="number of rows, for --forecast", at_least=1, upto=10**12)
-_EPSILON = RealField(
-    help="privacy loss of one row, for everything that is released",
-    symbol="ε",
-    at_least=EPSILON_LEAST,
-    upto=EPSILON_MOST,
-)
 
 
-def command_of(kind: Kind) -> Command:
-    """Return the command of ``kind``."""
-    options = f" {kind.example}" if kind.example else ""
-    return Command(
-        name=kind.name,
-        help=kind.help,
-        example="workbench plan sample:people --epsilon 1 -o trial.toml && "
-        f"workbench {kind.name} sample:people --plan trial.toml --epsilon 1{options} -o {kind.name}.{kind.formats[0]} "
-        f"--ledger {kind.name}.sqlite",
-        configure=partial(_configure, kind),
-        run=partial(_run, kind),
-        text=partial(_text, kind),
-        releases=True,
-    )
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked for.
+
+    Attributes:
+        request: the options of the kind.
+        plan: declares the columns.
+        epsilon: of one row; 0 where it follows from the request.
+        delta: of one row.
+        rows: the number of rows as the plan reads them.
+        work: what is released.
+    """
+
+    request: Any
+    plan: Plan
+    epsilon: Decimal
+    delta: Decimal
+    rows: int
+    work: Work
 
 
-def _configure(kind: Kind, parser: argparse.ArgumentParser) -> None:
-    add_data(parser, required=False)
-    parser.add_argument(
-        "--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML): its columns and bounds"
-    )
-    parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
-    add_delta(parser)
-    add_options(parser, kind.asked())
-    add_release(parser, f"the file with {kind.gives}; {' or '.join(kind.suffixes())}", required=False)
-    add_forecast(parser, "what is asked of the rows, and its cost")
+class KindCommand:
+    """The command of ``kind``; a kind with facts, tables or a reading of its own overrides the methods below."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def about(self, asked: Asked) -> str:
+        """Return a sentence to say before the charge; empty where there is none."""
+        return ""
+
+    def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
+        """Return what the result says besides what every release does; of a forecast ``done`` is ``None``."""
+        return {} if done is not None else {"asked": _asked(asked.work), "unit": _unit(asked.work)}
+
+    def table(self, options: argparse.Namespace, context: Context, plan: Plan | None) -> Table:
+        """Return the table that DATA names."""
+        return read_data(options, context, plan)
+
+    def what(self, result: Mapping[str, Any]) -> str:
+        """Return what was released, in words."""
+        return self.kind.gives
+
+    def lines(self, result: Mapping[str, Any]) -> list[str]:
+        """Return the lines that come before those on charge and documents, or before the forecast of the charge."""
+        return [f"{each['label']}: {result['unit']} = {charge(each['amount'])}" for each in result.get("asked", ())]
+
+    def command(self) -> Command:
+        """Return the command."""
+        kind, name = self.kind, " ".join(self.kind.words)
+        options = f" {kind.example}" if kind.example else ""
+        return Command(
+            name=name,
+            help=kind.help,
+            example="workbench plan sample:people --epsilon 1 -o trial.toml && "
+            f"workbench {name} sample:people --plan trial.toml --epsilon 1{options} -o {kind.name}.{kind.formats[0]} "
+            f"--ledger {kind.name}.sqlite",
+            configure=self.configure,
+            run=self.run,
+            text=self.text,
+            releases=True,
+        )
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options."""
+        kind = self.kind
+        add_data(parser, required=not kind.forecasts)
+        declares = "how the file is read, rows per person (default: one row), account"
+        stated = f"the plan (TOML): {declares if kind.any_text else 'its columns and bounds'}"
+        parser.add_argument("--plan", required=not kind.any_text, type=Path, metavar="PLAN", help=stated)
+        if not kind.own_cost:
+            parser.add_argument("--epsilon", required=True, metavar="ε", help=EPSILON.help)
+            parser.add_argument("--delta", metavar="δ", help=DELTA.help)
+        add_options(parser, kind.asked())
+        *others, last = kind.suffixes()
+        suffixes = f"{', '.join(others)} or {last}" if others else last
+        add_release(parser, f"the released file: {kind.gives}; {suffixes}", required=not kind.forecasts)
+        if kind.forecasts:
+            stated = "only show what is asked of the rows, its cost and expected errors; charges nothing"
+            parser.add_argument("--forecast", action="store_true", help=stated)
+            parser.add_argument("--rows", metavar="N", help=_ROWS.help)
+
+    def run(self, options: argparse.Namespace, context: Context) -> dict[str, Any]:
+        """Release, or forecast."""
+        kind, request = self.kind, read_options(options, self.kind.asked())
+        epsilon = Decimal(0) if kind.own_cost else exact(EPSILON.parse(options.epsilon, "--epsilon"))
+        stated = None if kind.own_cost else options.delta
+        delta = Decimal(0) if stated is None else exact(DELTA.parse(stated, "--delta"))
+        if kind.forecasts and options.forecast:
+            rows, plan = _forecast_rows(options), load_plan(options.plan)
+            work = kind.work_of(plan, request, epsilon, delta, rows, kind.formats[0])
+            asked = Asked(request, plan, epsilon, delta, rows, work)
+            return {**_forecast_cost(asked), **self.facts(asked, None, context)}
+        if kind.forecasts:
+            _require_release(options)
+        to = place(options, *_files(options, request), formats=kind.suffixes())
+        named = None if options.plan is None else load_confirmed(options.plan, options.account)
+        table = self.table(options, context, named)
+        plan = charged_to(_open_plan(table), options.account) if named is None else named
+        rows = plan.rows_of(table).rows
+        work = kind.work_of(plan, request, epsilon, delta, rows, to.format)
+        asked = Asked(request, plan, epsilon, delta, rows, work)
+        prepared = prepare(plan, table, to, work)
+        done = release(options, context, prepared, lambda verdict: "" if verdict.waiting else self.about(asked))
+        own = {"rows": done.rows, "delta_charged": float(done.delta_charged), **self.facts(asked, done, context)}
+        return released(options, context, done, **own)
+
+    def text(self, result: Mapping[str, Any]) -> str:
+        """Return the short human text of a result."""
+        lines = self.lines(result)
+        if "epsilon_total" not in result:
+            return "\n".join([*lines, released_text(f"released {self.what(result)}", result)])
+        cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
+        return "\n".join([*lines, f"a release would charge epsilon = {cost}; nothing is charged now"])
 
 
-def _run(kind: Kind, options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    delta, epsilon = read_delta(options), _EPSILON.parse(options.epsilon, "--epsilon")
-    request = read_options(options, kind.asked())
-    if options.forecast:
-        rows, plan = forecast_rows(options), load_plan(options.plan)
-        work = kind.work_of(plan, request, exact(epsilon), delta, rows, kind.formats[0])
-        asked = [{"label": event.label, "amount": float(amount_of(event))} for event in work.events]
-        unit = "epsilon" if work.budget is None else "rho"
-        return {**forecast_cost(work, plan, rows, epsilon), "unit": unit, "asked": asked}
-    require_release(options)
-    to, plan = place_and_plan(options, formats=kind.suffixes())
-    table = read_data(options, context, plan)
-    work = kind.work_of(plan, request, exact(epsilon), delta, plan.rows_of(table).rows, to.format)
-    done = release(options, context, prepare(plan, table, to, work))
-    return released(options, context, done, rows=done.rows, delta_charged=float(done.delta_charged))
-
-
-def _text(kind: Kind, result: Mapping[str, Any]) -> str:
-    if "asked" not in result:
-        return released_text(f"released {kind.gives}", result)
-    lines = [f"{each['label']}: {result['unit']} = {charge(each['amount'])}" for each in result["asked"]]
-    return "\n".join([*lines, forecast_text(result)])
-
-
-# -- shared with the command of statistics ---------------------------------------------------------------------------
-
-
-def add_forecast(parser: argparse.ArgumentParser, shown: str) -> None:
-    """Add ``--forecast --rows``."""
-    parser.add_argument("--forecast", action="store_true", help=f"only show {shown}; charges nothing")
-    parser.add_argument("--rows", metavar="N", help=_ROWS.help)
-
-
-def forecast_rows(options: argparse.Namespace) -> int:
-    """Return the number of rows of a forecast.
+def _files(options: argparse.Namespace, request: Parameters) -> list[str]:
+    """Return the files that the request names.
 
     Raises:
-        ParameterError: none is given.
+        ParameterError: one that the release changes is another of its files.
     """
+    named = {
+        n: getattr(request, n) for n, spec in request.declared().items() if isinstance(spec, TextField) and spec.file
+    }
+    given = {name: path for name, path in named.items() if path is not None}
+    for name, path in given.items():
+        if request.declared()[name].file == "kept":  # type: ignore[attr-defined]
+            others = (other for key, other in given.items() if key != name)
+            keep_inputs(Path(path), options.data, options.plan, options.output, *others)
+    return list(given.values())
+
+
+def _open_plan(table: Table) -> Plan:
+    """Return the plan of a file without one: every column is read as text, one row of a person."""
+    return Plan(epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in table.names))
+
+
+def _unit(work: Work) -> str:
+    return "epsilon" if work.budget is None else "rho"
+
+
+def _asked(work: Work) -> list[dict[str, Any]]:
+    return [{"label": event.label, "amount": float(amount_of(event))} for event in work.events]
+
+
+def _forecast_rows(options: argparse.Namespace) -> int:
     if options.rows is None:
         raise ParameterError("--forecast reads no table", hint="give --rows N")
     return int(_ROWS.parse(options.rows, "--rows"))
 
 
-def require_release(options: argparse.Namespace) -> None:
+def _require_release(options: argparse.Namespace) -> None:
     """Raise :class:`ParameterError` unless the options are those of a release, not of a forecast."""
     for given, name in ((options.data, "DATA"), (options.output, "-o")):
         if given is None:
@@ -111,25 +194,19 @@ def require_release(options: argparse.Namespace) -> None:
         raise ParameterError("--rows is for --forecast", hint="leave it out: the rows of the table count")
 
 
-def forecast_cost(work: Work, plan: Plan, rows: int, epsilon: float) -> dict[str, Any]:
-    """Return what a release of ``work`` would charge, as part of the result of a forecast.
+def _forecast_cost(asked: Asked) -> dict[str, Any]:
+    """Return what a release would charge.
 
     Raises:
         ParameterError: δ is not below 1/rows.
     """
-    cost = work.cost(plan.rows_per_person)
+    cost = asked.work.cost(asked.plan.rows_per_person)
     if cost.delta:
-        require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
+        require_small_cost(cost, asked.rows, rows_per_person=asked.plan.rows_per_person)
     return {
-        "rows": rows,
-        "epsilon_row": epsilon,
+        "rows": asked.rows,
+        "epsilon_row": float(asked.epsilon),
         "epsilon_total": float(cost.epsilon),
         "delta_total": float(cost.delta),
-        "columns": list(work.columns),
+        "columns": list(asked.work.columns),
     }
-
-
-def forecast_text(result: Mapping[str, Any]) -> str:
-    """Return the line on what a release would charge."""
-    cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
-    return f"a release would charge epsilon = {cost}; nothing is charged now"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context
+from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import (
     add_data,
     add_ledger,
@@ -22,39 +22,33 @@ from workbench.cli.tables import (
 )
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
-from workbench.params import CheckFailedError, ParameterError
-from workbench.params.field import RealField
-from workbench.privacy.accounting.event import exact
-from workbench.privacy.local.mechanism_table import EPSILON_MOST
+from workbench.params import CheckFailedError
 from workbench.release.atomic import write_output
 from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import Account, Release
+from workbench.release.ledger.summary import Caps, account_facts, summary
 from workbench.release.recover import recover
 from workbench.signals import Notice
 
 SHOWN = "Private figures were shown, at no cost; cards and certificates of later releases of the table say so:"
 _OR_ACCOUNT = "or an account by its name, or by its digits in `ledger show`"
-_EPSILON = RealField(help="the cap: ε of all releases of this dataset together", above=0, upto=EPSILON_MOST)
-_DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 sets it)", at_least=0, below=1)
-
 
 _ACTIONS = {
     "cap": "set the cap of a dataset",
+    "show": "every release, each account with its cap and what remains, and which private figures were shown",
+    "verify": "check that no entry was altered or removed",
+    "export": "write every entry as JSON",
     "version": "let a newer table share the account of an older one",
-    "separate": "declare that two tables with similar rows or columns are different tables",
     "group": "let two tables about the same people share one account",
+    "separate": "declare that two tables with similar rows or columns are different tables",
+    "name": "give the account of a dataset a public name",
     "count": "choose how the releases of a dataset are counted",
     "backup": "write a whole copy of the ledger and its key",
     "move": "move the ledger; the former file charges no more releases",
     "merge": "take over the accounts of another ledger, which then charges no more",
     "accept": "go on with a ledger that is older than the one this computer has seen",
-    "name": "give the account of a dataset a public name",
-    "export": "write every entry as JSON",
-    "show": "every release, each account with its cap and what remains, and which private figures were shown",
-    "verify": "check that no entry was altered or removed",
 }
 _OTHER_TABLE = {
     "version": ("--of", "OLD", "older"),
@@ -65,24 +59,21 @@ _COUNTS = "the plain sum of epsilon, or a Rényi filter, by which many small rel
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    metavar = "cap|show|verify|export|version|group|separate|name|count|backup|move|merge|accept"
-    actions = parser.add_subparsers(dest="action", required=True, metavar=metavar)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(_ACTIONS))
     subs = {name: actions.add_parser(name, help=stated) for name, stated in _ACTIONS.items()}
     for verb in ("cap", "count", *_OTHER_TABLE):
         add_data(subs[verb])
     for verb, (flag, metavar, which) in _OTHER_TABLE.items():
         where = "in the ledger" if verb == "group" else _OR_ACCOUNT
         subs[verb].add_argument(flag, required=True, dest="of", metavar=metavar, help=f"the {which} table, {where}")
-    cap, name = subs["cap"], subs["name"]
-    cap.add_argument("--epsilon", metavar="ε", help=f"{_EPSILON.help}; with --delta alone it stays as it is")
-    cap.add_argument("--delta", metavar="δ", help=_DELTA.help)
+    add_options(subs["cap"], Caps)
     subs["count"].add_argument("--by", required=True, choices=(SUM, FILTER), help=_COUNTS)
     for verb in ("backup", "move"):
         subs[verb].add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the new file")
     subs["merge"].add_argument("other", type=Path, metavar="OTHER", help="the ledger that becomes part of this one")
-    add_data(name, more=f"; {_OR_ACCOUNT}")
+    add_data(subs["name"], more=f"; {_OR_ACCOUNT}")
     stated = "the name; certificates of plans that state it show the name and the total"
-    name.add_argument("name", metavar="NAME", help=stated)
+    subs["name"].add_argument("name", metavar="NAME", help=stated)
     subs["export"].add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
     for sub in subs.values():
         add_ledger(sub)
@@ -93,7 +84,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         return _verify(options)
     if options.action in ("show", "export"):
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
-            return _show(ledger) if options.action == "show" else _export(options, ledger)
+            return summary(ledger) if options.action == "show" else _export(options, ledger)
     if options.action in ("backup", "move"):
         return _copied(options)
     if options.action in ("merge", "accept"):
@@ -102,7 +93,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         for sentence in recover(ledger):
             context.emit(Notice("info", sentence))
         account = _CHANGES[options.action](options, context, ledger)
-        return {**_show_account(ledger, ledger.account(account)), **_show(ledger, account), "data": options.data}
+        return {**account_facts(ledger, account), **summary(ledger, account), "data": options.data}
 
 
 def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
@@ -112,21 +103,13 @@ def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
     return noticed(read_as(path, options, context, None), context)
 
 
-def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    if options.epsilon is None and options.delta is None:
-        raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")
-    epsilon = None if options.epsilon is None else exact(_EPSILON.parse(options.epsilon, "--epsilon"))
-    delta = None if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
-    return ledger.set_cap(ledger.identify(_data(options.data, options, context)), epsilon, delta).dataset
-
-
 def _copied(options: argparse.Namespace) -> dict[str, Any]:
     """Copy or move the ledger."""
     path = existing_ledger(options.ledger)
     with Ledger.open(path) as ledger:
         target = ledger.back_up(options.output) if options.action == "backup" else ledger.move(options.output)
     with Ledger.read(target) as copied:
-        return {**_show(copied), "output": str(target), "done": options.action}
+        return {**summary(copied), "output": str(target), "done": options.action}
 
 
 def _merged(options: argparse.Namespace) -> dict[str, Any]:
@@ -134,14 +117,14 @@ def _merged(options: argparse.Namespace) -> dict[str, Any]:
     path, other = existing_ledger(options.ledger), existing_ledger(options.other)
     with Ledger.open(path) as ledger, Ledger.open(other) as taken:
         stated = vars(ledger.merge(taken))
-        return {**_show(ledger), "merged": {**stated, "ledger": str(taken.path)}}
+        return {**summary(ledger), "merged": {**stated, "ledger": str(taken.path)}}
 
 
 def _accepted(options: argparse.Namespace) -> dict[str, Any]:
     """Record that a ledger goes on although entries are missing in it."""
     with Ledger.open(existing_ledger(options.ledger)) as ledger:
         mark = ledger.accept()
-        return {**_show(ledger), "accepted": {"missing": mark.seq, "time": mark.time}}
+        return {**summary(ledger), "accepted": {"missing": mark.seq, "time": mark.time}}
 
 
 def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity | str]:
@@ -157,44 +140,12 @@ def _known(stated: str, options: argparse.Namespace, context: Context, ledger: L
 
 
 def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:
-    result = {**_show(ledger), "chain": [vars(e) for e in ledger.entries()]}
+    result = {**summary(ledger), "chain": [vars(e) for e in ledger.entries()]}
     if options.output is not None:
         keep_inputs(options.output, ledger.path)
         write_output(options.output, json.dumps(result, indent=2).encode())
         result["output"] = str(options.output)
     return result
-
-
-def _show(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
-    """Return releases and caps, all of them or those of one account."""
-    caps = {d: float(cap) for d, cap in ledger.caps().items() if account in (None, d)}
-    releases = ledger.releases(account)
-    stated = ledger.called()
-    return {
-        "entries": [_entry(r, stated.get(ledger.account_of(r.dataset), "")) for r in releases],
-        "caps": caps,
-        "called": {dataset: stated.get(dataset, "") for dataset in caps},
-        "accounts": [_show_account(ledger, ledger.account(dataset)) for dataset in caps],
-        "figures": [
-            {**vars(f), "called": stated.get(f.dataset, ""), "shown": f.words} for f in ledger.figures(account)
-        ],
-        "ok": not ledger.verify(),
-        "ledger": str(ledger.path),
-    }
-
-
-def _entry(release: Release, called: str) -> dict[str, Any]:
-    return {
-        "release_id": release.release_id,
-        "dataset": release.dataset,
-        "called": called,
-        "epsilon": float(release.epsilon),
-        "delta": float(release.delta),
-        "status": release.status,
-        "time": release.time,
-        "work": release.body.get("work", ""),
-        "output": release.body.get("output", ""),
-    }
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
@@ -204,36 +155,9 @@ def _verify(options: argparse.Namespace) -> dict[str, Any]:
             problems = ledger.verify()
             mark = ledger.seen()
             seen = None if mark is None else {"entry": mark.seq, "time": mark.time}
-            return {**(nothing if problems else _show(ledger)), "problems": problems, "seen": seen}
+            return {**(nothing if problems else summary(ledger)), "problems": problems, "seen": seen}
     except CheckFailedError as error:
         return {**nothing, "problems": [str(error)]}
-
-
-def _show_account(ledger: Ledger, account: Account) -> dict[str, Any]:
-    known = ledger.accounts()
-    return {
-        "dataset": account.dataset,
-        "account": ledger.called().get(account.dataset, ""),
-        "name": known.name_of(account.dataset),
-        "tables": sum(known.of(dataset) == account.dataset for dataset in known.datasets),
-        "group": known.grouped(account.dataset),
-        "count": {"method": SUM} if account.count is None else account.count.stated(),
-        **_budget(account),
-    }
-
-
-def _budget(account: Account) -> dict[str, float | None]:
-    """Return cap, what counts against it and what remains, in ε and in δ."""
-    cap = account.standing_cap
-    remaining, delta_remaining = account.remaining, account.delta_remaining
-    return {
-        "cap_epsilon": None if cap is None else float(cap[0]),
-        "cap_delta": None if cap is None or cap[1] is None else float(cap[1]),
-        "spent_epsilon": float(account.used[0]),
-        "spent_delta": float(account.used[1]),
-        "remaining_epsilon": None if remaining is None else float(remaining),
-        "remaining_delta": None if delta_remaining is None else float(delta_remaining),
-    }
 
 
 def _text(result: Mapping[str, Any]) -> str:
@@ -338,7 +262,9 @@ def _known_as(called: str, dataset: str) -> str:
 
 
 _CHANGES: dict[str, Callable[[argparse.Namespace, Context, Ledger], str]] = {
-    "cap": _cap,
+    "cap": lambda options, context, ledger: read_options(options, Caps).set(
+        ledger, ledger.identify(_data(options.data, options, context))
+    ),
     "version": lambda options, context, ledger: ledger.link_version(*_two_tables(options, context, ledger)),
     "group": lambda options, context, ledger: ledger.link_version(*_two_tables(options, context, ledger), GROUP),
     "separate": lambda options, context, ledger: ledger.separate(*_two_tables(options, context, ledger)),

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TextIO
 
 import workbench
 from workbench.cli.catalogue import LATER, commands, is_command, load
-from workbench.cli.command import READING, Command, Context, add_options
+from workbench.cli.command import READING, Command, Context, add_options, repeat_what_is_in_use
 from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line, visible
@@ -183,8 +183,6 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     try:
         return _carried_out(command, options)
     except WorkbenchError as error:
-        from workbench.cli.command import repeat_what_is_in_use
-
         repeat_what_is_in_use(error, options)
         raise
 

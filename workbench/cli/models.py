@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 from workbench import learners
 from workbench.cli.command import add_options, flag_of, read_options
 from workbench.deep.networks import Network
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
+from workbench.params.field import RealField
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
 PREFIX = "model"
 """What the options of parameters begin with in the parsed options: models that name one alike share it."""
 
 TARGET_HELP = "the column to predict; a model that predicts nothing leaves it out"
+
+EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 
 OF_EVERY_MODEL = ("epsilon", "delta")
 """Parameters that the command itself asks for."""
@@ -41,16 +44,30 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
         added.update(flag_of(chosen.parameters, name) for name in fresh)
 
 
-def read_parameters(options: argparse.Namespace, chosen: Learner, **given: Any) -> Parameters:
-    """Return the parameters of ``chosen`` from the options that :func:`add_parameters` added and the values ``given``.
+def given_flags(options: argparse.Namespace, *but: str) -> list[str]:
+    """Return the options of models' parameters that were given, without those of the parameters called ``but``."""
+    return sorted(
+        {
+            flag_of(model.parameters, name)
+            for model in learners.LEARNERS
+            for name in model.parameters.declared()
+            if name not in but and getattr(options, f"{PREFIX}.{name}", None) is not None
+        }
+    )
+
+
+def read_parameters(options: argparse.Namespace, chosen: Learner) -> Parameters:
+    """Return the parameters of ``chosen`` from ``--epsilon``, ``--delta`` and what :func:`add_parameters` added.
 
     Raises:
         ParameterError: a value is refused, or an option is one of another model; the message names the option.
     """
     declared = chosen.parameters.declared()
-    for other in learners.LEARNERS:
-        for name in other.parameters.declared():
-            if name not in declared and getattr(options, f"{PREFIX}.{name}", None) is not None:
-                flag = flag_of(other.parameters, name)
-                raise ParameterError(f"the model {chosen.name} has no {flag}", hint=f"leave {flag} out")
+    for flag in given_flags(options, *declared):
+        raise ParameterError(f"the model {chosen.name} has no {flag}", hint=f"leave {flag} out")
+    if options.delta is not None and "delta" not in declared:
+        raise ParameterError(f"the model {chosen.name} has delta = 0", hint="leave --delta out")
+    given = {"epsilon": EPSILON.parse(options.epsilon, "--epsilon")}
+    if options.delta is not None:
+        given["delta"] = declared["delta"].parse(options.delta, "--delta")
     return read_options(options, chosen.parameters, prefix=PREFIX, **given)

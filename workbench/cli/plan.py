@@ -27,14 +27,20 @@ from workbench.sanitize.data_dictionary import column_tables, left_out_in_words,
 from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, unfilled
 from workbench.sanitize.plan_template import draft
+from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, Suggestion, parse_asks, suggestion
+from workbench.sanitize.wishes import Wish
 from workbench.signals import Notice
 
 _DICTIONARY = (
     "take what is declared in this data dictionary: CSV with the header "
-    "name,role,kind,lower,upper,values,missing, dates as 1990-12-31, values separated by |"
+    "name,role,kind,lower,upper,values,missing,date_order, dates as 1990-12-31, values separated by |"
 )
 _EXPORT = "write the data dictionary of PLAN to -o; takes no DATA"
 _CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"
+_FOR = "who gets the release: anyone (ε up to 1), named (recipients under terms, up to 3) or us (only we, up to 10)"
+_ASK = "what they will do with it: averages, pairs, model:COL, rows, figures; several are separated by commas"
+_WANT = 'a figure and how near to the truth it must be, such as "mean(age) ± 2"; may be repeated'
+_DROPPED = ": action = drop"
 _ALONE = "write `workbench plan --confirm PLAN` alone"
 _EXPORT_ALONE = "write `workbench plan --export-dictionary PLAN -o FILE` alone"
 
@@ -56,13 +62,19 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-data", action="store_true", help="take bounds and domains from the rows: epsilon does not cover that"
     )
+    parser.add_argument("--for", dest="recipient", metavar="WHO", help=_FOR)
+    parser.add_argument("--need", metavar="COLS", help="the columns that they need, a,b,c; the others are left out")
+    parser.add_argument("--ask", metavar="WHAT", help=_ASK)
+    parser.add_argument("--want", action="append", default=[], metavar="WISH", help=_WANT)
     parser.add_argument("--dictionary", type=Path, metavar="FILE", help=_DICTIONARY)
     parser.add_argument("--export-dictionary", type=Path, metavar="PLAN", help=_EXPORT)
     add_output(parser, "the plan file (TOML), or the exported data dictionary (CSV)", required=False)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    needed = {"DATA": options.data, "--epsilon": options.epsilon, "-o": options.output}
+    asked = any((options.recipient, options.need, options.ask, options.want))
+    epsilon_text = options.epsilon if options.epsilon is not None or not asked else str(FIRST_EPSILON)
+    needed = {"DATA": options.data, "--epsilon": epsilon_text, "-o": options.output}
     if options.confirm is not None:
         for name in (name for name, value in needed.items() if value is not None):
             raise ParameterError(f"--confirm changes a plan that exists, and {name} is for a new one", hint=_ALONE)
@@ -71,20 +83,25 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         return _export(options, context)
     for name in (name for name, value in needed.items() if value is None):
         raise ParameterError(f"{name} is missing", "workbench plan", "see `workbench plan --help`")
-    epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
+    epsilon = _EPSILON.parse(epsilon_text, "--epsilon")
     keep_inputs(options.output, options.data, options.dictionary)
     dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
     table = read_data(options, context)
+    columns, declared = profile(table, cancel=context.cancel, emit=context.emit), _declared(options.data)
+    roles = {a.name: a.role for a in declared} | {e.name: e.role for e in dictionary if e.role}
+    suggested = suggestion(columns, table.rows, roles) if asked and options.need is None else None
     made = draft(
-        profile(table, cancel=context.cancel, emit=context.emit),
+        columns,
         epsilon,
-        declared=_declared(options.data),
+        declared=declared,
         target=options.target,
         mechanism_name=options.mechanism,
         dropped=options.drop,
         from_data=options.from_data,
         reading=reading_of(table, how_to_read(options, None)),
         dictionary=dictionary,
+        questions=_questions(options, suggested) if asked else None,
+        suggested=suggested,
     )
     _keep_filled(options.output, made.unfilled)
     notes = [*made.notes, *filter(None, (made.on_target,))]
@@ -100,6 +117,20 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "notes": notes,
         "guessed": [str(guess) for guess in made.guesses],
     }
+
+
+def _questions(options: argparse.Namespace, suggested: Suggestion | None) -> Questions:
+    """Return the answers that the options give, and what is suggested for the others."""
+    usual = Asked()
+    asks, target = parse_asks(options.ask.split(",")) if options.ask is not None else (usual.asks, None)
+    if target is not None and options.target not in (None, target):
+        what = f"the target is {options.target!r}, and --ask names {target!r}"
+        raise ParameterError(what, hint="change one of the two")
+    needed = suggested.needed if suggested is not None else tuple(name.strip() for name in options.need.split(","))
+    target = target or options.target
+    needed = (*needed, target) if target is not None and target not in needed else needed
+    stated = Asked(recipient=options.recipient or usual.recipient, asks=asks, wishes=tuple(options.want))
+    return Questions(stated.recipient, needed, stated.asks, target, tuple(map(Wish.parse, stated.wishes)))
 
 
 def _confirm(path: Path) -> dict[str, Any]:
@@ -184,7 +215,10 @@ def _confirmed_lines(result: Mapping[str, Any]) -> list[str]:
 
 
 def _guess_lines(result: Mapping[str, Any]) -> list[str]:
-    return [f"  {one_line(guess)}" for guess in result["guessed"]]
+    """Return a line for each guess; columns that are all left out share one."""
+    gone = [guess.removesuffix(_DROPPED) for guess in result["guessed"] if guess.endswith(_DROPPED)]
+    lines = [f"  {one_line(guess)}" for guess in result["guessed"] if not guess.endswith(_DROPPED)]
+    return [*lines, *([f"  {one_line(', '.join(gone))}{_DROPPED}"] if gone else [])]
 
 
 def _open_lines(result: Mapping[str, Any]) -> list[str]:
@@ -201,7 +235,7 @@ def _open_lines(result: Mapping[str, Any]) -> list[str]:
 COMMAND = Command(
     name="plan",
     help="write a first plan for a table, with the public facts left to fill in",
-    example="workbench plan sample:people --epsilon 3 --target label -o plan.toml",
+    example="workbench plan sample:people --for anyone --need age,sex,label --ask averages,pairs -o plan.toml",
     configure=_configure,
     run=_run,
     text=_text,

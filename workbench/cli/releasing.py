@@ -14,7 +14,6 @@ from workbench.cli.tables import (
     add_release_output,
     charged_words,
     keep_inputs,
-    load_confirmed,
 )
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.remedies import LEDGER
@@ -35,7 +34,6 @@ from workbench.release.path import (
 from workbench.release.rows_work import FORMATS
 from workbench.release.signature.signature_file import sign
 from workbench.release.signature.signing_key import signing_key
-from workbench.sanitize.plan import Plan
 from workbench.signals import Notice, Progress
 
 
@@ -140,10 +138,8 @@ def documents_text(result: Any) -> str:
     return "".join(f"\n{stated} {result[name]}" for name, stated in words.items() if name in result)
 
 
-def place_and_plan(
-    options: argparse.Namespace, *more: str | Path | None, formats: Mapping[str, str] = FORMATS
-) -> tuple[Destination, Plan]:
-    """Return where the release goes, and its plan, after all that can be refused before the table is read.
+def place(options: argparse.Namespace, *more: str | Path | None, formats: Mapping[str, str] = FORMATS) -> Destination:
+    """Return where the release goes, after all that can be refused before plan and table are read.
 
     Args:
         options: the command's.
@@ -153,7 +149,7 @@ def place_and_plan(
     sources = (options.data, options.plan, options.ledger, *more)
     to = destination(options.output, *sources, formats=formats, replace=options.replace)
     check_documents(options, *sources)
-    return to, load_confirmed(options.plan, options.account)
+    return to
 
 
 def release(
@@ -204,7 +200,7 @@ def released(options: argparse.Namespace, context: Context, done: Any, **facts: 
     }
 
 
-def released_text(what: str, result: Mapping[str, Any], note: str = "") -> str:
+def released_text(what: str, result: Mapping[str, Any]) -> str:
     """Return the lines on a release: ``what`` was written where, its certificate, charge and documents."""
-    written = f"{what} to {result['output']}{note}\ncertificate {result['certificate']}"
+    written = f"{what} to {result['output']}\ncertificate {result['certificate']}"
     return f"{written}\n{charged_words(result)}{documents_text(result)}"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import add_release, place_and_plan, release, released, released_text
-from workbench.cli.tables import add_data, not_here, read_data
+from workbench.cli.releasing import add_release, place, release, released, released_text
+from workbench.cli.tables import add_data, load_confirmed, read_data
 from workbench.params import ParameterError
 from workbench.release.path import Verdict, prepare_rows
 
@@ -27,8 +27,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError("--engine dask is not in this version", hint="use --engine local")
     if options.engine != "local":
         raise ParameterError(f"--engine {options.engine} is not known", hint="use --engine local")
-    not_here(options, "scheduler")
-    to, plan = place_and_plan(options)
+    if options.scheduler is not None:
+        raise ParameterError("--scheduler is not in this version", hint="leave --scheduler out")
+    to, plan = place(options), load_confirmed(options.plan, options.account)
     table = read_data(options, context, plan)
     done = release(options, context, prepare_rows(plan, table, to), _copy_costs_nothing)
     return released(options, context, done, rows=done.rows)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
-from workbench.params.field import RealField
-from workbench.privacy.accounting.event import exact
+from workbench.privacy.accounting.compose import round_up
 from workbench.release.ledger import study_note
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
@@ -154,30 +153,22 @@ def figure(value: float) -> str:
     return f"{value:.4g}"
 
 
+class _Filled(string.Formatter):
+    def format_field(self, value: Any, spec: str) -> str:
+        """Return ``value``; ``figure`` is :func:`figure`, ``up4`` rounds up to four digits."""
+        if spec == "figure":
+            return figure(value)
+        return str(round_up(value, int(spec[2:]))) if spec.startswith("up") else format(value, spec)
+
+
+def filled(words: str, result: Mapping[str, Any]) -> str:
+    """Return ``words`` with the values of ``result`` in braces: ``{epsilon:up4}``, ``{variance:figure}``."""
+    return _Filled().vformat(words, (), result)
+
+
 def charge(epsilon: float) -> str:
     """Return a charged or remaining ε with all its digits: a rounded one would promise too much."""
     return f"{epsilon:.15g}"
-
-
-_DELTA = RealField(help="chance that the guarantee fails; below 1/rows", symbol="δ", above=0, below=1)
-
-
-def add_delta(parser: argparse.ArgumentParser) -> None:
-    """Add ``--delta D``."""
-    stated = (
-        "chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
-        "for few (default: none, delta = 0)"
-    )
-    parser.add_argument("--delta", metavar="δ", help=stated)
-
-
-def read_delta(options: argparse.Namespace) -> Decimal:
-    """Return δ, 0 where none is given.
-
-    Raises:
-        ParameterError: it is no number between 0 and 1.
-    """
-    return Decimal(0) if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
 
 
 def beside(result: Mapping[str, Any]) -> str:
@@ -185,15 +176,7 @@ def beside(result: Mapping[str, Any]) -> str:
     return f" and delta = {charge(result['delta_charged'])}" if result.get("delta_charged") else ""
 
 
-def charged_words(result: Mapping[str, Any]) -> str:
-    """Return what a release has charged and what remains, in words."""
-    charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}"
+def charged_words(result: Mapping[str, Any], note: str = "") -> str:
+    """Return what a release has charged, with a note on that, and what remains, in words."""
+    charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}{note}"
     return f"{charged}, {charge(result['epsilon_remaining'])} remain (release {result['release_id']})"
-
-
-def not_here(options: argparse.Namespace, *names: str) -> None:
-    """Refuse options whose engine is not in this version."""
-    for name in names:
-        if getattr(options, name, None) is not None:
-            flag = "--" + name.replace("_", "-")
-            raise ParameterError(f"{flag} is not in this version", hint=f"leave {flag} out")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
 
-from workbench.cli.command import Context, read_options
+from workbench.cli.command import Context, add_options, read_options
+from workbench.cli.models import one_of
 from workbench.cli.tables import charge, load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
-from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
-from workbench.data.table import Table
-from workbench.deep.networks import network
+from workbench.deep.features import Features
+from workbench.deep.networks import NETWORKS, network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
-from workbench.release.model.network_task import TestSet
 from workbench.release.model.paused_training import (
     NOTHING,
     PAUSED,
@@ -26,12 +25,32 @@ from workbench.release.model.paused_training import (
     WATCHED,
     StoppedCharge,
 )
-from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
+from workbench.release.model.preflight import Preflight, network_features
+from workbench.release.model.training_work import TrainingWork, image_work, table_work
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice
 
-if TYPE_CHECKING:
-    from workbench.deep.features import Features
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a network's training: columns or images, the settings of DP-SGD, and trusted code."""
+    parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
+    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
+    add_options(parser, ImageOptions)
+    add_options(parser, DpSgdPlan, listed={"network": one_of(NETWORKS)})
+    parser.add_argument(
+        "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
+    )
+
+
+def read_training(options: argparse.Namespace) -> DpSgdPlan:
+    """Return the settings, after importing trusted code that they name."""
+    import_trusted(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
+    return read_options(options, DpSgdPlan)
+
+
+def training_of(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:
+    """Return the table, or the images, that DATA names."""
+    return (image_training if is_image_set(options.data) else table_training)(options, context, plan)
 
 
 def import_trusted(name: str, *, trusted: bool) -> None:
@@ -41,27 +60,6 @@ def import_trusted(name: str, *, trusted: bool) -> None:
 
         trust(name)
     network(name)
-
-
-@dataclass(frozen=True)
-class TrainingWork:
-    """What is to be trained on.
-
-    Attributes:
-        features: the public map from rows to inputs.
-        table: the rows.
-        test: rows to measure the network on.
-        found: what the training will cost.
-        replace_invalid: whether the plan replaces invalid values.
-        account: the public name of the account that pays.
-    """
-
-    features: Features
-    table: Table
-    test: TestSet | None
-    found: Preflight
-    replace_invalid: bool = False
-    account: str | None = None
 
 
 def declared_table(options: argparse.Namespace) -> Plan:
@@ -86,19 +84,14 @@ def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         ParameterError: the target or the plan is missing, or an option is of images.
     """
     facts = declared_table(options)
-    features = network_features(facts, options.target)
+    network_features(facts, options.target)  # refused before a row is read
     table = read_data(options, context, facts)
-    columns = [a.name for a in (*features.attributes, features.target)]
-    test = None
-    if options.test is not None:
-        held_out = read_as(options.test, options, context, facts)
-        held_out.require_certain()
-        held_out.require(columns)
-        test = TestSet(held_out, options.test_public)
-    table.require(columns)
-    found = preflight(None, plan, facts, options.target, facts.rows_of(table).rows)
-    _report_people(found, plan, context)
-    return TrainingWork(features, table, test, found, facts.replaces_invalid, facts.account)
+    test = None if options.test is None else read_as(options.test, options, context, facts)
+    work = table_work(
+        plan, facts, options.target, table, test, test_public=bool(test is not None and options.test_public)
+    )
+    _report_people(work.found, plan, context)
+    return work
 
 
 def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:
@@ -110,26 +103,23 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         InputError: the images cannot be read, or those of --test are of another kind.
         ParameterError: an option is of tables.
     """
-    from workbench.deep.features import ImageFeatures
-
     for name in ("target", "bounds"):
         if getattr(options, name) is not None:
             raise ParameterError(f"--{name} is for tables, and these are images", hint=f"leave --{name} out")
     declared = read_options(options, ImageOptions)
     images = read_images(options.data, declared, emit=context.emit, cancel=context.cancel)
-    features = ImageFeatures.of(images)
     test = None
     if options.test is not None:
         if not is_image_set(options.test):
             raise InputError("the test data are not images", options.test, "give images like those of DATA")
-        held_out = read_images(
-            options.test, _for_test(options.test, declared, images), part=TEST, emit=context.emit, cancel=context.cancel
-        )
-        features.inputs(held_out)
-        test = TestSet(held_out, options.test_public)
-    found = network_preflight(plan, features, images.rows, declared.rows_per_person, _warnings(images))
-    _report_people(found, plan, context)
-    return TrainingWork(features, images, test, found, account=options.account)
+        # The test images have the classes of those that are trained on.
+        usual = declared if of_class_folders(options.test) else ImageOptions()
+        as_those = replace(usual, classes=images.classes)
+        test = read_images(options.test, as_those, part=TEST, emit=context.emit, cancel=context.cancel)
+    public = bool(test is not None and options.test_public)
+    work = image_work(plan, images, declared.rows_per_person, options.account, test, test_public=public)
+    _report_people(work.found, plan, context)
+    return work
 
 
 def notify_remarks(plan: DpSgdPlan, features: Features, context: Context) -> None:
@@ -145,19 +135,6 @@ def _report_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
             f"delta = {float(found.delta):g} for a person with {found.rows_per_person} rows, {plan.delta:g} for one row"
         )
         context.emit(Notice("info", stated))
-
-
-def _for_test(path: str, declared: ImageOptions, images: ImageSet) -> ImageOptions:
-    """Return the options for the test images: they have the classes of those that are trained on."""
-    if of_class_folders(path):
-        return replace(declared, classes=images.classes)
-    return ImageOptions(classes=images.classes)
-
-
-def _warnings(images: ImageSet) -> tuple[str, ...]:
-    if not images.taken:
-        return ()
-    return (f"the {images.taken} were taken from the image files and not declared (--classes, --image-size)",)
 
 
 def stopped_words(stopped: StoppedCharge) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
-from workbench.release.bundle.verify_bundle import BUNDLE_CANNOT_KNOW
+from workbench.release.bundle.verify_bundle import bundle_cannot_know
 from workbench.release.card import CANNOT_KNOW_ORIGIN
 from workbench.release.certificate import MADE_FROM, is_model, read_card
 from workbench.release.ledger.ledger import Ledger
@@ -33,10 +33,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     path = existing_ledger(options.ledger)
     problems = verify_any(options.release, context.cancel)
     cannot_know = CANNOT_KNOW
-    bundle = is_bundle(options.release)
-    if bundle:
-        cannot_know += f"; {BUNDLE_CANNOT_KNOW}"
-    release = released_in(options.release) if bundle and not problems else options.release
+    release = options.release
+    if is_bundle(release) and not problems:
+        cannot_know += f"; {bundle_cannot_know(release)}"
+        release = released_in(release)
     if is_model(release) and not problems and MADE_FROM in read_card(release):
         cannot_know += f"; {CANNOT_KNOW_ORIGIN}"
     signature = None if problems else signatures(options.release)

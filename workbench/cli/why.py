@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
+from workbench.cli.studying import Workers, refuse_reading
 from workbench.cli.tables import add_data, add_ledger, columns_text, note_study, read_data
-from workbench.data.read import ReadOptions
-from workbench.params import ParameterError
-from workbench.params.field import IntegerField
-from workbench.processes.executor import MOST_JOBS, cores
+from workbench.params import ParameterError, Parameters, integer
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.studies.regimes import StudyData
@@ -22,37 +21,41 @@ from workbench.studies.why.rows import Rows, generate
 from workbench.studies.why.study import WhyPlan, explain
 from workbench.studies.why.words import change_lines, in_sentences, step_lines
 
-_JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
-_ROWS = IntegerField(
-    help="in place of DATA: as many generated rows, which follow from the plan alone and contain no real data",
-    at_least=5,
-    upto=1_000_000,
-)
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratedRows(Parameters):
+    """Rows in place of a table."""
+
+    rows: int | None = integer(
+        default=None,
+        at_least=5,
+        upto=1_000_000,
+        symbol="N",
+        help="in place of DATA: as many generated rows, which follow from the plan alone and contain no real data",
+    )
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
-    help_text = f"the model, {one_of(learners.LEARNERS)} (default naive-bayes)"
-    parser.add_argument("--model", dest="WhyPlan.model", metavar="MODEL", help=help_text.replace("%", "%%"))
-    add_options(parser, WhyPlan, *(name for name in WhyPlan.declared() if name != "model"))
+    add_options(parser, WhyPlan, listed={"model": one_of(learners.LEARNERS)})
     parser.add_argument(
         "--bounds", required=True, type=Path, metavar="PLAN", help="plan with public bounds and domains"
     )
-    parser.add_argument("--rows", metavar="N", help=_ROWS.help)
-    parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
+    add_options(parser, GeneratedRows)
+    add_options(parser, Workers, "jobs")
     add_ledger(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    plan = read_options(options, WhyPlan)
-    jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
+    plan, workers = read_options(options, WhyPlan), read_options(options, Workers)
+    count = read_options(options, GeneratedRows).rows
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
-    if (options.data is None) == (options.rows is None):
+    if (options.data is None) == (count is None):
         raise ParameterError("no rows are given", hint="give DATA, or --rows N for generated ones")
-    rows = _generated(options, plan, bounds) if options.data is None else _read(options, context, plan, bounds)
-    result = explain(plan, rows, jobs=jobs, emit=context.emit, cancel=context.cancel)
+    rows = _read(options, context, plan, bounds) if count is None else _generated(options, plan, bounds, count)
+    result = explain(plan, rows, jobs=workers.processes, emit=context.emit, cancel=context.cancel)
     return {
         "model": plan.model,
         "epsilon": plan.epsilon,
@@ -91,14 +94,12 @@ def _read(options: argparse.Namespace, context: Context, plan: WhyPlan, bounds: 
     return rows
 
 
-def _generated(options: argparse.Namespace, plan: WhyPlan, bounds: Plan) -> Rows:
-    for name in ReadOptions.declared():
-        if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
-            raise ParameterError("generated rows are not read from a file", hint="leave the reading options out")
+def _generated(options: argparse.Namespace, plan: WhyPlan, bounds: Plan, rows: int) -> Rows:
+    refuse_reading(options, "generated")
     attributes, target = columns_of(bounds, options.target)
     facts, goal = [a.facts() for a in attributes], target.facts()
     plan.learner.require(facts, goal)
-    return generate(facts, goal, plan.learner.task, _ROWS.parse(options.rows, "--rows"), plan.seed)
+    return generate(facts, goal, plan.learner.task, rows, plan.seed)
 
 
 def _text(result: Mapping[str, Any]) -> str:

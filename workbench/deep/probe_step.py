@@ -22,6 +22,7 @@ from workbench.deep.private_step import PrivateStep, study_steps
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES
 from workbench.privacy.accounting.event import PoissonGaussian
+from workbench.privacy.entropy import load_cipher
 
 
 def example_of(architecture: Network, features: Features, device: str) -> Tensor | None:
@@ -32,6 +33,7 @@ def example_of(architecture: Network, features: Features, device: str) -> Tensor
 
 def warm_up(plan: DpSgdPlan, architecture: Network, features: Features, device: str) -> None:
     """Take the parts of a step on zeros, so that what is loaded or compiled at first use is not part of the run."""
+    load_cipher()  # the noise of these steps is a study's, which needs none
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
     example = example_of(architecture, features, device)

@@ -206,7 +206,8 @@ class TextField(Field):
     Attributes:
         longest: how many characters it may have.
         may_be_empty: whether it may have none.
-        file: what it is the path of, ``table`` or ``weights``, which a form lets a person choose; empty for no path.
+        file: what it is the path of, such as ``table`` or ``weights``, which a form lets a person choose; ``kept`` for
+            a file that a release changes; empty for no path.
     """
 
     longest: int = 4096
@@ -249,10 +250,17 @@ class ChoiceField(Field):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextsField(Field):
-    """A list of distinct strings (a domain, names of columns)."""
+    """A list of distinct strings (a domain, names of columns).
+
+    Attributes:
+        shortest: how many there are at least.
+        most: how many there are at most.
+        repeated: whether its option is given once for each of them, and not once with commas between them.
+    """
 
     shortest: int = 0
     most: int = 1_000_000
+    repeated: bool = False
 
     def expected(self) -> str:
         """Return what a value must be, in words."""
@@ -273,8 +281,8 @@ class TextsField(Field):
             seen.add(v)
         return tuple(value)
 
-    def _parse(self, string: str, name: str) -> list[str]:
-        return [part.strip() for part in string.split(",")]
+    def _parse(self, string: str | list[str], name: str) -> list[str]:
+        return string if isinstance(string, list) else [part.strip() for part in string.split(",")]
 
     def plain(self, value: Any) -> Any:
         """Return ``value`` as TOML and JSON hold it."""

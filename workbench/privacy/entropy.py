@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from importlib import import_module
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +34,11 @@ class OsEntropy:
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` uniform words from ``os.urandom``."""
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def load_cipher() -> None:
+    """Load the library of :class:`ChaCha20Entropy`; otherwise it counts to the memory of the run that draws first."""
+    import_module("cryptography.hazmat.primitives.ciphers.algorithms")
 
 
 class ChaCha20Entropy:

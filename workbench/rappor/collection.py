@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.table import Table
-from workbench.params import InputError, Parameters, integer, text
+from workbench.params import InputError, ParameterError, Parameters, integer, text
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.privacy.rappor.account import MOST_REPORTS
 from workbench.privacy.rappor.bits import Reports, cohorts, instant_answers, permanent_answers
 from workbench.privacy.rappor.bloom import Bits, filters
 from workbench.privacy.rappor.memory import Kept, PermanentAnswers
 from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.rappor.candidates import read_candidates
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -40,6 +43,67 @@ class Collection(Parameters):
         """The columns that are read, each once."""
         named = (self.column, self.client, self.cohort)
         return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+_VALUE, _CLIENT, _COHORT = ("value",), ("client", "client_id", "user_id"), ("cohort",)
+"""What the columns are called in published files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Parameters):
+    """What a person chooses of a collection. All of it is public, except for the answers that are kept."""
+
+    params: str = text(file="parameters", symbol="FILE", help="CSV: k,h,m,p,q,f")
+    column: str | None = text(default=None, symbol="COL", help="the column to report (default: value, or the only one)")
+    client: str | None = text(
+        default=None,
+        symbol="COL",
+        help="the column that names each row's client (default: client; else a client a row)",
+    )
+    cohort: str | None = text(
+        default=None, symbol="COL", help="the column with each client's cohort, public (default: cohort; else drawn)"
+    )
+    reports: int = integer(
+        default=1,
+        at_least=1,
+        upto=MOST_REPORTS,
+        symbol="N",
+        help="most reports of a client; without --client, each row's number",
+    )
+    answers: str | None = text(
+        default=None, file="kept", symbol="FILE", help="private file in which clients' permanent answers are kept"
+    )
+    basic: str | None = text(
+        default=None,
+        file="candidates",
+        symbol="CANDIDATES",
+        help="list of the public values: each has a bit of its own",
+    )
+
+    def collection(self, names: Sequence[str]) -> Collection:
+        """Return what is collected of a table; columns with the published names stand for those that are not chosen.
+
+        Raises:
+            ParameterError: the column to report is not chosen and does not follow from the ``names`` of the columns.
+        """
+
+        def named(given: str | None, usual: tuple[str, ...]) -> str | None:
+            return given if given is not None else next((name for name in usual if name in names), None)
+
+        column = named(self.column, _VALUE) or (names[0] if len(names) == 1 else None)
+        if column is None:
+            raise ParameterError("the column to report is not named", hint=f"give --column, one of {', '.join(names)}")
+        client, cohort = named(self.client, _CLIENT), named(self.cohort, _COHORT)
+        return Collection(
+            column=column,
+            client=None if client == column and self.client is None else client,
+            cohort=None if cohort == column and self.cohort is None else cohort,
+            reports=self.reports,
+        )
+
+    def candidates(self) -> tuple[str, ...]:
+        """Return the public values; none where a Bloom filter is used."""
+        return () if self.basic is None else read_candidates(Path(self.basic))
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,6 +74,11 @@ def parameter_bytes(parameters: RapporParameters) -> bytes:
     return csv_bytes([NAMES, [f"{v:g}" if isinstance(v, float) and float(f"{v:g}") == v else repr(v) for v in values]])
 
 
+def parameter_text(parameters: RapporParameters) -> str:
+    """Return a file of parameters."""
+    return f"{','.join(NAMES)}\n{','.join(str(getattr(parameters, name)) for name in NAMES)}\n"
+
+
 def read_counts(path: Path, parameters: RapporParameters) -> Counts:
     """Return the counts in ``path``: for each cohort a line with its number of reports, then k counts.
 

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from workbench.rappor.decode import Decoded
+from workbench.params import Parameters, choice, real
+from workbench.rappor.decode import ALPHA, Decoded
 from workbench.rappor.files import csv_bytes
 
 HEADER = ("string", "estimate", "std_error", "p_value", "significant")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Parameters):
+    """What counts as found."""
+
+    correction: str = choice(
+        choices=("bonferroni", "fdr"),
+        default="bonferroni",
+        symbol="NAME",
+        help="bonferroni, or fdr (Benjamini and Hochberg)",
+    )
+    alpha: float = real(
+        default=ALPHA,
+        above=0,
+        below=1,
+        symbol="α",
+        help="chance of a false discovery, or expected share of them",
+    )
 
 
 def result_bytes(decoded: Decoded, correction: str) -> bytes:

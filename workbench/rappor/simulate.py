@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import ParameterError
+from workbench.params import ParameterError, Parameters, boolean, integer, text
 from workbench.params.field import named
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.rappor.bits import cohorts, instant_answers, permanent_answers
@@ -16,7 +16,7 @@ from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits, filters
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import candidate_map
 from workbench.rappor.decode import ALPHA, Decoded, decode
-from workbench.rappor.distributions import Distribution, exponential, normal
+from workbench.rappor.distributions import Distribution, exponential, form, normal
 from workbench.rappor.files import Counts
 from workbench.rappor.reports import summed
 from workbench.signals import Progress
@@ -110,6 +110,72 @@ def preset(name: str) -> Preset:
         ParameterError: there is none.
     """
     return named(PRESETS, name, "preset")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Parameters):
+    """What is simulated: the true distribution, how many report, and what is looked for."""
+
+    preset: str | None = text(default=None, symbol="NAME", help="normal or exponential, each with its parameters")
+    distribution: str | None = text(default=None, symbol="NAME", help="normal, exponential or zipf")
+    data: str | None = text(default=None, help="take the distribution from a table instead (private)")
+    column: str | None = text(default=None, symbol="COL", help="the column of --data")
+    values: int | None = integer(
+        default=None,
+        at_least=2,
+        upto=100_000,
+        symbol="N",
+        help="number of distinct values of --distribution (default 100)",
+    )
+    reports: int | None = integer(
+        default=None,
+        at_least=1,
+        upto=MOST_SIMULATED,
+        symbol="N",
+        help="number of clients, each with one report",
+    )
+    extra: int | None = integer(
+        default=None,
+        at_least=0,
+        upto=100_000,
+        symbol="N",
+        help="candidates that nobody has, for false discoveries",
+    )
+    basic: bool = boolean(default=False, help="each candidate has a bit of its own: h = m = 1")
+    seed: int = integer(default=1, at_least=0, upto=2**63 - 1, symbol="N", help="seed of everything that is drawn")
+
+    def __post_init__(self) -> None:
+        """Check the values, then that the distribution is named once."""
+        super().__post_init__()
+        if sum(source is not None for source in (self.preset, self.distribution, self.data)) != 1:
+            raise ParameterError(
+                "the true distribution is not named once",
+                hint="give --preset, --distribution, or --data and --column",
+            )
+        if (self.data is None) != (self.column is None):
+            raise ParameterError("--data and --column belong together", hint="give both")
+        if self.preset is not None and self.values is not None:
+            raise ParameterError("--values is for --distribution", hint="leave it out")
+
+    @property
+    def base(self) -> Preset | None:
+        """The preset, if it is one."""
+        return None if self.preset is None else preset(self.preset)
+
+    def made(self, found: Distribution | None) -> tuple[Distribution, int, tuple[str, ...]]:
+        """Return the distribution, the number of reports and the candidates.
+
+        Args:
+            found: the distribution of a column, where there is one.
+        """
+        base = self.base
+        if base is not None:
+            distribution, usual, extra = base.distribution, base.reports, base.extra
+        else:
+            stated = found if found is not None else form(self.distribution or "", self.values or 100)
+            distribution, usual, extra = stated, 100_000, 0
+        more = extra if self.extra is None else self.extra
+        return distribution, self.reports or usual, with_extra(distribution, more)
 
 
 def with_extra(distribution: Distribution, extra: int) -> tuple[str, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError, ParameterError, Parameters
+from workbench.params.field import RealField
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.work.work import Work
@@ -20,6 +22,23 @@ Recompute = Callable[[dict[str, Any], Plan, Path, CancelToken], Iterator[str]]
 It is called when bytes, checksum, guarantee and plan agree already. It may raise any ``WorkbenchError``. What is the
 same for all kinds is :func:`workbench.release.verify.rerun`, which it is given the Work for.
 """
+
+EPSILON = RealField(
+    help="privacy loss of one row, for everything that is released",
+    symbol="ε",
+    at_least=EPSILON_LEAST,
+    upto=EPSILON_MOST,
+)
+DELTA = RealField(
+    help="chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
+    "for few (default: none, delta = 0)",
+    symbol="δ",
+    above=0,
+    below=1,
+)
+
+Repeated = tuple[dict[str, Any], dict[str, str]]
+"""Values of options, and the text of each file of a bundle that they name as ``@NAME``."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +56,15 @@ class Kind:
         local: whether each row is randomised by itself, so that replacing one costs no more than emptying it.
         note: a sentence on what the guarantee takes for granted, beside what it always does.
         request: ``module:Class`` of the :class:`Parameters` that a person may choose. With it and ``work`` the kind is
-            a command of its name and ``workbench.api.publish(kind=NAME)``, without another line. None has the
-            name of an option of every release (``plan``, ``epsilon``, ``output``, ``rows`` of a forecast and so on).
-        work: ``module:function``: (plan, request, ε and δ of one row, number of rows, format) → its Work, whose own
-            ``request`` holds the chosen values by their names.
+            a command and ``workbench.api.publish(kind=NAME)``, without another line. None has the name of an option
+            of every release (``plan``, ``epsilon``, ``output`` and so on).
+        work: ``module:function``: (plan, request, ε and δ of one row, number of rows, format) → its Work.
+        again: ``module:function``: what was asked for, as a certificate says it, and its plan → the :data:`Repeated`
+            request; where there is none, the certificate holds the chosen values by their names.
+        command: the words of its command, where they are not its name; of two words the first is a command with other
+            actions, which has this one among them.
+        own_cost: whether its cost follows from the request, so that no ε is asked for.
+        forecasts: whether its command has ``--forecast --rows``, for which the plan and the request are enough.
         formats: of its file, from ``csv``, ``tsv``, ``parquet`` and ``json``.
         help: one line on what the command does.
         example: the options without a default, as the command's example gives them.
@@ -56,6 +80,10 @@ class Kind:
     note: str = ""
     request: str = ""
     work: str = ""
+    again: str = ""
+    command: str = ""
+    own_cost: bool = False
+    forecasts: bool = True
     formats: tuple[str, ...] = ("csv",)
     help: str = ""
     example: str = ""
@@ -69,9 +97,21 @@ class Kind:
         """Whether command and function follow from what it declares."""
         return bool(self.request and self.work)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its command."""
+        return tuple((self.command or self.name).split())
+
     def asked(self) -> type[Parameters]:
         """Return the class of what a person may choose of it."""
         found: type[Parameters] = _named(self.request)
+        return found
+
+    def repeated(self, asked: Mapping[str, Any], plan: Plan) -> Repeated:
+        """Return the values of the options that ask once more for what a certificate with this plan says."""
+        if not self.again:
+            return dict(asked), {}
+        found: Repeated = _named(self.again)(asked, plan)
         return found
 
     def suffixes(self) -> dict[str, str]:
@@ -112,8 +152,31 @@ KINDS: tuple[Kind, ...] = (
         randomness="operating-system entropy; every value drawn exactly from its integer table",
         local=True,
     ),
-    Kind("synthetic", "synthetic tables", "workbench.release.synthetic.synthesis_work", "synthetic rows"),
-    Kind("statistics", "statistics", "workbench.release.statistics.statistics_work", "figures with intervals"),
+    Kind(
+        "synthetic",
+        "synthetic tables",
+        "workbench.release.synthetic.synthesis_work",
+        "synthetic rows",
+        request="workbench.synth.parameters:SynthesisParameters",
+        work="workbench.release.synthetic.synthesis_work:asked_work",
+        again="workbench.release.synthetic.synthesis_work:repeated",
+        command="synthesize",
+        forecasts=False,
+        formats=("csv", "tsv", "parquet"),
+        help="release a synthetic table: rows drawn from a private model of the table",
+        example="--target label",
+    ),
+    Kind(
+        "statistics",
+        "statistics",
+        "workbench.release.statistics.statistics_work",
+        "figures with intervals",
+        request="workbench.statistics.asked:Asked",
+        work="workbench.release.statistics.statistics_work:asked_work",
+        again="workbench.release.statistics.statistics_work:repeated",
+        formats=("csv", "json"),
+        help="release private counts, histograms, means, sums, quantiles and modes with their intervals",
+    ),
     Kind(
         "rappor",
         "RAPPOR reports",
@@ -127,6 +190,13 @@ KINDS: tuple[Kind, ...] = (
             "the kept answers, is refused. How often a client reports, and a cohort that the table names, are public. "
             "Each release is charged by itself."
         ),
+        request="workbench.rappor.collection:Asked",
+        work="workbench.release.rappor.rappor_work:asked_work",
+        again="workbench.release.rappor.rappor_work:repeated",
+        command="rappor encode",
+        own_cost=True,
+        forecasts=False,
+        help="release the reports of a column: charged first",
     ),
 )
 

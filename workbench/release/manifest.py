@@ -17,7 +17,9 @@ RELEASE = "release"
 """Folder of a bundle that holds what was released and its certificate."""
 
 FORMAT = "privacy-workbench-bundle"
-VERSION = 1
+VERSION = 2
+"""2: `rerun.json` names the files that its command reads; in version 1 the only one was ``request.toml``."""
+_READ = (1, VERSION)
 _MOST_FILES = 10_000
 
 
@@ -60,9 +62,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     broken = InputError("this is not the manifest of a bundle", str(path), "ask for the bundle as it was made")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise broken
-    if document.get("version") != VERSION:
+    if document.get("version") not in _READ:
         stated = (
-            f"the bundle has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
+            f"the bundle has version {str(document.get('version'))[:20]}, and this workbench reads versions up to "
+            f"{VERSION}"
         )
         raise InputError(stated, str(path), "check it with the workbench that wrote it")
     files = document.get("files")
@@ -77,6 +80,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(program, dict) or not isinstance(program.get("version"), str):
         raise broken
     return document
+
+
+def is_of_this_version(listed: dict[str, Any]) -> bool:
+    """Return whether the bundle with this list of files was made by this very version of the program."""
+    return bool(listed["version"] == VERSION and listed["program"]["version"] == workbench.__version__)
 
 
 def is_inside(name: object) -> bool:

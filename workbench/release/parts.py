@@ -37,6 +37,7 @@ from workbench.release.atomic import (
     write_error,
     write_new,
 )
+from workbench.release.certificate import certificate_path
 
 ENDING = ".part"
 PRIVATE = "private"
@@ -340,18 +341,23 @@ def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
         known_by: for a folder, the file by which it is recognised; a folder of anything else is never replaced.
 
     Raises:
-        InputError: it exists and is not to be replaced, or is of another kind.
+        InputError: it exists and is not to be replaced, or is of another kind; or it is a new folder, and the
+            certificate of a file of that name exists.
     """
-    if not os.path.lexists(target):
-        return False
+    new = not os.path.lexists(target)
     if target.is_dir():
         if not known_by:
             raise InputError("the output is a folder", str(target), "name a file")
-        if not any(target.iterdir()):
-            return False
+        new = not any(target.iterdir())
         ours = (target / known_by).is_file() and not target.is_symlink()
     else:
         ours = not known_by
+    if new:
+        if known_by and os.path.lexists(certificate_path(target)):
+            # The file's run may have been killed between its two renames, and another ledger may have paid for it.
+            what = "there is a certificate for a file of this name"
+            raise InputError(what, str(certificate_path(target)), _OTHER, code="output-taken")
+        return False
     if replace and ours:
         return True
     ways = (REPLACE_IT, _OTHER) if ours else _OTHER

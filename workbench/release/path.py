@@ -560,7 +560,8 @@ def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease
             continue
         try:
             document = read_certificate(certificate)
-            same = document["release_id"] == release.release_id and plan_of(document, certificate) == plan.published()
+            stated = plan_of(document, certificate).published()  # a former version told the kind of what was dropped
+            same = document["release_id"] == release.release_id and stated == plan.published()
             whole = same and not verify_release(output)
         except WorkbenchError:
             continue  # a certificate that cannot be read vouches for no file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.render.curve_figure import epsilon_label
 from workbench.render.palette import FREE_STYLES, STYLES
@@ -39,6 +39,51 @@ def free_style(kind: str, taken: Collection[str]) -> str:
     return next((style for style in wanted if style not in taken), wanted[-1])
 
 
+MOST_JOINED = 10
+"""Most lines of several models in one picture: so many styles can be told apart."""
+
+
+def joined_figure(models: Sequence[tuple[str, CurveFigure]]) -> tuple[CurveFigure, tuple[tuple[int, int], ...]]:
+    """Return the lines of several models by the same metric in one figure, and where each is from.
+
+    Args:
+        models: the short title of each model and its figure over one metric.
+
+    Returns:
+        the figure; and of each of its lines the number of the model and of the line there. The last line of every
+        model, which is that of the private one, comes before any other where there are more than
+        :data:`MOST_JOINED`.
+    """
+    order = sorted(
+        ((number, at) for number, (_, figure) in enumerate(models) for at in range(len(figure.series))),
+        key=lambda place: (place[1] - len(models[place[0]][1].series), place[0]),
+        reverse=True,
+    )
+    kept = sorted(order[:MOST_JOINED])
+    series, taken = [], set[str]()
+    for number, at in kept:
+        title, line = models[number][0], models[number][1].series[at]
+        style = free_style(line.style, taken)
+        taken.add(style)
+        short = line.name.removesuffix(", then trained")  # with the name of a model it would be cut
+        series.append(replace(line, name=f"{title}: {short}", style=style))
+    levels = [
+        replace(level, name=f"{title}: {level.name}") if level.style == "no-privacy" else level
+        for title, figure in models
+        for level in figure.baselines
+    ]
+    # One constant answer serves all models of the same rows.
+    constant = next((level for level in levels if level.style == "majority"), None)
+    levels = [level for level in levels if level.style != "majority"] + ([] if constant is None else [constant])
+    first = models[0][1]
+    spans = [figure.span for _, figure in models if figure.span is not None]
+    span = (min(low for low, _ in spans), max(high for _, high in spans)) if spans else None
+    parts = first.subtitle.split(" · ")
+    parts[1:2] = [", ".join(title for title, _ in models)]
+    figure = replace(first, subtitle=" · ".join(parts), series=tuple(series), baselines=tuple(levels), span=span)
+    return figure, tuple(kept)
+
+
 def comparison_figure(metric: Metric, lines: Sequence[Drawn], about: str = "") -> CurveFigure:
     """Return the figure of ``lines`` over one metric.
 
@@ -49,7 +94,7 @@ def comparison_figure(metric: Metric, lines: Sequence[Drawn], about: str = "") -
     """
     series = tuple(Series.with_errors(line.name, line.style, line.points) for line in lines)
     # Other splits have another level: it is drawn only where it is one of all.
-    constants = {line.constant for line in lines if line.private}
+    constants = {line.constant for line in lines if line.private or line.constant is not None}
     level = constants.pop() if len(constants) == 1 else None
     count = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
     return CurveFigure(

@@ -1,13 +1,14 @@
 r"""A data dictionary: what is publicly known about the columns of a table, as a CSV that a person can keep.
 
-The header is ``name,role,kind,lower,upper,values,missing``; ``name`` is needed, the others may be absent or in
-another order. An empty cell declares nothing. Dates are written ``1990-12-31``. The values of a list are separated by
-``|``; blanks around a value do not count; a bar, a blank or a backslash that belongs to a value has a backslash
+The header is ``name,role,kind,lower,upper,values,missing,date_order``; ``name`` is needed, the others may be absent or
+in another order. An empty cell declares nothing. Dates are written ``1990-12-31``. The values of a list are separated
+by ``|``; blanks around a value do not count; a bar, a blank or a backslash that belongs to a value has a backslash
 before it: ``\|``, ``\ ``, ``\\``. Bounds and values need a kind in the same row, because 0 may be a number or a name.
 
-``missing`` says what becomes of a missing value: ``refuse`` or ``own-value``. A role, kind or ``missing`` that ends in
-``?`` is a guess that nobody has confirmed: an export marks it so, and an import leaves it a
-guess. Facts that were read off the rows are left out of an export, and the export says which.
+``missing`` says what becomes of a missing value: ``refuse`` or ``own-value``; ``date_order`` says how dates with the
+year last are written: ``day-first`` or ``month-first``. A role, kind, ``missing`` or ``date_order`` that ends in ``?``
+is a guess that nobody has confirmed: an export marks it so, and an import leaves it a guess. Facts that were read off
+the rows are left out of an export, and the export says which.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from workbench.params.codec import read_text, read_toml, require_table
 from workbench.params.field import RealField, did_you_mean
 from workbench.sanitize.plan import UNFILLED, Column
 
-HEADER = ("name", "role", "kind", "lower", "upper", "values", "missing")
+HEADER = ("name", "role", "kind", "lower", "upper", "values", "missing", "date_order")
+ORDERS = ("day-first", "month-first")
 SEPARATOR = "|"
 DOUBT = "?"
 IDENTIFIER = "identifier"
@@ -52,7 +54,8 @@ class Entry:
         upper: public upper bound.
         domain: public list of the values.
         missing: what becomes of a missing value.
-        guessed: which of ``role``, ``kind`` and ``missing`` are marked as guesses.
+        date_order: how dates with the year last are written.
+        guessed: which of ``role``, ``kind``, ``missing`` and ``date_order`` are marked as guesses.
     """
 
     name: str
@@ -63,12 +66,14 @@ class Entry:
     upper: float | None = None
     domain: tuple[str, ...] | None = None
     missing: str | None = None
+    date_order: str | None = None
     guessed: tuple[str, ...] = ()
 
     @property
     def declares(self) -> bool:
         """Whether it says anything."""
-        return any(fact is not None for fact in (self.role, self.kind, self.missing, *self.facts.values()))
+        stated = (self.role, self.kind, self.missing, self.date_order, *self.facts.values())
+        return any(fact is not None for fact in stated)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -129,12 +134,13 @@ def write_dictionary(columns: Iterable[Mapping[str, Any]]) -> tuple[str, tuple[s
         stated = {k: v for k, v in table.items() if v not in (UNFILLED, [UNFILLED]) and k != "guessed"}
         # A column that is dropped needs no facts, so that one with open facts is checked as such.
         column = Column.from_plain({**stated, "action": "drop"}, where=f"column {table.get('name', UNFILLED)}")
-        guessed = table.get("guessed", ("action", "kind", "missing")) if column.origin == GUESS else ()
+        guessed = table.get("guessed", ("action", "kind", "missing", "date_order")) if column.origin == GUESS else ()
         role_guessed = "action" in guessed and column.role == IDENTIFIER
         role = _marked(column.role, guessed=role_guessed)
         kind = _marked(column.kind, guessed="kind" in guessed)
         decided = table.get("missing") != UNFILLED and table.get("action") != "drop" and column.kind is not None
         missing = _marked(column.missing if decided else None, guessed="missing" in guessed)
+        order = _marked(column.date_order if column.kind == "date" else None, guessed="date_order" in guessed)
         plain = column.to_plain()
         facts = {fact: plain[fact] for fact in ("lower", "upper", "domain") if fact in plain}
         if facts and column.bounds_origin == "data":
@@ -144,7 +150,7 @@ def write_dictionary(columns: Iterable[Mapping[str, Any]]) -> tuple[str, tuple[s
             facts = {}  # bounds without a kind say nothing
         values = SEPARATOR.join(map(_escaped, facts.get("domain", ())))
         bounds = ("" if fact not in facts else _bound(facts[fact]) for fact in ("lower", "upper"))
-        writer.writerow((column.name, role, kind, *bounds, values, missing))
+        writer.writerow((column.name, role, kind, *bounds, values, missing, order))
     return out.getvalue(), tuple(left_out)
 
 
@@ -205,11 +211,14 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
     role, role_guessed = _choice(said["role"], ROLES, f"{place}, role")
     kind, kind_guessed = _choice(said["kind"], KINDS, f"{place}, kind")
     missing, missing_guessed = _choice(said["missing"], ("refuse", OWN_VALUE), f"{place}, missing")
-    marks = {"role": role_guessed, "kind": kind_guessed, "missing": missing_guessed}
-    given = [title for title in ("lower", "upper", "values") if said[title]]
+    order, order_guessed = _choice(said["date_order"], ORDERS, f"{place}, date_order")
+    marks = {"role": role_guessed, "kind": kind_guessed, "missing": missing_guessed, "date_order": order_guessed}
+    given = [title for title in ("lower", "upper", "values", "date_order") if said[title]]
     if given and kind is None:
         raise ParameterError(f"{place}, kind: it is empty, and {given[0]} is given", hint="write the kind as well")
-    for title in given:
+    if order is not None and kind != "date":
+        raise ParameterError(f"{place}, date_order: a column of kind {kind} has no dates", hint="leave the cell empty")
+    for title in (t for t in given if t != "date_order"):
         if (title == "values") == (kind in NUMERIC):
             fitting = "bounds" if kind in NUMERIC else "values"
             raise ParameterError(f"{place}, {title}: a column of kind {kind} has {fitting} instead")
@@ -223,6 +232,7 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
         upper=upper,
         domain=_values(cells["values"], f"{place}, values") if said["values"] else None,
         missing=missing,
+        date_order=order,
         guessed=tuple(fact for fact, is_guess in marks.items() if is_guess),
     )
     _check_together(entry, place)

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from workbench.params import InputError
 from workbench.sanitize.data_dictionary import IDENTIFIER, NUMERIC, Entry
 
+_WAYS = ("missing", "date_order")
+
 
 class Present(Protocol):
     """What a plan already says of a column: a :class:`Column`, or a draft of one."""
@@ -68,8 +70,7 @@ def changes(entry: Entry, present: Present, *, drop_guessed: bool = False) -> di
             out |= {"mechanism": "auto", "cells": None, "domain": None, "other": None, "date_order": None}
             if entry.kind not in NUMERIC or "date" in (entry.kind, present.kind):
                 out |= {"lower": None, "upper": None}
-    if entry.missing is not None:
-        out["missing"] = entry.missing
+    out |= {fact: value for fact in _WAYS if (value := getattr(entry, fact)) is not None}
     if entry.facts:
         if present.bounds_origin == "data":
             out |= {"lower": None, "upper": None, "domain": None}
@@ -93,9 +94,6 @@ def with_guesses(entry: Entry, former: Sequence[str]) -> tuple[str, ...]:
         settled.add("kind")
     if (entry.role is not None and "role" not in entry.guessed) or entry.kind is not None:
         settled.add("action")
-    if entry.missing is not None and "missing" not in entry.guessed:
-        settled.add("missing")
-    marked = [
-        fact for fact, of in (("action", "role"), ("kind", "kind"), ("missing", "missing")) if of in entry.guessed
-    ]
+    settled |= {fact for fact in _WAYS if getattr(entry, fact) is not None and fact not in entry.guessed}
+    marked = [fact for fact, of in (("action", "role"), *((f, f) for f in ("kind", *_WAYS))) if of in entry.guessed]
     return tuple(dict.fromkeys((*marked, *(fact for fact in former if fact not in settled))))

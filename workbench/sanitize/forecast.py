@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.calibrated import ProtectedColumn, candidates, protected_columns
-from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.plan import AUTO, Column, Plan
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,13 @@ class Forecast:
     outside: tuple[str, ...]
 
 
-def forecast(plan: Plan) -> Forecast:
+def forecast(plan: Plan, *, coarse: bool = False) -> Forecast:
     """Return what ``plan`` will cost and do.
+
+    Args:
+        plan: what is forecast.
+        coarse: of columns with many cells, forecast one of :data:`COARSE_CELLS` over the same range, in milliseconds.
+            Means, shares and relations then differ by a few per cent; ``exact_epsilon`` is that of the few cells.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
@@ -84,9 +91,27 @@ def forecast(plan: Plan) -> Forecast:
         epsilon_total=charge_of(plan),
         # Local mechanisms have the same ε for replace-one: one figure for both relations.
         replace_one_epsilon=float(charge_of(plan)),
-        columns=tuple(_column(c) for c in protected_columns(plan)),
+        columns=tuple(map(_column, _coarse_columns(plan) if coarse else protected_columns(plan))),
         outside=outside_guarantee(plan),
     )
+
+
+COARSE_CELLS = 33
+
+
+def _coarse_columns(plan: Plan) -> Iterator[ProtectedColumn]:
+    """Yield the protected columns with at most :data:`COARSE_CELLS` cells each."""
+    split = plan.shares()
+    for column in plan.protected:
+        made = column.grid()
+        cells = made.cells
+        if cells.values is not None and cells.size > COARSE_CELLS:
+            lower, upper = float(cells.values[0]), float(cells.values[-1])
+            made = replace(made, cells=Cells.line(lower, upper, COARSE_CELLS, missing=cells.missing))
+        share = split[column.name]
+        auto = column.mechanism == AUTO
+        chosen = candidates(made.cells, share, column.purpose)[0][0] if auto else mechanism(column.mechanism)
+        yield ProtectedColumn(column, made, share, chosen)
 
 
 def charge_of(plan: Plan) -> Decimal:

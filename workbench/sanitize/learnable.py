@@ -1,10 +1,46 @@
-"""Whether a model can learn a target from the columns of a plan: asked before a row is read or anything is charged."""
+"""Whether a model can learn a target from the columns of a plan, and which of those that can is advised.
+
+Both are asked before a row is read or anything is charged.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workbench import learners
 from workbench.learners import Learner
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
 from workbench.sanitize.plan import Plan
+
+ADVICE = (
+    (
+        "logistic-regression",
+        0.0,
+        "no private model of classes did clearly better on three public tables, at any ε from 0.1 to 10",
+    ),
+    ("boosted-trees", 0.3, "on four public tables it was the most accurate private model of numbers at nearly every ε"),
+    ("forest-regression", 0.0, "at so small an ε it was steadier on public tables than the other models of numbers"),
+)
+"""Name, least ε and reason, the first choice first: what ``tests/benchmarks/results`` found of these learners."""
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The learners that can be trained on a table.
+
+    Attributes:
+        predicting: those that predict the target, the advised one first, those that pay for each prediction last.
+        others: those that do without it: groups of rows, and columns for another model.
+        advised: the name of the advised one; empty where nothing fits.
+        why: why, in a sentence.
+    """
+
+    predicting: tuple[Learner, ...] = ()
+    others: tuple[Learner, ...] = ()
+    advised: str = ""
+    why: str = ""
 
 
 def require_learnable(chosen: Learner, plan: Plan, target: str) -> None:
@@ -17,3 +53,28 @@ def require_learnable(chosen: Learner, plan: Plan, target: str) -> None:
     if not features:
         raise ParameterError("the plan leaves no column to learn from", hint="protect at least one besides the target")
     chosen.require(features, plan.column(target).facts())
+
+
+def is_learnable(chosen: Learner, plan: Plan, target: str) -> bool:
+    """Return whether :func:`require_learnable` has nothing against it."""
+    try:
+        require_learnable(chosen, plan, target)
+    except ParameterError:
+        return False
+    return True
+
+
+def fitting_learners(epsilon: float, fits: Callable[[Learner], bool]) -> Fitting:
+    """Return the learners that ``fits`` holds for, and which of them is advised at ``epsilon``."""
+    found = [entry for entry in learners.LEARNERS if fits(entry)]
+    predicting = [entry for entry in found if entry.task in (CLASSIFICATION, REGRESSION)]
+    others = tuple(entry for entry in found if entry not in predicting)
+    names = [entry.name for entry in predicting if not entry.each_prediction]
+    advised, why = next(
+        ((name, reason) for name, least, reason in ADVICE if name in names and epsilon >= least),
+        (names[0] if names else "", ""),
+    )
+    predicting.sort(key=lambda entry: (entry.name != advised, entry.each_prediction))
+    title = next((entry.title for entry in predicting if entry.name == advised), "")
+    stated = f"{title} is advised: {why}." if why else ""
+    return Fitting(tuple(predicting), others, advised, stated)

@@ -55,7 +55,9 @@ def facts_needed(action: str, kind: str | None) -> tuple[str, ...]:
     """Return which of the guessable facts of a column a release depends on or reveals."""
     if action == "protect":
         return ("kind", "missing", "date_order") if kind == "date" else ("kind", "missing")
-    return (*(("action",) if action == "drop" else ()), *(("kind",) if kind else ()))
+    if action == "drop":
+        return ("action",)
+    return ("kind",) if kind else ()
 
 
 def guesses(plan: Plan) -> tuple[Guess, ...]:

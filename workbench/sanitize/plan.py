@@ -17,11 +17,13 @@ from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, records, text, texts
 from workbench.params.codec import read_toml, require_table, write_toml
+from workbench.params.field import did_you_mean
 from workbench.params.nested import nested
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 from workbench.sanitize.budget_split import shares, total
+from workbench.sanitize.questions import Asked
 
 AUTO = "auto"
 UNFILLED = "?"
@@ -80,7 +82,8 @@ class Column(Attribute):
     def published(self) -> Column:
         """Return the column as :meth:`Plan.published` describes it."""
         if self.action != "protect":
-            return Column(**{name: getattr(self, name) for name in ("name", "action", "kind", "role")})
+            stated = ("name", "action", "role") if self.action == "drop" else ("name", "action", "kind", "role")
+            return Column(**{name: getattr(self, name) for name in stated})
         if self.bounds_origin == "data" and self.domain is not None:
             return dataclasses.replace(self, domain=None, cells=len(self.values()))
         return self
@@ -123,6 +126,7 @@ class Plan(Parameters):
     )
     # a declaration, as the others are
     reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
+    questions: Asked | None = nested(Asked, default=None, help="what the plan is to answer, and to whom")  # noqa: RUF009
     columns: tuple[Column, ...] = records(Column, help="the columns")
 
     @classmethod
@@ -191,23 +195,30 @@ class Plan(Parameters):
         """The columns that go through a mechanism."""
         return tuple(c for c in self.columns if c.action == "protect")
 
+    def unrounded(self) -> Self:
+        """Return the plan with numbers on grids of the usual size, whatever steps noisy rows are rounded to."""
+        columns = (dataclasses.replace(c, cells=None) if c.numeric and c.cells is not None else c for c in self.columns)
+        return dataclasses.replace(self, columns=tuple(columns))
+
     def column(self, name: str) -> Column:
         """Return the column called ``name``, or raise :class:`ParameterError`."""
         for column in self.columns:
             if column.name == name:
                 return column
-        raise ParameterError(f"the plan has no column {name!r}", hint="add it", code="unknown-column")
+        near = did_you_mean(name, [column.name for column in self.columns])
+        raise ParameterError(f"the plan has no column {name!r}{near}", hint="add it", code="unknown-column")
 
     def published(self) -> Self:
         """Return the plan as certificates contain it.
 
         Columns without a mechanism appear without facts, which may have been taken from the rows before the column was
-        dropped. A list of values that was taken from the rows appears as their number: the released file contains those
-        that are needed to read it. How the raw file is read is left out, and what is impossible, which the request of a
-        release tells that depends on it.
+        dropped; of those that are dropped, the kind is one of them. A list of values that was taken from the rows
+        appears as their number: the released file contains those that are needed to read it. How the raw file is read
+        is left out, as are the questions, and what is impossible, which the request of a release tells that depends on
+        it.
         """
         return dataclasses.replace(
-            self, reading=None, impossible=None, columns=tuple(c.published() for c in self.columns)
+            self, reading=None, questions=None, impossible=None, columns=tuple(c.published() for c in self.columns)
         )
 
     def to_toml(self, comment: str = "") -> str:

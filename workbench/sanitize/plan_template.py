@@ -19,6 +19,7 @@ from workbench.sanitize.data_dictionary import IDENTIFIER, Entry
 from workbench.sanitize.dictionary_changes import changes, not_in_table
 from workbench.sanitize.origin import Guess, raw_guesses
 from workbench.sanitize.plan import AUTO, UNFILLED, Column, Plan, unfilled
+from workbench.sanitize.questions import STATISTICS, Questions, Suggestion
 
 _MOST_CLASSES = 20
 
@@ -68,6 +69,8 @@ def draft(
     from_data: bool = False,
     reading: Reading | None = None,
     dictionary: Sequence[Entry] = (),
+    questions: Questions | None = None,
+    suggested: Suggestion | None = None,
 ) -> Draft:
     """Return a first plan for a table.
 
@@ -82,13 +85,16 @@ def draft(
         from_data: whether bounds and domains are taken from the rows and marked as such.
         reading: how the file was read.
         dictionary: what a data dictionary declares; it goes before ``declared`` and before any guess.
+        questions: who gets the release, which columns they need and what they ask: the others are left out.
+        suggested: where the columns needed are those that are suggested: then leaving out the others is a guess.
 
     Raises:
-        ParameterError: a named column does not exist, the mechanism is not known, or there are two targets.
+        ParameterError: a named column does not exist, the mechanism is not known, there are two targets, ε is more than
+            is offered, or a wish cannot be one of these columns.
     """
     names = [c.name for c in columns]
-    target = _one_target(target, dictionary, names)
-    for name in [*dropped, *([target] if target else [])]:
+    target = _one_target(target or (questions.target if questions else None), dictionary, names)
+    for name in [*dropped, *([target] if target else []), *(questions.needed if questions else ())]:
         if name not in names:
             raise ParameterError(
                 f"the table has no column {name!r}{did_you_mean(name, names)}", hint=f"choose from {', '.join(names)}"
@@ -97,22 +103,41 @@ def draft(
         mechanism(mechanism_name)
     known = {a.name: a for a in declared}
     entries = {e.name: e for e in dictionary}
+    left_out = () if questions is None else [name for name in names if name not in questions.needed]
+    dropped = dropped if suggested is not None else [*dropped, *left_out]
     tables, notes = [], []
     for column in columns:
+        if suggested is not None and column.name in left_out and column.name not in dropped:
+            role = {"role": IDENTIFIER} if column.name in suggested.identifiers else {}
+            tables.append({"name": column.name, "action": "drop", **role, "origin": GUESS})
+            continue
         attribute, entry = _stated(known.get(column.name), entries.get(column.name))
         table, note = _column(column, attribute, entry, target, mechanism_name, dropped, from_data)
         tables.append(table)
         notes += [note] if note else []
-    notes += filter(None, (not_in_table(dictionary, names),))
+    notes += filter(None, (not_in_table(dictionary, names), suggested.left_out_in_words if suggested else ""))
     on_target = _weighed(tables, epsilon)
     raw: dict[str, Any] = {"version": 1, "epsilon": epsilon}
     raw |= {"reading": reading.to_plain()} if reading is not None else {}
+    raw |= {"questions": _answered(questions, tables, epsilon)} if questions is not None else {}
     raw["column"] = tables
     still_open = tuple(unfilled(raw, "the draft"))
     if not still_open:
         Plan.from_plain(raw, where="the draft")
     text = write_toml(raw, _HEADER + (_OPEN if still_open else ""))
     return Draft(text, still_open, raw_guesses(raw), tuple(notes), on_target)
+
+
+def _answered(questions: Questions, tables: Sequence[dict[str, Any]], epsilon: float) -> dict[str, Any]:
+    """Give each released column the purpose that the questions call for; return what the plan says of them."""
+    questions.require_offered(epsilon)
+    released = [table for table in tables if table["action"] != "drop"]
+    for wish in questions.wishes:
+        wish.checked({table["name"]: table.get("kind") for table in released})
+    if questions.purpose != STATISTICS:
+        for table in released:
+            table["purpose"] = questions.purpose
+    return questions.asked.to_plain()
 
 
 def _column(
@@ -207,7 +232,8 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
     """
     name, guessed = column.name, "kind" in entry.guessed
     needed = ("lower", "upper") if entry.kind in ("integer", "real", "date") else ("domain",)
-    stated = Column(name=name, action="drop", kind=entry.kind, role=entry.role, **entry.facts).to_plain()
+    facts = {**entry.facts, "date_order": entry.date_order}
+    stated = Column(name=name, action="drop", kind=entry.kind, role=entry.role, **facts).to_plain()
     table = {**stated, "action": "protect"}
     if from_data and not entry.facts and entry.kind == column.kind:
         try:
@@ -222,12 +248,13 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
         table["missing"] = entry.missing
     elif column.missing:
         asked.append('missing = "own-value", because rows have missing values')
-    if entry.kind == "date" and column.year_last:
+    order_open = entry.kind == "date" and column.year_last and entry.date_order is None
+    if order_open:
         asked.append('date_order = "day-first" or "month-first", because its dates have the year last')
     if guessed:
         table |= {"missing": UNFILLED} if column.missing and entry.missing is None else {}
-        table |= {"date_order": UNFILLED} if entry.kind == "date" and column.year_last else {}
-    if guessed or "missing" in entry.guessed:
+        table |= {"date_order": UNFILLED} if order_open else {}
+    if guessed or {"missing", "date_order"}.intersection(entry.guessed):
         table["origin"] = GUESS
     return table, f"{name} may need {' and '.join(asked)}" if asked else ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -134,30 +133,6 @@ def usual_request(plan: Plan) -> Request:
     return Request(figures=(*histograms, *means))
 
 
-def read_request(path: Path) -> Request:
-    """Return the request in a TOML file of ``[[figure]]`` tables.
-
-    Raises:
-        InputError: the file cannot be read.
-        ParameterError: a key or a value is refused.
-    """
-    return Request.from_plain(read_toml(path, "request"), str(path))
-
-
-def request_of_options(given: Mapping[str, Sequence[str] | None], by: Sequence[str]) -> Request | None:
-    """Return the request of a command's options; ``None`` where they ask for nothing.
-
-    Args:
-        given: for each statistic the columns as typed: ``Age``, ``Age:20`` (bins), ``Age:0.1,0.5`` (quantiles).
-        by: the columns that make groups.
-    """
-    groups = tuple(by) or None
-    found = [_typed(statistic, word, groups) for statistic in STATISTICS for word in given.get(statistic) or ()]
-    if not found and groups:
-        found = [Statistic(statistic=COUNT, by=groups)]
-    return Request(figures=tuple(found)) if found else None
-
-
 def _typed(statistic: str, word: str, by: tuple[str, ...] | None) -> Statistic:
     keys: dict[str, Any] = {"statistic": statistic, "column": word, "by": by}
     name, colon, rest = word.rpartition(":")
@@ -165,3 +140,43 @@ def _typed(statistic: str, word: str, by: tuple[str, ...] | None) -> Statistic:
         field = "bins" if statistic == HISTOGRAM else "at"
         keys |= {"column": name, field: Statistic.declared()[field].parse(rest, f"--{statistic} {word}")}
     return Statistic(**keys)
+
+
+def _columns(symbol: str, help_text: str) -> Any:
+    return texts(default=None, repeated=True, symbol=symbol, help=f"{help_text}; may be repeated")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Parameters):
+    """What a person chooses: columns by statistic (``Age:20``: bins, ``Age:0.1,0.5``: quantiles), or a request."""
+
+    count: tuple[str, ...] | None = _columns("COL", "how many rows have a value in COL (with --by: of each group)")
+    histogram: tuple[str, ...] | None = _columns("COL[:BINS]", "how many rows are in each bin of COL")
+    mean: tuple[str, ...] | None = _columns("COL", "mean of COL")
+    sum: tuple[str, ...] | None = _columns("COL", "sum of COL")
+    quantiles: tuple[str, ...] | None = _columns("COL[:0.1,0.5]", "quantiles of COL (default 0.25, 0.5 and 0.75)")
+    mode: tuple[str, ...] | None = _columns("COL", "the most frequent value of COL, a column of names")
+    by: tuple[str, ...] | None = texts(
+        default=None, repeated=True, symbol="COL", help="of each group that COL makes; twice at most"
+    )
+    request: str | None = text(
+        default=None, file="request", symbol="FILE", help="what is asked for, as [[figure]] tables (TOML)"
+    )
+    figure: tuple[Statistic, ...] | None = records(Statistic, default=None, help="the same as a list, from Python")
+
+    def checked(self, plan: Plan) -> Request:
+        """Return the request, the usual one where nothing is chosen, after checking it against the columns of ``plan``.
+
+        Raises:
+            InputError: its file cannot be read.
+            ParameterError: a key or a value is refused, or as :meth:`Request.checked`.
+        """
+        figures = [_typed(name, word, self.by) for name in STATISTICS for word in getattr(self, name) or ()]
+        if not figures and self.by:
+            figures = [Statistic(statistic=COUNT, by=self.by)]
+        if sum((bool(figures), self.request is not None, self.figure is not None)) > 1:
+            raise ParameterError("--request names everything that is asked for", hint="leave the other options out")
+        if self.request is not None:
+            return Request.from_plain(read_toml(Path(self.request), "request"), self.request).checked(plan)
+        chosen = self.figure if self.figure is not None else tuple(figures) or usual_request(plan).figures
+        return Request(figures=chosen).checked(plan)

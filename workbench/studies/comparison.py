@@ -16,6 +16,7 @@ WAYS = {
     "private": "private model",
     "sanitized": "sanitised: {}",
     "corrected": "corrected: {}",
+    "synthetic": "synthetic: {}",
 }
 MECHANISMS = {"plan": "as planned", "auto": "advisor's choice"}
 

@@ -41,7 +41,7 @@ MOST_REGIMES = 7
 class CurvePlan(Parameters):
     """What a curve compares."""
 
-    model: str = text(default="naive-bayes", help="the model, such as naive-bayes")
+    model: str = text(default="naive-bayes", help="the model")
     regimes: tuple[str, ...] = texts(
         default=("none", "sanitized:staircase", "private"),
         shortest=1,

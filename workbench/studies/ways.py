@@ -2,27 +2,39 @@
 
 Everything follows from the plan and the public number of rows. The errors are half-lengths of intervals that hold with
 about 95 % confidence, for values of usual public shapes; those of synthetic rows (:mod:`.ways_synthetic`) leave out
-what columns lose that were not measured together.
+what columns lose that were not measured together. What a model learns is tried on made-up rows (:mod:`.ways_model`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any
 
 from workbench.data.impossible import joined
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.recipient import half_length, mostly_noise
+from workbench.sanitize.questions import MODEL as A_MODEL
+from workbench.sanitize.questions import ROWS as LOOKED_AT
+from workbench.sanitize.recipient import half_length, is_mostly_noise, mostly_noise
 from workbench.sanitize.usefulness import FADED, NORMAL_95
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import HISTOGRAM, MEAN, usual_request
+from workbench.statistics.asked import HISTOGRAM, MEAN, QUANTILES
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
+from workbench.studies.ways_asked import (
+    HALF_LEARNT,
+    Question,
+    answered_by,
+    asked_of,
+    asked_request,
+    typical_questions,
+)
+from workbench.studies.ways_model import Learnt, kept_learnt, learnt_by_ways
 from workbench.studies.ways_synthetic import Trial
 from workbench.synth import MARGINALS, MST
 from workbench.synth.base import COUNTS, Setting, Synthesiser
@@ -31,33 +43,18 @@ from workbench.synth.setting import setting_for
 from workbench.synth.synthesis import require_payable
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
-Asked = Literal["mean", "share", "correlation"]
 
 PAIRS = "in some pairs"
-"""What synthetic rows say of a correlation: a tree measures its pairs, and others as far as these explain them."""
+"""What synthetic rows say of a correlation that they do not measure: with a target only pairs with it are."""
 
-KNOWN = 8.0
-"""A mean counts as answered from a half-length of this part of the range on."""
+STRONGEST = "if strong"
+"""What they say of one without a target: the strongest pairs are measured, one fewer than there are columns."""
 
-_WEAK = 0.5
-"""Half-length of a correlation's interval from which on it says little."""
+YES, NO, NOT_ANSWERED, NOT_KNOWN = "yes", "no", "not answered", "not known yet"
+"""Whether a question is answered well enough by a way."""
 
-
-@dataclass(frozen=True)
-class Question:
-    """Something that a recipient may want to know.
-
-    Attributes:
-        asked: what kind of figure.
-        columns: of which columns.
-        words: the question in words.
-        enough: half-length below which an answer says more than no table at all.
-    """
-
-    asked: Asked
-    columns: tuple[str, ...]
-    words: str
-    enough: float
+LEAST_EPSILON, MOST_EPSILON = 0.01, 50.0
+"""Between these an ε is looked for at which a wish holds."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,19 @@ class Answer:
     """How well one way answers a question.
 
     Attributes:
-        half_length: of the 95 % interval that is to be expected; ``None`` where the way does not answer it.
-        useful: whether it says more than no table at all.
-        note: why there is no length, where it answers in part.
+        half_length: of the 95 % interval that is to be expected; ``None`` where there is none.
+        mark: whether it is answered well enough.
+        note: why there is no length, where it answers in part or by something else than a figure.
     """
 
     half_length: float | None
-    useful: bool
+    mark: str
     note: str = ""
+
+    @property
+    def useful(self) -> bool:
+        """Whether it says more than no table at all, or what was wished for."""
+        return self.mark == YES
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Way:
         answers: one for each question.
         problem: why it cannot be done by this plan; empty where it can.
         predicts: the column that a model predicts; empty of the other ways.
+        warning: what else is known of it at this ε, in a sentence: that it is mostly noise.
     """
 
     name: str
@@ -94,11 +97,17 @@ class Way:
     answers: tuple[Answer, ...]
     problem: str = ""
     predicts: str = ""
+    warning: str = ""
 
     @property
     def useful(self) -> int:
         """How many of the questions it answers."""
         return sum(answer.useful for answer in self.answers)
+
+    @property
+    def known(self) -> bool:
+        """Whether every answer is known."""
+        return all(answer.mark != NOT_KNOWN for answer in self.answers)
 
 
 @dataclass(frozen=True)
@@ -121,6 +130,13 @@ class Ways:
         """Return one of the ways."""
         return next(way for way in self.ways if way.name == name)
 
+    def shortfalls(self, name: str) -> tuple[str, ...]:
+        """Return a sentence for each question that a way does not answer well enough, and for what else it lacks."""
+        way = self.way(name)
+        pairs = zip(self.questions, way.answers, strict=True)
+        found = [_shortfall(question, answer) for question, answer in pairs if answer.mark not in (YES, NOT_KNOWN)]
+        return (*((way.warning,) if way.warning else ()), *found)
+
     def to_plain(self) -> dict[str, Any]:
         """Return them as JSON holds them."""
         return {
@@ -140,29 +156,81 @@ class Ways:
         }
 
 
-def compare_ways(plan: Plan, rows: int, forecast: Forecast | None = None, cancel: CancelToken | None = None) -> Ways:
+def compare_ways(
+    plan: Plan,
+    rows: int,
+    forecast: Forecast | None = None,
+    cancel: CancelToken | None = None,
+    *,
+    drawn: Plan | None = None,
+    coarse: bool = False,
+    train: bool = True,
+) -> Ways:
     """Return what each way is good for at the ε of ``plan``.
+
+    They are asked what the plan's questions say, and typical questions where it has none.
 
     Args:
         plan: declares the columns; a column with the role ``target`` is what a model predicts.
         rows: the public number of rows.
         forecast: of the plan, if the caller has it.
         cancel: checked between the trials of synthetic rows.
+        drawn: the plan by which synthetic rows are drawn, where that is another one.
+        coarse: answer within a fraction of a second: errors may be off by half.
+        train: whether a model is trained on made-up rows; without it one that was not before is not known yet.
 
     Raises:
         CancelledError: ``cancel`` was set.
         ParameterError: the plan protects no column, or a mechanism does not fit.
     """
-    made = forecast_of(plan) if forecast is None else forecast
+    made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
     target = next((c.name for c in plan.protected if c.role == "target"), None)
-    asked = _questions(plan, target)
-    ways = (
-        _way(ROWS, asked, lambda: _of_rows(plan, made, asked, rows)),
-        _way(SYNTHETIC, asked, lambda: _of_synthetic(plan, target, asked, rows, cancel or CancelToken())),
-        _way(STATISTICS, asked, lambda: _of_statistics(plan, asked, rows)),
-        _model(asked, target),
-    )
-    return Ways(asked, ways, *_advice(ways, made, target, rows))
+    asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
+    about = _About(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train, drawn)
+    ways = tuple(_way(name, about) for name in NAMES)
+    return Ways(asked, ways, *_advice(ways, about))
+
+
+def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: CancelToken) -> Decimal | None:
+    """Return the least ε, to two digits, at which a way answers a question well enough; ``None`` where none does.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+
+    def holds(epsilon: float) -> bool:
+        cancel.check()
+        try:
+            at = replace(plan, epsilon=epsilon)
+            target = next((c.name for c in at.protected if c.role == "target"), None)
+            made = forecast_of(at, coarse=True)
+            about = _About(at, made, target, (question,), rows, cancel, coarse=False)
+            return _way(way, about).answers[0].mark == YES
+        except ParameterError:
+            return False
+
+    if not holds(MOST_EPSILON):
+        return None
+    low, high = LEAST_EPSILON, MOST_EPSILON
+    while high / low > 1.02:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(high)
+
+
+@dataclass(frozen=True)
+class _About:
+    """What the answers of all ways rest on."""
+
+    plan: Plan
+    forecast: Forecast
+    target: str | None
+    questions: tuple[Question, ...]
+    rows: int
+    cancel: CancelToken
+    coarse: bool
+    train: bool = True
+    drawn: Plan | None = None
 
 
 _TOLD = {
@@ -173,81 +241,116 @@ _TOLD = {
     STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, and the most exact ones."),
     MODEL: ("A model", "A trained model with noise in it: it predicts, and reveals nothing else."),
 }  # fmt: skip
+"""The title of each way, and what it gives."""
+
+TITLES = {name: title for name, (title, _) in _TOLD.items()}
+
+NOISE_IN_ROWS = "Noisy rows would be mostly noise at this ε."
+NO_TARGET = "no column is the target; choose what is to be predicted in Data, Columns"
 
 
-def _way(name: str, questions: tuple[Question, ...], answered: Callable[[], list[float | None]]) -> Way:
+def _way(name: str, about: _About) -> Way:
     title, gives = _TOLD[name]
+    predicts = (about.target or "") if name == MODEL else ""
     try:
-        found, problem = answered(), ""
+        if name == MODEL and about.target is None:
+            raise ParameterError(NO_TARGET)
+        answers, problem = tuple(_answers(name, about)), ""
     except ParameterError as error:
-        found, problem = [None] * len(questions), str(error)
-    answers = tuple(
-        Answer(half, half is not None and half < q.enough, note=PAIRS if name == SYNTHETIC and half is None else "")
-        for half, q in zip(found, questions, strict=True)
-    )
-    return Way(name, title, gives, answers, problem)
+        answers, problem = (Answer(None, NOT_ANSWERED),) * len(about.questions), str(error)
+    noise = name == ROWS and not problem and is_mostly_noise(about.forecast, about.rows)
+    return Way(name, title, gives, answers, problem, predicts, NOISE_IN_ROWS if noise else "")
 
 
-def _model(questions: tuple[Question, ...], target: str | None) -> Way:
-    title, gives = _TOLD[MODEL]
-    problem = "" if target is not None else "no column is the target; choose what is to be predicted on Data"
-    return Way(MODEL, title, gives, (Answer(None, useful=False),) * len(questions), problem, target or "")
+def _answers(name: str, about: _About) -> Iterator[Answer]:
+    figures = _FIGURES[name](about)
+    for question in about.questions:
+        about.cancel.check()
+        if question.asked == "model":
+            yield _of_model(name, about)
+        elif question.asked == "rows":
+            yield _of_looking(name, about)
+        else:
+            half = figures(question)
+            note = _of_pairs(half, about) if (name, question.asked) == (SYNTHETIC, "correlation") else ""
+            mark = NOT_ANSWERED if half is None else YES if _near(half, question) else NO
+            yield Answer(half, mark, note)
 
 
-def _questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
-    """Return one question of each kind that the plan's columns allow."""
-    protected = plan.protected
-    numbers = [c for c in protected if c.kind in ("integer", "real")]
-    names = [c for c in protected if not c.numeric]
-    found = []
-    plain = [c for c in numbers if c.name != target] or numbers
-    if plain:
-        lower, upper = plain[0].bounds()
-        found.append(Question("mean", (plain[0].name,), f"the mean of {plain[0].name}", (upper - lower) / KNOWN))
-    if names:
-        one = next((c for c in names if c.name == target), names[0])
-        size = one.grid().cells.size
-        value = one.grid().labels[size - 1]
-        # A share lies between 0 and 1; an even one is known without any table.
-        found.append(Question("share", (one.name,), f"the share of {value} in {one.name}", 1 / size))
-    if len(numbers) > 1:
-        a, b = (
-            sorted(numbers, key=lambda c: c.name != target)[1::-1]
-            if target in [c.name for c in numbers]
-            else numbers[:2]
-        )
-        found.append(Question("correlation", (a.name, b.name), f"the correlation of {a.name} and {b.name}", _WEAK))
-    return tuple(found)
+def _of_pairs(half: float | None, about: _About) -> str:
+    """Return which correlations synthetic rows keep."""
+    if half is None:
+        return PAIRS
+    return STRONGEST if about.target is None and len(about.plan.protected) > 2 else ""
 
 
-def _of_rows(plan: Plan, forecast: Forecast, questions: tuple[Question, ...], rows: int) -> list[float | None]:
-    columns = {c.name: c for c in forecast.columns}
-    found: list[float | None] = []
-    for question in questions:
+def _near(half: float, question: Question) -> bool:
+    return half <= question.enough if question.wished else half < question.enough
+
+
+def _of_looking(name: str, about: _About) -> Answer:
+    """Return what a way gives to those who look at rows."""
+    if name == SYNTHETIC:
+        return Answer(None, YES, "nobody’s rows")
+    if name != ROWS:
+        return Answer(None, NOT_ANSWERED)
+    return Answer(None, NO if is_mostly_noise(about.forecast, about.rows) else YES, "yes, noisy")
+
+
+def _of_model(name: str, about: _About) -> Answer:
+    """Return how much a model of the target learns from what a way releases."""
+    if name == STATISTICS or about.target is None or len(about.plan.protected) < 2:
+        return Answer(None, NOT_ANSWERED)
+    if not about.train:
+        found = kept_learnt(about.plan, about.target, about.rows)
+        if found is None:
+            return Answer(None, NOT_KNOWN)
+    else:
+        found = learnt_by_ways(about.plan, about.target, about.rows, about.cancel)
+    learnt = found[name]
+    return Answer(None, YES if learnt.kept >= HALF_LEARNT else NO, learnt_words(learnt))
+
+
+def learnt_words(learnt: Learnt) -> str:
+    """Return what a model learns, beside what the rows themselves teach."""
+    return f"{learnt.found:.2f} of {learnt.of:.2f}"
+
+
+_Figures = Callable[[Question], float | None]
+"""Returns the half-length of a question's figure; ``None`` where a way has no such figure."""
+
+
+def _of_rows(about: _About) -> _Figures:
+    columns = {c.name: c for c in about.forecast.columns}
+
+    def half(question: Question) -> float | None:
         of = [columns[name] for name in question.columns]
-        half = _of_relation(of, rows) if question.asked == "correlation" else half_length(of[0], rows)
-        steps = rounded_by(plan.column(of[0].name)) if question.asked == "mean" else 0.0
-        found.append(None if half is None else half + steps)
-    return found
+        if question.asked == "median":
+            return None
+        found = _of_relation(of, about.rows) if question.asked == "correlation" else half_length(of[0], about.rows)
+        return None if found is None else found + _steps(about.plan, question)
+
+    return half
 
 
-def _of_relation(columns: list[ColumnForecast], rows: int) -> float | None:
+def _of_relation(columns: Sequence[ColumnForecast], rows: int) -> float | None:
     """Return the half-length of a correlation: what is left of it is known to 1/√n, and is divided by its part."""
     kept = math.prod(c.relations_kept for c in columns)
     return None if kept <= 0 else min(NORMAL_95 / (kept * math.sqrt(max(rows, 1))), 2.0)
 
 
-def _of_statistics(plan: Plan, questions: tuple[Question, ...], rows: int) -> list[float | None]:
-    queries = queries_of(usual_request(plan).checked(plan), plan, plan.row_epsilon(), rows)
+def _of_statistics(about: _About) -> _Figures:
+    plan, rows = about.plan, about.rows
+    queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), rows)
     widths = {(f.statistic, f.column): f.half_width for f in forecast_of_figures(queries)}
-    stated = {"mean": (MEAN, 1.0), "share": (HISTOGRAM, float(max(rows, 1)))}
-    found: list[float | None] = []
-    for question in questions:
+    stated = {"mean": (MEAN, 1.0), "share": (HISTOGRAM, float(max(rows, 1))), "median": (QUANTILES, 1.0)}
+
+    def half(question: Question) -> float | None:
         statistic, unit = stated.get(question.asked, ("", 1.0))
-        half = widths.get((statistic, question.columns[0]))
-        steps = rounded_by(plan.column(question.columns[0])) if question.asked == "mean" else 0.0
-        found.append(None if half is None else half / unit + steps)
-    return found
+        found = widths.get((statistic, question.columns[0]))
+        return None if found is None else found / unit + _steps(plan, question)
+
+    return half
 
 
 def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
@@ -257,29 +360,54 @@ def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
     return setting_for(facts, place, rows, plan.row_epsilon(), impossible=joined(plan.impossible, None))
 
 
-def _of_synthetic(
-    plan: Plan, target: str | None, questions: tuple[Question, ...], rows: int, cancel: CancelToken
-) -> list[float | None]:
+def _of_synthetic(about: _About) -> _Figures:
     """Return the errors of trials of the method on made-up values, and what rounding to steps adds to a mean."""
+    plan, target, rows = about.drawn or about.plan, about.target, about.rows
     method = MST if target is None else MARGINALS
     setting = synthetic_setting(plan, target, rows)
     columns = setting.columns
     names = [c.name for c in columns]
     require_bounded(setting)
     require_payable(method, setting)
-    found: list[float | None] = []
-    for question in questions:
-        if question.asked == "correlation" and target not in question.columns:
-            found.append(None)  # which pairs the tree will have is not known before
-            continue
+
+    def half(question: Question) -> float | None:
+        if question.asked == "median":
+            return None
         name = next((c for c in question.columns if c != target), question.columns[0])
         places, share = _measured(method, setting, names.index(name))
-        half = Trial(tuple(columns[place] for place in places), share, rows).half_length(question.asked, cancel)
+        if question.asked == "correlation" and target is None:
+            places = [names.index(c) for c in question.columns]
+            share = [query for query in method.queries(setting) if query.form == COUNTS][-1].paid.strength
+        elif question.asked == "correlation" and target not in question.columns:
+            return None
+        trial = Trial(tuple(columns[place] for place in places), share, rows)
+        found = (
+            trial.coarse(question.asked, about.cancel)
+            if about.coarse
+            else trial.half_length(question.asked, about.cancel)
+        )
         if question.asked == "mean":
             lower, upper = plan.column(name).bounds()
-            half = min(half + rounded_by(plan.column(name)), (upper - lower) / 2)
-        found.append(min(half, 1.0 if question.asked == "share" else 2.0) if question.asked != "mean" else half)
-    return found
+            return min(found + _steps(plan, question), (upper - lower) / 2)
+        return min(found, 1.0 if question.asked == "share" else 2.0)
+
+    return half
+
+
+def _of_no_figure(about: _About) -> _Figures:
+    return lambda question: None
+
+
+_FIGURES: dict[str, Callable[[_About], _Figures]] = {
+    ROWS: _of_rows,
+    SYNTHETIC: _of_synthetic,
+    STATISTICS: _of_statistics,
+    MODEL: _of_no_figure,
+}
+
+
+def _steps(plan: Plan, question: Question) -> float:
+    return rounded_by(plan.column(question.columns[0])) if question.asked == "mean" else 0.0
 
 
 def rounded_by(column: Column) -> float:
@@ -301,19 +429,48 @@ def _measured(method: Synthesiser, setting: Setting, place: int) -> tuple[list[i
     return [beside, place], counts[-1].paid.strength
 
 
-def _advice(ways: tuple[Way, ...], forecast: Forecast, target: str | None, rows: int) -> tuple[str, str]:
+def figure_text(asked: str, half: float) -> str:
+    """Return half of an interval as a person reads it."""
+    return f"± {100 * half:.2g} points" if asked == "share" else f"± {half:.2g}"
+
+
+def _shortfall(question: Question, answer: Answer) -> str:
+    asked = f"{question.words[:1].upper()}{question.words[1:]}"
+    if question.asked == "model":
+        if answer.mark == NOT_ANSWERED:
+            return f"{asked} cannot be trained on it."
+        return f"{asked} would learn little from it ({answer.note} on made-up rows)."
+    if question.asked == "rows":
+        return "There are no rows to look at." if answer.mark == NOT_ANSWERED else "Its rows are mostly noise."
+    if answer.half_length is None:
+        where = f" but {answer.note}" if answer.note else ""
+        return f"{asked} is not answered{where}."
+    near = figure_text(question.asked, answer.half_length)
+    if question.wished:
+        return f"{asked} is known to {near} only, not to {figure_text(question.asked, question.enough)}."
+    return f"{asked} is known to {near}: that says no more than no table at all."
+
+
+def _advice(ways: tuple[Way, ...], about: _About) -> tuple[str, str]:
     """Return the name of the way that is advised, and why."""
-    _, synthetic, statistics, _ = ways
+    forecast, target, rows = about.forecast, about.target, about.rows
+    noisy, synthetic, statistics, _ = ways
     lost = [c.name for c in forecast.columns if mostly_noise(c, rows)]
     faded = [c.name for c in forecast.columns if c.relations_kept < FADED] if len(forecast.columns) > 1 else []
     at = f"At ε = {float(forecast.epsilon_row):.4g}"
-    if not lost and not faded:
+    asks = () if about.plan.questions is None else answered_by(about.plan).asks
+    if asks == (A_MODEL,) and target is not None:
+        return MODEL, f"Only a model of {target} is asked for: train a private model, which releases nothing else."
+    if asks == (LOOKED_AT,) and not noisy.warning:
+        return ROWS, f"{at} noisy rows serve those who look at rows."
+    if not lost and not faded and noisy.useful == max(way.useful for way in ways):
         return ROWS, f"{at} noisy rows keep the values and their relations; nothing else lets a recipient do as much."
-    why = (
-        f"{at} noisy rows would be mostly noise in {len(lost)} of {len(forecast.columns)} columns"
-        if lost
-        else f"{at} noisy rows hide how {len(faded)} of {len(forecast.columns)} columns go together with others"
-    )
+    if lost:
+        why = f"{at} noisy rows would be mostly noise in {len(lost)} of {len(forecast.columns)} columns"
+    elif faded:
+        why = f"{at} noisy rows hide how {len(faded)} of {len(forecast.columns)} columns go together with others"
+    else:
+        why = f"{at} noisy rows answer {noisy.useful} of {len(about.questions)} questions"
     if synthetic.useful and synthetic.useful >= statistics.useful:
         return SYNTHETIC, f"{why}. Synthetic rows keep more of it for the same ε: draw synthetic rows."
     if statistics.useful:

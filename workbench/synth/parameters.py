@@ -22,10 +22,16 @@ class SynthesisParameters(Parameters):
         help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]} (default: marginals where a target is named, else mst)",
     )
     target: str | None = text(
-        default=None, help='the column that others are to predict (default: the one with role = "target" in the plan)'
+        default=None,
+        title="Target column",
+        help='the column that others are to predict (default: the one with role = "target" in the plan)',
     )
     rows: int | None = integer(
-        default=None, at_least=1, upto=MOST_ROWS, help="rows to draw (default: as many as the table has)"
+        default=None,
+        at_least=1,
+        upto=MOST_ROWS,
+        title="Rows drawn",
+        help="rows to draw (default: as many as the table has)",
     )
     cuts: int | None = integer(
         default=None,

@@ -62,6 +62,11 @@ _PERSON_NAME = re.compile(
     re.IGNORECASE,
 )
 _ANY_NAME = re.compile(r"^(names?|nom|nombre|имя|tên)$", re.IGNORECASE)
+_GROUP_NAME = re.compile(
+    r"^(household|family|person|people|patient|respondent|participant|customer|client|subject|member|user|haushalt"
+    r"|foyer|ménage|домохозяйство|hộ)[ _-]?(id|ids|no|nr|num|number|key|code)?\.?$",
+    re.IGNORECASE,
+)
 _FULL_NAME = r"^\s*\p{Lu}[\p{L}'’.-]*(\s+(\p{Lu}[\p{L}'’.-]*|van|von|de|der|den|di|da|la|le|del)){1,4}\s*$"
 _FEW_NAMES = 10
 _TRUTH = {"true", "false"}
@@ -313,15 +318,22 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
         # Neither a column's name nor capitals tell a person from a place or an illness: the steward is to say.
         title = unicodedata.normalize("NFC", name).strip()
         if _PERSON_NAME.search(title):
-            yield Suspicion("name", "by its own name it may hold names of persons, some of them in several rows")
+            yield Suspicion("person", "by its own name it may hold names of persons, some of them in several rows")
         elif _share(values, _FULL_NAME) >= 0.9:
             yield Suspicion(
                 "name", "may be names of persons, places, illnesses and the like: its values are capitalised words"
             )
         elif _ANY_NAME.search(title):
             yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
+    if kind in ("category", "integer") and 1 < len(values) < rows - missing and _GROUP_NAME.search(_apart(name)):
+        yield Suspicion("household", "rows with the same value may belong to one person or one household")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{len(values)} different values are more than a public domain can hold")
+
+
+def _apart(name: str) -> str:
+    """Return a name with its words apart: ``HouseholdNo`` is ``Household No``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFC", name).strip())
 
 
 def _once(suspicions: list[Suspicion]) -> tuple[Suspicion, ...]:

@@ -10,7 +10,7 @@ from workbench.deep.networks.vgg16_head import VGG16_HEAD
 from workbench.params import ParameterError
 from workbench.params.field import named
 
-__all__ = ["LATER", "NETWORKS", "TRUSTED", "Network", "network"]
+__all__ = ["LATER", "NETWORKS", "TRUSTED", "Network", "network", "networks_reading"]
 
 NETWORKS: tuple[Network, ...] = (
     LOGISTIC,
@@ -49,3 +49,19 @@ def network(name: str) -> Network:
             hint=f"use one of {', '.join(known.name for known in NETWORKS)}",
         )
     return named(NETWORKS, name, "network")
+
+
+def networks_reading(inputs: int, classes: int) -> tuple[Network, ...]:
+    """Return the networks of the list that read rows of so many numbers, or images where ``inputs`` says their shape.
+
+    A few of them learn filters of images, which a table of a few columns has none of.
+    """
+
+    def reads(known: Network) -> bool:
+        try:
+            known.widths(known.prepared_width(inputs) and inputs, classes)
+        except ParameterError:
+            return False
+        return True
+
+    return tuple(known for known in NETWORKS if reads(known))

@@ -84,7 +84,7 @@ class BudgetGauge(Card):
         self._bar.show_parts(())
         for key in ("cap", "spent", "reserved", "left"):
             self._facts.hide_line(key)
-        self._warn("This may be a known table: see the Release page." if account.in_doubt else account.problem)
+        self._warn("This may be a known table: see Release, Settings." if account.in_doubt else account.problem)
 
     def _show_first(self, cost: Decimal | None) -> None:
         """Show a dataset that nothing was released of: its first release sets the cap."""

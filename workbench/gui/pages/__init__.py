@@ -43,11 +43,10 @@ from workbench.gui.pages import (
     predict,
     preview,
     protect,
+    questions,
     rappor,
     release,
     released,
-    statistics,
-    synthetic,
     train,
     utility,
     ways,
@@ -56,13 +55,12 @@ from workbench.gui.pages import (
 from workbench.gui.pages.base import ROOMS, Page
 
 PAGES: tuple[Page, ...] = (
+    questions.PAGE,
     data.PAGE,
     ways.PAGE,
     protect.PAGE,
     preview.PAGE,
     release.PAGE,
-    synthetic.PAGE,
-    statistics.PAGE,
     train.PAGE,
     utility.PAGE,
     compare.PAGE,

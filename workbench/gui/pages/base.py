@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -93,6 +93,7 @@ class Page:
         topic: the topic of the help that says more (:mod:`workbench.render.help_topics`).
         state: its part of the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         under: the page whose tab this one shares: another way to do the same step, chosen at the head of the page.
+        home: whether it is the page that is shown while nothing is open.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Page:
     topic: str = ""
     state: Callable[[Session], State] = lambda session: "empty"
     under: str = ""
+    home: bool = False
 
     @property
     def tab(self) -> str:
@@ -137,6 +139,24 @@ class _Body(QVBoxLayout):
             self._asked = False
 
 
+class _Beside(QWidget):
+    """The buttons of a head. They never widen the window: the page is told to place them anew as they change."""
+
+    def __init__(self, place: Callable[[], None]) -> None:
+        super().__init__()
+        self._place = place
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return no width: showing a button lays out the whole window before the page can place it elsewhere."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def event(self, event: QEvent) -> bool:
+        """Place the buttons anew where their layout has changed."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place()
+        return super().event(event)
+
+
 class PageFrame(QWidget):
     """A page: the tabs of its room, buttons on the right of them, a body, and a foot with a note and primary button.
 
@@ -160,7 +180,7 @@ class PageFrame(QWidget):
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(page.title)
         self.header: QHBoxLayout = row()
-        self._beside = QWidget()
+        self._beside = _Beside(self._place_header)
         self._beside.setLayout(self.header)
         self._tabs: QWidget = QWidget()
         self._head = row(None)
@@ -196,6 +216,12 @@ class PageFrame(QWidget):
         elif beside and not fits:
             self._head.removeWidget(self._beside)
             self._layers.insertWidget(1, self._beside, alignment=Qt.AlignmentFlag.AlignRight)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Arrange the head for larger text also out of sight: it would make the window wider once it is shown."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._place_header()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Arrange the head for the width that there is now."""
@@ -268,6 +294,14 @@ class PageFrame(QWidget):
         """Do what Ctrl+Return asks for: press the primary button."""
         if self.primary is not None and self.primary.isVisible():
             self.primary.click()
+
+    def drop_words(self, path: str) -> str:
+        """Return what a drop of the file would do on this page; empty where the window opens it."""
+        return ""
+
+    def drop(self, path: str) -> bool:
+        """Take a file that was dropped; return whether the page had a use for it."""
+        return False
 
     def escape(self) -> bool:
         """Do what Esc asks for; return whether there was anything to do."""

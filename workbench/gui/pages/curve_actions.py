@@ -1,17 +1,20 @@
-"""What a person does with a curve on any page: take the ε of a point, copy the picture, save picture or figures."""
+"""What a person does with a curve on any page: ask about a point, copy the picture, save picture or figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 
 from workbench.gui.session.draft_edits import scaled_to
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.formatting import at_most
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -23,6 +26,112 @@ if TYPE_CHECKING:  # these load numpy and pyqtgraph, which the first paint does 
 
 CURVE_FILES = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv);;Report (*.pdf)"
 PRIVATELY = ": private, not for release"
+
+
+@dataclass(frozen=True)
+class PointFacts:
+    """A point of a curve, and what can be done about it.
+
+    Attributes:
+        name: of its line.
+        epsilon: where it is.
+        figure: what was measured there, in words.
+        warning: why it should not be taken, in a sentence; empty where nothing speaks against it.
+        model: the name of the private model that can be trained at its ε; empty where there is none.
+        to_run: shows its run in the table of runs; ``None`` while that is not finished.
+        without_privacy: whether it has no ε to take.
+    """
+
+    name: str
+    epsilon: float
+    figure: str
+    warning: str = ""
+    model: str = ""
+    to_run: Callable[[], object] | None = None
+    without_privacy: bool = False
+
+
+class PointPanel(Card):
+    """What a point is, and what can be done about it: nothing of it is done before a button is pressed."""
+
+    def __init__(self, session: Session, plot: CurvePlot, name: str, to_run: str) -> None:
+        """Make the panel over ``plot``; its parts are called ``NAME_point…``, and ``to_run`` leads to the run."""
+        super().__init__(pad=12, spacing=6)
+        self._session, self._plot, self._facts = session, plot, PointFacts("", 1.0, "")
+        self.setParent(plot)
+        self.setObjectName(f"{name}_point")
+        self._name = label("", "heading", name=f"{name}_point_name")
+        self._figure = label("", name=f"{name}_point_figure")
+        self._warning = label("", "warn", wrap=True, name=f"{name}_point_warning")
+        close = button("×", f"{name}_point_close", "link", tip="Close (Esc)", accessible="Close")
+        close.clicked.connect(self.close_it)
+        tip = "Split this ε over the columns as the plan does; Ctrl+Z undoes it"
+        self._take = button("Use this ε for the table's plan", f"{name}_point_take", tip=tip)
+        self._take.clicked.connect(self._take_it)
+        tip = "Open Train with the private model at this ε; nothing is started, and the plan stays as it is"
+        self._train = button("Train this model at this ε →", f"{name}_point_train", tip=tip)
+        self._train.clicked.connect(self._train_it)
+        self._run = button(to_run, f"{name}_point_run", tip="Its line in the table of all runs")
+        self._run.clicked.connect(self._show_run)
+        self.body.addLayout(row(self._name, None, close))
+        for part in (self._figure, self._warning, self._take, self._train, self._run):
+            self.body.addWidget(part)
+        self.hide()
+
+    def show_point(self, facts: PointFacts, at: QPointF) -> None:
+        """Show ``facts`` beside the point ``at``, and give its first button the keys."""
+        self._facts = facts
+        self._name.setText(facts.name)
+        where = "at every ε" if facts.without_privacy else f"ε = {at_most(facts.epsilon)}"
+        self._figure.setText(f"{where}:  {facts.figure}")
+        self._warning.setText(facts.warning)
+        self._warning.setVisible(bool(facts.warning))
+        self._take.setVisible(not facts.without_privacy)
+        self._take.setEnabled(self._session.opened is not None)
+        self._train.setVisible(bool(facts.model) and not facts.without_privacy)
+        self._run.setEnabled(facts.to_run is not None)
+        self.setAccessibleName(f"{facts.name}, {self._figure.text()}. {facts.warning}")
+        self._plot.covered = True
+        self.show()
+        self.adjustSize()
+        room = self._plot.rect()
+        x = at.x() + 16 if at.x() + 24 + self.width() < room.width() else at.x() - 16 - self.width()
+        y = min(max(at.y() - self.height() / 2, 4), room.height() - self.height() - 4)
+        self.move(round(max(x, 4)), round(max(y, 4)))
+        self.raise_()
+        next(part for part in (self._take, self._train, self._run) if not part.isHidden()).setFocus()
+
+    def close_it(self) -> bool:
+        """Close the panel and give the keys back to the curve; return whether it was open."""
+        if self.isHidden():
+            return False
+        keys = self.isAncestorOf(self.window().focusWidget()) if self.window().focusWidget() else False
+        self.hide()
+        self._plot.covered = False
+        if keys:
+            self._plot.setFocus(Qt.FocusReason.OtherFocusReason)
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Close it by Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_it()
+            return
+        super().keyPressEvent(event)
+
+    def _take_it(self) -> None:
+        self.close_it()
+        take_epsilon(self._session, self._facts.epsilon)
+
+    def _train_it(self) -> None:
+        self.close_it()
+        train_at(self._session, self._facts.model, self._facts.epsilon)
+        self._session.go("train")
+
+    def _show_run(self) -> None:
+        self.close_it()
+        assert self._facts.to_run is not None
+        self._facts.to_run()
 
 
 def take_epsilon(session: Session, epsilon: float) -> None:

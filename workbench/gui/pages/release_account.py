@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 
 from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
@@ -42,9 +42,14 @@ def steps_of(session: Session) -> str:
     return listed(stated)
 
 
+def with_delta(stated: str, delta: Decimal) -> str:
+    """Return what is said of an ε, followed by δ where there is one."""
+    return f"{stated}, δ = {float(delta):.3g}" if delta else stated
+
+
 def both_words(epsilon: Decimal, delta: Decimal) -> str:
     """Return a cost in words: ε, and δ where there is one."""
-    return f"ε = {at_most(epsilon)}" + (f", δ = {float(delta):.3g}" if delta else "")
+    return with_delta(f"ε = {at_most(epsilon)}", delta)
 
 
 def replaced_words(epsilon: Decimal, delta: Decimal) -> str:
@@ -86,16 +91,18 @@ def short_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) ->
 
 
 def what_remains(session: Session, cost: Decimal, delta: Decimal) -> tuple[Decimal, Decimal] | None:
-    """Return (ε, δ) of a release like the one that is refused that the caps allow; ``None`` where there is none.
+    """Return (ε, δ) of one row that the caps allow of a release like the one that is refused; ``None`` where none is.
 
-    Of ε and δ, only what is short is lowered. A δ of which nothing remains becomes 0.
+    Of ε and δ, only what is short is lowered, ε to at most 15 digits and never a digit too much. A δ of which nothing
+    remains becomes 0.
     """
-    account = session.account
-    if account.remaining is None or account.remaining <= 0 or session.plan.rows_per_person != 1:
+    account, rows = session.account, session.plan.rows_per_person
+    if account.remaining is None or account.remaining <= 0 or (delta and rows != 1):
         return None
     left = account.delta_remaining
     lower = delta if left is None or not delta else min(delta, _float_below(max(left, Decimal(0))))
-    return min(cost, account.remaining), lower
+    floor = Context(prec=15, rounding=ROUND_FLOOR)
+    return floor.divide(min(cost, account.remaining), Decimal(rows)), lower
 
 
 def _float_below(value: Decimal) -> Decimal:
@@ -106,7 +113,13 @@ def _float_below(value: Decimal) -> Decimal:
 
 def left_text(epsilon: Decimal, delta: Decimal) -> str:
     """Return what a cap still allows, rounded down."""
-    return f"ε = {at_least(epsilon)}" + (f", δ = {float(delta):.3g}" if delta else "")
+    return with_delta(f"ε = {at_least(epsilon)}", delta)
+
+
+def left_of(session: Session, delta: Decimal) -> str:
+    """Return what remains of caps that are too small, as the end of a sentence."""
+    remaining = session.account.remaining or Decimal(0)
+    return f"only {_left_of(session, delta)} remain" if remaining > 0 else "nothing is left"
 
 
 def _left_of(session: Session, delta: Decimal) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QLayout, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
@@ -23,19 +23,26 @@ from workbench.gui.pages.release_tasks import (
     release_plan,
     waiting_question,
 )
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.newest_release import newest_release
+from workbench.gui.session.session import OpenTable, ReleasedStep, Session
 from workbench.gui.widgets.basic import button, label, look, row, scrolled
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.stopping import ask_to_stop
+from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
+    from workbench.sanitize.plan import Plan
 
 TABLES = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 """The kinds of files that hold a table, as Qt's file dialog takes them."""
@@ -281,6 +288,118 @@ class ReleasePage(PageFrame):
         ask_to_stop(self, self._running)
         self.refresh()
         return True
+
+
+Read = Callable[[OpenTable, Path, "Plan | None", Emit, CancelToken], Any]
+"""(original, released file, the plan it was released by where that is known, …) → what its view shows."""
+
+
+class ReleasedPart(QWidget):
+    """The newest release of a kind from the open table: its files, Verify and documents, and a look into it.
+
+    The page places the view below it.
+
+    Attributes:
+        step: the release; ``None`` where there is none.
+    """
+
+    def __init__(
+        self,
+        page: ReleasePage,
+        view: QWidget,
+        read: Read,
+        words: tuple[str, str],
+        failed: str,
+        *,
+        kind: str = "",
+        card: bool = True,
+    ) -> None:
+        """Make it, hidden until there is such a release.
+
+        Args:
+            page: of which page.
+            view: shows what is in the file; its ``show_released`` takes what ``read`` returns, or ``None``.
+            read: reads the file in a worker.
+            words: what is written on the button that reads it, and its tip.
+            failed: what is said where it cannot be read.
+            kind: of the release; by default the page's own.
+            card: whether it shows the files and their checks, too.
+        """
+        super().__init__()
+        look(self, "clear")
+        self._page = page
+        self._session, self._jobs, self._name = page.session, page.jobs, kind or page._what.name
+        self._with_card = card
+        self._read_file, self._failed = read, failed
+        self.step: ReleasedStep | None = None
+        self._card: ReleasedCard | None = None
+        pressed = button(words[0], f"{self._name}_look", tip=words[1])
+        pressed.clicked.connect(self._read)
+        self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
+        self._problem.hide()
+        self._view = view
+        self._whole = QVBoxLayout(self)
+        self._whole.setContentsMargins(0, 0, 0, 0)
+        self._whole.setSpacing(12)
+        self._line = QWidget()
+        self._line.setLayout(row(pressed, None))
+        for part in (self._line, self._problem):
+            self._whole.addWidget(part)
+        self.hide()
+        view.hide()
+
+    def show_newest(self) -> None:
+        """Show the newest release, of this session or of an earlier one."""
+        step = newest_release(self._session, self._name)
+        if step == self.step:
+            return
+        self.step = step
+        if self._card is not None:
+            self._card.hide()
+            self._card.deleteLater()
+            self._card = None
+        self._show(None)
+        self._problem.hide()
+        self.setVisible(step is not None)
+        self._line.setVisible(step is not None and bool(step.files))
+        if step is not None:
+            if self._with_card:
+                self._card = ReleasedCard(step, 1, self._jobs, name=f"{self._name}_release")
+                self._whole.insertWidget(0, self._card)
+            if step.result is not None:  # just made
+                self._page.scroll_to(self)
+                self._read()
+
+    def _show(self, found: Any) -> None:
+        self._view.show_released(found)  # type: ignore[attr-defined]
+        self._view.setVisible(found is not None)
+
+    def _read(self) -> None:
+        opened, step = self._session.opened, self.step
+        if opened is None or step is None or not step.files:
+            return
+        path = step.files[0][1]
+        plan = step.plan.plan() if step.plan != DraftPlan() else None
+
+        def show(found: Any) -> None:
+            if step is self.step and opened is self._session.opened:
+                self._line.hide()
+                self._problem.hide()
+                self._show(found)
+                self._page.scroll_to(self._view)
+
+        def failed(error: BaseException) -> None:
+            if step is self.step:
+                known = known_error(error)
+                stated = "A fault of the program; see the log." if known is None else sentence(known)
+                self._problem.setText(f"{self._failed} {stated}")
+                self._problem.show()
+
+        def work(emit: Emit, cancel: CancelToken) -> Any:
+            return self._read_file(opened, path, plan, emit, cancel)
+
+        job = Job("Reading the release", work, about=path.name)
+        self._jobs.start(job, key=f"{self._name}-released", on_result=show, on_failure=failed)
 
 
 def known_error(error: BaseException) -> WorkbenchError | None:

@@ -6,7 +6,7 @@ All that the pages of a release want of the engine's release path is asked for h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.release_job import start_release
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.widgets.formatting import at_most, count, exactly
+from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -43,13 +43,17 @@ class Asked:
         title: in words: ``2,000 synthetic rows``; empty for the noisy rows of the table itself.
         work: (plan, number of rows, format of the file) describes it, called in a worker; ``None`` for noisy rows.
         formats: the format of each suffix that the file may have; those of tables where it is empty.
-        worth: what a recipient can learn from it, which the question and its card repeat.
+        worth: what a recipient can learn from it, which its card repeats.
+        way: the way to release that it is, where what will be asked was compared; else empty.
+        unrounded: whether numbers keep their own steps, whatever steps noisy rows are rounded to.
     """
 
     title: str = ""
     work: Callable[[Plan, int, str], Work] | None = None
     formats: Mapping[str, str] | None = None
     worth: str = ""
+    way: str = ""
+    unrounded: bool = False
 
 
 NOISY_ROWS = Asked()
@@ -60,12 +64,12 @@ class Chosen:
     """A request as the engine takes it, with what it may spend.
 
     Attributes:
-        request: what is asked for.
+        request: what is asked for; ``None`` for noisy rows, of which the plan says everything.
         epsilon: of one row, for all of it.
         delta: of one row; 0 for none.
     """
 
-    request: Parameters
+    request: Parameters | None
     epsilon: Decimal
     delta: Decimal = Decimal(0)
 
@@ -79,12 +83,16 @@ class Foreseen:
         epsilon: charged, for all rows of a person.
         delta: charged.
         facts: what else its kind foresees.
+        outside: sentences on what the ε does not cover.
+        local: whether each row is randomised by itself, so that one that is replaced costs no more.
     """
 
     chosen: Chosen
     epsilon: Decimal
     delta: Decimal
     facts: Any
+    outside: tuple[str, ...] = ()
+    local: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,7 @@ class BeforeRelease:
         earlier: a release of the same table by the same plan whose file still exists.
         refusal: why the cap forbids the charge.
         cost: (ε, δ) that it is charged.
+        lacks: sentences on what it does not answer well of what will be asked.
         outside: sentences on what the ε does not cover.
         replaces: whether there is a file at that path already.
         source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
@@ -115,6 +124,7 @@ class BeforeRelease:
     earlier: EarlierRelease | None
     refusal: BudgetRefusedError | None
     cost: tuple[Decimal, Decimal]
+    lacks: tuple[str, ...]
     outside: tuple[str, ...]
     replaces: bool
     source_changed: str
@@ -136,12 +146,14 @@ def foresee(work: Work, chosen: Chosen, plan: Plan, rows: int, facts: Any) -> Fo
     Raises:
         ParameterError: δ is not below 1 in the number of rows, or the cost cannot be divided.
     """
+    from workbench.release.certificate import not_covered
     from workbench.release.delta_limit import require_small_cost
+    from workbench.release.kinds import kind
 
     cost = work.cost(plan.rows_per_person)
     if cost.delta:
         require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
-    return Foreseen(chosen, cost.epsilon, cost.delta, facts)
+    return Foreseen(chosen, cost.epsilon, cost.delta, facts, tuple(not_covered(work, plan)), kind(work.kind).local)
 
 
 def look_before_release(
@@ -173,7 +185,8 @@ def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, can
     from workbench.release.path import check_values, destination, prepare, prepare_rows, verdict_on
     from workbench.release.rows_work import FORMATS
 
-    plan, source = draft.plan(), None if opened.is_sample else opened.source
+    planned = draft.plan()
+    plan, source = planned.unrounded() if asked.unrounded else planned, None if opened.is_sample else opened.source
     to = destination(target, source, formats=asked.formats or FORMATS, replace=True)  # the question says so
     if asked.work is None:
         prepared = prepare_rows(plan, opened.table, to)
@@ -193,10 +206,28 @@ def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, can
         verdict.earlier,
         verdict.refusal,
         (prepared.cost.epsilon, prepared.cost.delta),
+        lacks_of(draft, plan, opened.rows_under(draft), asked.way, cancel),
         (*not_covered(prepared.work, plan), *filter(None, [seen])),
         target.exists(),
         changed_since(opened.source, opened.stamp),
     )
+
+
+def asked_plan(draft: DraftPlan, plan: Plan) -> Plan:
+    """Return ``plan`` with what recipients will ask, also where nobody has been asked about it yet."""
+    return replace(plan, questions=draft.questions.asked)
+
+
+def lacks_of(draft: DraftPlan, plan: Plan, rows: int, way: str, cancel: CancelToken) -> tuple[str, ...]:
+    """Return a sentence for everything that a way does not answer well enough; from public facts alone."""
+    from workbench.sanitize.forecast import forecast
+    from workbench.studies.ways import NAMES, compare_ways
+
+    if way not in NAMES or not plan.protected:
+        return ()
+    asked = asked_plan(draft, plan)
+    found = compare_ways(asked, rows, forecast(asked, coarse=True), cancel, drawn=asked.unrounded(), train=False)
+    return found.shortfalls(way)
 
 
 def release_plan(
@@ -289,16 +320,18 @@ def certified(path: Path) -> tuple[dict[str, Any], Plan]:
 def question(outlook: BeforeRelease, account: AccountView) -> str:
     """Return the last question before ε is spent, the same for every kind of release.
 
-    It says what is charged and written, what the release is worth, and what the ε does not cover: columns whose facts
-    were read off the rows, and private figures that were shown before.
+    It says what is charged and written, what the release does not answer well, what remains, and what the ε does not
+    cover: columns whose facts were read off the rows, and private figures that were shown before.
     """
     (epsilon, delta), asked, path = outlook.cost, outlook.asked, outlook.target
     with_delta = f" and δ = {float(delta):.3g}" if delta else ""
     written = f"{asked.title} to {path.name}" if asked.title else path.name
     worth = f"\n\n{asked.worth}" if asked.worth else ""
+    left = account.remaining
+    rest = "" if left is None else f" ε = {at_least(max(left - epsilon, Decimal(0)))} remains after it."
     return (
         f"This charges ε = {at_most(epsilon)}{exactly(epsilon)}{with_delta} and writes {written}; nothing is "
-        f"uploaded. It cannot be undone.{first_words(account, epsilon)}{worth}{_warnings(outlook)}"
+        f"uploaded. It cannot be undone.{rest}{first_words(account, epsilon)}{worth}{_warnings(outlook)}"
     )
 
 
@@ -323,9 +356,13 @@ def waiting_question(outlook: BeforeRelease) -> str:
 def _warnings(outlook: BeforeRelease) -> str:
     epsilon = outlook.cost[0]
     high = f"\n\n⚠ {high_words(epsilon)}" if epsilon > HIGH else ""
-    outside = "".join(f"\n• {sentence}" for sentence in outlook.outside)
-    outside = f"\n\nOutside the guarantee:{outside}" if outside else ""
-    return f"{high}{outside}{_about_the_file(outlook)}"
+    lacks = _listed("Not answered well by it:", [f"✗ {one}" for one in outlook.lacks])
+    outside = _listed("Outside the guarantee:", [f"• {one}" for one in outlook.outside])
+    return f"{high}{lacks}{outside}{_about_the_file(outlook)}"
+
+
+def _listed(title: str, lines: list[str]) -> str:
+    return "\n".join(["", "", title, *lines]) if lines else ""
 
 
 def _about_the_file(outlook: BeforeRelease) -> str:

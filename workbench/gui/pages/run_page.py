@@ -5,6 +5,8 @@ Once what the page says has been run, the highlighted button leads on, and runni
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtWidgets import QPushButton
 
 from workbench.gui.pages.base import Page, PageFrame
@@ -16,11 +18,14 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, look
 from workbench.gui.widgets.stopping import ask_to_stop
 
+if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
+    from workbench.sanitize.learnable import Fitting
+
 TO_DATA = "Data →"
-GUESSED = "⚠ How the file is written was guessed: confirm it on the Data page."
+GUESSED = "⚠ How the file is written was guessed: confirm it in Data, Columns."
 """Of a table that only a release must not be made of: one row could turn a guess, and with it all other rows."""
 
-IN_DOUBT = "⚠ It is not certain which account pays: decide it on the Release page."
+IN_DOUBT = "⚠ It is not certain which account pays: decide it in Release, Settings."
 
 
 class RunPage(PageFrame):
@@ -94,6 +99,7 @@ class RunPage(PageFrame):
         handle.cancelling.connect(self.refresh)
         handle.ended.connect(lambda: self._ended(handle))
         self._handle = handle
+        handle.of_table = True
         self.refresh()
 
     def forget(self) -> None:
@@ -160,9 +166,9 @@ def what_is_missing(session: Session) -> str:
     if session.images is not None:
         return FOR_TABLES
     if session.opened is None:
-        return "Open a table on the Data page first."
+        return "Open a table in Data first."
     if session.target is None:
-        return "Choose the column to predict on the Data page first."
+        return "Choose the column to predict in Data, Columns first."
     return first_problem(session)
 
 
@@ -183,6 +189,21 @@ def unconfirmed(session: Session) -> str:
     """Return the sentence with which a release by guesses is refused; empty where all of them are confirmed."""
     refused = unconfirmed_refusal(session)
     return "" if refused is None else sentence(refused)
+
+
+def fitting(session: Session) -> Fitting:
+    """Return the learners that fit the table that is open and its target; none where there is no table or target."""
+    from workbench.learners.tasks import CLASSIFICATION, REGRESSION
+    from workbench.sanitize.learnable import Fitting, fitting_learners, is_learnable
+
+    draft, target = session.plan, session.target
+    if session.opened is None or target is None:
+        return Fitting()
+    if draft.problems():  # some facts are still open: what the target is like is known
+        unlike = CLASSIFICATION if draft.column(target).numeric else REGRESSION
+        return fitting_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
+    plan = draft.plan()
+    return fitting_learners(float(draft.epsilon), lambda entry: is_learnable(entry, plan, target))
 
 
 def who_pays(session: Session) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from workbench.gui.project.open_images import KEY, load_images, take_images
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
+from workbench.gui.session.draft import FACTS, OPEN, WAYS, DraftColumn, DraftPlan
+from workbench.gui.session.draft_edits import as_suggested
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
@@ -18,6 +19,7 @@ from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.params.codec import parse_toml
+from workbench.sanitize.questions import FIRST_EPSILON, Suggestion, suggestion
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
+    from workbench.sanitize.questions import Questions
 
+_LEFT_OUT = "left out of the sample’s first plan"
 _KEPT = (
     *FACTS,
     "action",
@@ -73,7 +77,7 @@ def open_table(
 
     former = session.open_data
     same = former is not None and former.source == source
-    if not same and not session.may_leave(again):
+    if not session.may_replace(again, same):
         return None
     kept = session.plan if same else None
     declared = former.options if same and isinstance(former, OpenImages) else None
@@ -84,6 +88,8 @@ def open_table(
             return
         opened, plan = result
         session.open(opened, plan)
+        if not same:
+            session.go("questions")
         size = f"{count(opened.table.rows, 'row')}, {count(len(opened.table.names), 'column')}"
         session.notify("info", " ".join(filter(None, (f"Opened {opened.title}: {size}.", opened.lesson))))
         read_account(session, jobs)
@@ -143,18 +149,32 @@ def load(
         target = described.target
     made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target)
     plan = _with_open_ways(DraftPlan.from_raw(parse_toml(made.toml, "draft")), columns)
+    suggested = suggestion(columns, table.rows, {c.name: c.role for c in plan.columns})
     lesson = ""
     if kept is not None:
         plan = _with_facts_of(plan, kept)
     elif described is not None:
         plan = with_first_plan(plan, described)
+        plan = plan.with_(asked=plan.questions.asked)
+        suggested = _of_sample(suggested, plan.questions)
         lesson = described.lesson
+    else:
+        plan = as_suggested(plan, suggested)
     if replaced:
         plan = plan.with_(invalid="replace")
     cancel.check()
     plan.problems()  # makes the grid of every column once, here rather than on the GUI thread
     plan.cost()
-    return OpenTable(table, columns, source, options, (*table.notices, *made.notes), stamp, lesson), plan
+    return OpenTable(table, columns, source, options, (*table.notices, *made.notes), stamp, lesson, suggested), plan
+
+
+def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:
+    """Return the suggestion that a sample's first plan makes."""
+    why_not = {c: _LEFT_OUT for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
+    left = {name: why for name, why in why_not.items() if name not in questions.needed}
+    return dataclasses.replace(
+        suggested, needed=questions.needed, why_not=left, target=questions.target, asked=questions.asked
+    )
 
 
 def with_first_plan(plan: DraftPlan, described: Sample) -> DraftPlan:

@@ -16,6 +16,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
+from workbench.gui.widgets.stopping import Stop, ask_to_stop_all, is_costly
 
 
 class Project(QObject):
@@ -42,10 +43,12 @@ class Project(QObject):
         self._saved: Planned | None = self._planned()
         self._digest = ""
         self._next: Callable[[], object] | None = None
+        self._agreed = Stop.NO
         session.table_changed.connect(self._table_changed)
         session.plan_changed.connect(self.changed)
         session.network.changed.connect(self.changed)
         session.may_leave = self.may_leave
+        session.may_replace = self.may_replace
 
     @property
     def unsaved(self) -> bool:
@@ -82,7 +85,7 @@ class Project(QObject):
 
     def open(self, path: Path) -> None:
         """Open the project in ``path``, unless the person wants to keep what is not saved."""
-        if self.may_leave(lambda: self.open(path)):
+        if self.may_replace(lambda: self.open(path)):
             gone = partial(self._gone, path)
             open_project(self._session, self._jobs, path, lambda saved: self._keep(path, saved), gone)
 
@@ -96,12 +99,33 @@ class Project(QObject):
 
         project = dataclasses.replace(gone.project, source=source)
         name = Path(source).name if path is None else path.name
-        if self.may_leave(lambda: self.find(gone, path, source)):
+        if self.may_replace(lambda: self.find(gone, path, source)):
             again = partial(self._gone, path)
             open_as(self._session, self._jobs, name, lambda: (project, gone.digest), done, again)
 
     def _gone(self, path: Path | None, gone: SourceMissingError) -> None:
         self.missing.emit(gone, path)
+
+    def may_replace(self, then: Callable[[], object], keeps_plan: bool = False) -> bool:
+        """Ask about trainings that another table ends, then about unsaved work; return whether to go on at once.
+
+        A training that is to be paused goes on until the other table is there.
+        """
+        agreed, self._agreed = self._agreed, Stop.NO
+        ending = [handle for handle in self._jobs.running if handle.of_table and is_costly(handle)]
+        if agreed is Stop.NO:
+            agreed = ask_to_stop_all(self._window, ending, "open another table" if not keeps_plan else "read it again")
+
+        def again() -> None:
+            self._agreed = agreed
+            then()
+
+        if agreed is Stop.NO or not (keeps_plan or self._session.may_leave(again)):
+            return False
+        if agreed is Stop.YES:
+            for handle in ending:
+                handle.cancel()
+        return True
 
     def may_leave(self, then: Callable[[], object]) -> bool:
         """Ask about unsaved work, where there is any; return whether to go on at once.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".workbench.toml"
 VERSION = 1
-_OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "column")
+_OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions", "column")
 _OF_IMAGES = ("epsilon", "account")
 _KEYS = ("project", "table", "reading", "images", "declared", "network")
 _COMMENT = """A project of the privacy workbench: where the table is, how it is read, and the plan.

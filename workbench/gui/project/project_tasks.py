@@ -175,5 +175,5 @@ def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:
     if gone:
         out.append(f"The table no longer has {', '.join(gone)}: what the plan said of it is gone.")
     if new:
-        out.append(f"The table has {', '.join(new)}, which the project does not know: declare it on the Data page.")
+        out.append(f"The table has {', '.join(new)}, which the project does not know: declare it in Data, Columns.")
     return out

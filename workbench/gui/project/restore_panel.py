@@ -64,7 +64,7 @@ class RestorePanel(QWidget):
             self._session.notify("warning", f"{stated[:1].upper()}{stated[1:]}.")
 
     def _ask_and_take(self) -> None:
-        if self._found is not None and self._session.may_leave(self._ask_and_take):
+        if self._found is not None and self._session.may_replace(self._ask_and_take, False):
             found = self._found
             missing = self._project.missing
             restore(

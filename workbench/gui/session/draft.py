@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from workbench.gui.session.draft_problem import NOT_DECLARED, Problem
 from workbench.gui.session.error_text import without_place
 from workbench.params import ParameterError
+from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
 
 if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
     from workbench.sanitize.origin import Guess
@@ -27,7 +28,6 @@ WAYS = ("missing", "date_order")
 GUESSED = "guessed"
 """The key of a project's file that names which facts of a column with ``origin = "guess"`` are still guesses."""
 
-FIRST_EPSILON = Decimal(1)
 NUMERIC = ("integer", "real", "date")
 
 
@@ -140,6 +140,7 @@ class DraftPlan:
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         account: public name of the account that pays; empty for none.
         impossible: statements of what never occurs, as publicly known.
+        asked: who gets the release and what they will ask of it; ``None`` where nobody has been asked.
         columns: one draft per column of the table, in its order.
     """
 
@@ -149,6 +150,7 @@ class DraftPlan:
     invalid: str = "refuse"
     account: str = ""
     impossible: tuple[str, ...] = ()
+    asked: Asked | None = None
     columns: tuple[DraftColumn, ...] = ()
 
     def __post_init__(self) -> None:
@@ -175,7 +177,7 @@ class DraftPlan:
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
         given_whole = {
             key: Plan.declared()[key].check(raw[key], key)
-            for key in ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible")
+            for key in ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions")
             if key in raw
         }
         columns = []
@@ -195,6 +197,7 @@ class DraftPlan:
             invalid=given_whole.get("invalid", "refuse"),
             account=given_whole.get("account") or "",
             impossible=given_whole.get("impossible") or (),
+            asked=given_whole.get("questions"),
             columns=tuple(columns),
         )
 
@@ -214,6 +217,7 @@ class DraftPlan:
         raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
         raw |= {"account": self.account} if self.account else {}
         raw |= {"impossible": list(self.impossible)} if self.impossible else {}
+        raw |= {"questions": self.asked.to_plain()} if self.asked is not None else {}
         return {**raw, "column": tables}
 
     def plan(self) -> Plan:
@@ -248,6 +252,11 @@ class DraftPlan:
     def target(self) -> str | None:
         """The column to predict, or ``None``."""
         return next((c.name for c in self.columns if c.role == "target"), None)
+
+    @cached_property
+    def questions(self) -> Questions:
+        """Who gets the release, which columns they need and what they will ask of it."""
+        return questions_of(self.columns, self.epsilon, self.asked)
 
     def column(self, name: str) -> DraftColumn:
         """Return the column called ``name``."""
@@ -330,6 +339,7 @@ class DraftPlan:
                 invalid=self.invalid,
                 account=self.account or None,
                 impossible=self.impossible or None,
+                questions=self.asked,
                 columns=tuple(c.column() for c in self.columns),
             )
         except ParameterError as error:
@@ -356,7 +366,7 @@ def _draft_of(column: Column, action: str) -> DraftColumn:
 def _facts(draft: DraftColumn) -> dict[str, Any]:
     """Return the attributes of :class:`workbench.sanitize.plan.Column`; what is open takes its default."""
     facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft) if f.name != GUESSED}
-    facts["origin"] = "guess" if draft.guessed else "declared"
+    facts["origin"] = "guess" if draft.unconfirmed else "declared"  # what else was guessed, no release depends on
     facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
     if draft.action == "drop" and draft.crossed:  # what leaves nothing need not be mended
         facts["lower"] = facts["upper"] = None

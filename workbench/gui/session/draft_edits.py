@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
+from workbench.sanitize.questions import Questions, Suggestion, changes
 
 FROM_DATA = (
     "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
@@ -83,6 +84,38 @@ def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
         left = tuple(fact for fact in column.guessed if fact not in ("action", "kind"))
         out |= {"kind": guessed, "guessed": ("kind", *left)}
     return out
+
+
+def answered(draft: DraftPlan, questions: Questions, kind_of: Callable[[str], str]) -> DraftPlan:
+    """Return the plan that answers ``questions``: what is not needed is dropped, and ε is one that is offered.
+
+    Args:
+        draft: the plan.
+        questions: the answers.
+        kind_of: the kind that a column seems to have, by its name.
+    """
+    made = {}
+    for name, now in changes(questions, draft.columns).items():
+        back = protect_changes(draft.column(name), kind_of(name)) if now.get("action") == "protect" else {}
+        made[name] = {**back, **now}
+    epsilon = questions.offered(draft.epsilon)
+    scaled = draft if epsilon == draft.epsilon else scaled_to(draft, epsilon)
+    return scaled.with_columns(made).with_(asked=questions.asked)
+
+
+def as_suggested(draft: DraftPlan, suggested: Suggestion) -> DraftPlan:
+    """Return a first plan in which only the suggested columns are released; dropping the others is a guess."""
+    made = {}
+    for column in draft.columns:
+        if column.action != "drop" and column.name not in suggested.needed:
+            role = "identifier" if column.name in suggested.identifiers else column.role
+            made[column.name] = {"action": "drop", "role": role, "guessed": ("action", *column.guessed)}
+    return draft.with_columns(made).with_(asked=suggested.asked)
+
+
+def agreed(draft: DraftPlan) -> DraftPlan:
+    """Return the plan in which a person has said which columns are released, as they are now."""
+    return draft.with_columns({c.name: {"action": c.action} for c in draft.columns if "action" in c.guessed})
 
 
 def of_all(columns: Sequence[DraftColumn]) -> str:

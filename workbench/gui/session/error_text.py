@@ -25,7 +25,7 @@ _FACTS = {
 """Where a fact of a column is declared."""
 
 _INVALID = {
-    "values": "tick “replace invalid values” on the Data page",
+    "values": "tick “replace invalid values” in Data, Columns",
     "rows": "press “Replace invalid values” below",
 }
 
@@ -41,7 +41,7 @@ _GIVEN = {
     "weights": "choose their file under “weights”: safetensors or a state dict of torch",
     "weights of the card": "choose their file; its SHA-256 is on the card",
     "noise": "enter a privacy budget, ε, or a noise, σ",
-    "target": "choose the column to predict on the Data page, or the method mst",
+    "target": "choose the column to predict in Data, Questions, or the method mst",
 }
 """What to do in the window where a command would be given an option, by the name of that option."""
 
@@ -59,10 +59,10 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
         if about["name"]
         else "open that table and name its account, then enter the name here under “Account’s public name” to charge it"
     ),
-    way.OTHER_TABLE: lambda about: "press “It is another table…” on the Release page",
-    way.CONFIRM_GUESSES: lambda about: "confirm them on the Data page",
-    way.PROTECT: lambda about: "protect a column on the Protect page",
-    way.RAISE_CAP: lambda about: f"raise the cap of {_letters(about['quantity'])} on the Ledger page",
+    way.OTHER_TABLE: lambda about: "press “It is another table…” in Release, Settings",
+    way.CONFIRM_GUESSES: lambda about: "confirm them in Data, Columns",
+    way.PROTECT: lambda about: "protect a column in Release, Columns",
+    way.RAISE_CAP: lambda about: f"raise the cap of {_letters(about['quantity'])} in Released, Ledger",
     way.REPLACE_OUTPUT: lambda about: "remove it first",
     way.SPEND_LESS: lambda about: "use what remains" if about.get("remains") else "spend less",
 }

@@ -49,6 +49,7 @@ class JobHandle(QObject):
         end: the terminal event once it has come, else ``None``.
         paused: whether the stop that was asked for is a pause.
         on_pause: says that the stop which follows is a pause; ``None`` of a job that cannot go on after one.
+        of_table: whether it ends where another table is opened.
         at_stake: ε that a stop would lose now, by what the job has said of itself; 0 where it loses none.
 
     Signals:
@@ -78,6 +79,7 @@ class JobHandle(QObject):
         self.end: Finished | Cancelled | Failed | None = None
         self.at_stake = Decimal(0)
         self.paused = False
+        self.of_table = False
         self.on_pause: Callable[[], None] | None = None
         self._asked = False
         self._run = run

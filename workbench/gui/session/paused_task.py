@@ -45,8 +45,8 @@ def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> N
         if notify and found:
             run = found[0]
             stated = (
-                f"A training on {opened.title} is paused after {run.taken:,} of {run.steps:,} steps: go on with it on"
+                f"A training on {opened.title} is paused after {run.taken:,} of {run.steps:,} steps: go on with it in"
             )
-            session.notify("info", f"{stated} the Train page.")
+            session.notify("info", f"{stated} Models, Train.")
 
     jobs.start(Job("Looking for paused trainings", work), key=KEY, shown=False, on_result=show)

@@ -1,4 +1,4 @@
-"""The files that were opened last, observable: the File menu and the start of the Data page show them."""
+"""The files that were opened last, observable: the File menu and the start of Data show them."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from PySide6.QtGui import QUndoStack
 
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.draft_edits import in_step
+from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.file_stamp import Stamp
 from workbench.gui.session.network_draft import NetworkDraft
@@ -24,6 +24,7 @@ from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
+from workbench.sanitize.questions import Questions, Suggestion
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -47,6 +48,7 @@ class OpenTable:
         notes: sentences about choices that were made for the person.
         stamp: the version of the file that was read; ``None`` for a sample.
         lesson: of a sample that was opened anew, what its first plan is good for; else empty.
+        suggested: which columns are suggested, and why the others are not.
     """
 
     table: Table
@@ -56,6 +58,7 @@ class OpenTable:
     notes: tuple[str, ...] = ()
     stamp: Stamp | None = None
     lesson: str = ""
+    suggested: Suggestion = field(default_factory=Suggestion)
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
@@ -92,6 +95,7 @@ class RunRecord:
         result: what the engine returned.
         source: what a person calls the table it was made from.
         time: when it ended (UTC).
+        made_up: whether it is of made-up rows, and so shows nothing private.
     """
 
     kind: str
@@ -100,6 +104,7 @@ class RunRecord:
     result: Any = field(compare=False)
     source: str = ""
     time: str = field(default_factory=_now, compare=False)
+    made_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,13 +147,20 @@ class Session(QObject):
         undo_stack: every edit of the plan; cleared when a table is opened or something is released.
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
+        may_replace: asks the same where another table is to be opened, and first about trainings on this one, which
+            end by it; told whether the plan is kept. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
+        to_draw: the model that a curve was asked for last; empty for none.
         network: the training that is planned for the images that are open.
+        release_wanted: whether a release was asked for that no page has taken up yet.
 
     Signals:
         table_changed: another table or set of images is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
+        way_changed: another way to release is chosen, or advised where nobody has chosen.
+        release_asked: release what is chosen, after a question, where somebody asks for it on the Release page.
+        questions_changed: who gets the release, what they need or what they ask differs; ``plan_changed`` goes before.
         account_changed: the ledger's view of the dataset differs.
         paused_changed: other interrupted trainings of the table can go on.
         runs_changed: a study or training run was added.
@@ -158,6 +170,8 @@ class Session(QObject):
         page_asked: (name) show that page.
         run_asked: (dict) the figures of a DP-SGD run to be offered on the Train page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
+        curve_asked: (model) choose that model on the page of curves.
+        comparing_asked: show one way of training of a study on the Compare page.
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
@@ -169,6 +183,9 @@ class Session(QObject):
 
     table_changed = Signal()
     plan_changed = Signal()
+    way_changed = Signal()
+    release_asked = Signal()
+    questions_changed = Signal()
     account_changed = Signal()
     paused_changed = Signal()
     runs_changed = Signal()
@@ -179,6 +196,8 @@ class Session(QObject):
     training_asked = Signal(str, object)
     run_asked = Signal(object)
     learning_asked = Signal(object)
+    curve_asked = Signal(str)
+    comparing_asked = Signal()
     estimating_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
@@ -189,6 +208,7 @@ class Session(QObject):
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
+        self.may_replace: Callable[[Callable[[], object], bool], bool] = lambda then, keeps_plan: True
         self.recent: RecentFiles | None = None
         self.figures_agreed: OpenTable | OpenImages | None = None
         self.network = NetworkDraft(self)
@@ -201,7 +221,11 @@ class Session(QObject):
         self._theme = LIGHT
         self._training: tuple[str, Decimal] | None = None
         self.run_figures: dict[str, float | str] | None = None
+        self._way = self._advised = ""
+        self.release_wanted = False
         self._to_learn_from: Path | None = None
+        self._to_compare: tuple[object, str, float] | None = None
+        self.to_draw = ""
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
@@ -232,9 +256,12 @@ class Session(QObject):
         self.network.set(network)
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = None
+        self._way = self._advised = ""
+        self.release_wanted = False
+        self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
+        self.to_draw = ""
         self.undo_stack.clear()
-        for signal in (self.table_changed, self.plan_changed, self.account_changed):
+        for signal in (self.table_changed, self.plan_changed, self.questions_changed, self.account_changed):
             signal.emit()
         self.runs_changed.emit()
         self.released_changed.emit()
@@ -245,6 +272,48 @@ class Session(QObject):
     def plan(self) -> DraftPlan:
         """The plan as it stands."""
         return self._plan
+
+    @property
+    def questions(self) -> Questions:
+        """Who gets the release, which columns they need and what they will ask of it, as the plan has it."""
+        return self._plan.questions
+
+    @property
+    def way(self) -> str:
+        """The way to release: the one that is chosen, else the one that is advised, or that suits the questions."""
+        return self._way or self._advised or self.questions.way
+
+    def choose_way(self, name: str) -> None:
+        """Choose a way to release: ``rows``, ``synthetic``, ``statistics``, ``model`` or the name of a kind."""
+        before, self._way = self.way, name
+        if self.way != before:
+            self.way_changed.emit()
+
+    def advise_way(self, name: str) -> None:
+        """Follow the way that is advised until a person chooses one."""
+        before, self._advised = self.way, name
+        if self.way != before:
+            self.way_changed.emit()
+
+    def ask_for_release(self) -> None:
+        """Open the settings of the way that is chosen, and ask there whether to release by them."""
+        self.release_wanted = True
+        self.go("release")
+        self.release_asked.emit()
+
+    def answer(self, text: str, **changes: Any) -> None:
+        """Change answers to the three questions; the plan follows them, as one step that can be undone.
+
+        Args:
+            text: what the person did, for the Edit menu.
+            changes: attributes of :class:`Questions`.
+        """
+        profiles = self._opened.profiles if self._opened else {}
+
+        def kind_of(name: str) -> str:
+            return profiles[name].kind if name in profiles else "category"
+
+        self.edit(text, answered(self._plan, replace(self.questions, **changes), kind_of))
 
     def edit(self, text: str, plan: DraftPlan, merge: str = "") -> None:
         """Make ``plan`` the plan, as one step that can be undone.
@@ -277,8 +346,10 @@ class Session(QObject):
 
     def _show_plan(self, plan: DraftPlan) -> None:
         if plan != self._plan:
-            self._plan = plan
+            before, self._plan = self._plan.questions, plan
             self.plan_changed.emit()
+            if plan.questions != before:
+                self.questions_changed.emit()
 
     @property
     def training(self) -> tuple[str, Decimal] | None:
@@ -294,6 +365,21 @@ class Session(QObject):
         """Open the Train page with these values of a network's plan filled in; no training starts."""
         self.run_figures = dict(figures)
         self.run_asked.emit(self.run_figures)
+
+    def ask_for_curve(self, model: str) -> None:
+        """Choose ``model`` on the page of curves; nothing is started."""
+        self.to_draw = model
+        self.curve_asked.emit(model)
+
+    @property
+    def to_compare(self) -> tuple[object, str, float] | None:
+        """The study, its way of training and the ε that were last asked for on the Compare page."""
+        return self._to_compare
+
+    def ask_to_compare(self, result: object, regime: str, epsilon: float) -> None:
+        """Show one way of training of a study on the Compare page, with its figures at ``epsilon``."""
+        self._to_compare = result, regime, epsilon
+        self.comparing_asked.emit()
 
     @property
     def to_learn_from(self) -> Path | None:
@@ -358,8 +444,9 @@ class Session(QObject):
         return self._released
 
     def has_released(self, plan: DraftPlan) -> bool:
-        """Whether a table of noisy rows was released by exactly this plan in this session."""
-        return any(step.plan == plan and not step.model and not step.central for step in self._released)
+        """Whether a table of noisy rows was released by exactly this plan in this session, whatever it is to answer."""
+        rows = [step.plan for step in self._released if not step.model and not step.central]
+        return any(released.with_(asked=plan.asked) == plan for released in rows)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

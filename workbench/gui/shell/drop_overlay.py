@@ -33,10 +33,12 @@ class Dragged:
     Attributes:
         path: the file, where it is one that can be opened.
         problem: why it cannot be; empty where it can.
+        use: what a drop does where it does not open the file.
     """
 
     path: str = ""
     problem: str = ""
+    use: str = ""
 
 
 def dragged(data: QMimeData) -> Dragged:
@@ -80,7 +82,9 @@ class DropVeil(QWidget):
 
     def words(self) -> str:
         """Return what is said."""
-        return f"✕ {self._held.problem}" if self._held.problem else f"Drop to open {PurePath(self._held.path).name}"
+        if self._held.problem:
+            return f"✕ {self._held.problem}"
+        return self._held.use or f"Drop to open {PurePath(self._held.path).name}"
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw a thin veil, a dashed frame and the words."""

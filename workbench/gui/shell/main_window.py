@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, QTimer
@@ -113,9 +114,10 @@ class MainWindow(QMainWindow):
         self.session.open_asked.connect(self.open)
         self._veil = DropVeil(self.session, self)
         self._restore()
+        self._home = next(page for page in pages if page.home)
         self._place_gauges()
-        self.show_page(pages[0].name)
-        self.rail.buttons[pages[0].room].setFocus()
+        self.show_page(self._home.name)
+        self.rail.buttons[self._home.room].setFocus()
         if FIRST_TOUR and self.settings.load(TOUR) is None:
             self.tour.start(lead=False)
 
@@ -162,8 +164,8 @@ class MainWindow(QMainWindow):
         self.show_tab(tabs[(tabs.index(shown.tab) + step) % len(tabs)])
 
     def open(self, source: str) -> None:
-        """Open a path or ``sample:NAME`` and show the first page; a ``.toml`` file is a project."""
-        self.show_page(next(iter(self._pages)))
+        """Open a path or ``sample:NAME`` and show where that can be followed; a ``.toml`` file is a project."""
+        self.show_page(self._home.name)
         if source.lower().endswith(".toml"):
             self.project.open(Path(source))
             return
@@ -282,7 +284,8 @@ class MainWindow(QMainWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
         """Say what a drop would do, wherever the file is held; what cannot be opened is accepted nowhere."""
-        self._veil.show_held(dragged(event.mimeData()))
+        held = dragged(event.mimeData())
+        self._veil.show_held(held if held.problem else replace(held, use=self.page.drop_words(held.path)))
         event.acceptProposedAction()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
@@ -301,7 +304,8 @@ class MainWindow(QMainWindow):
             self.session.notify("error", held.problem)
             return
         event.acceptProposedAction()
-        self.open(held.path)
+        if not self.page.drop(held.path):
+            self.open(held.path)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
         """Close at once where nothing runs and all is saved; else ask, and stop the jobs without blocking."""

@@ -229,11 +229,11 @@ class Menus:
     def _close(self) -> None:
         """Close the table or the images, once unsaved work is taken care of."""
         session = self._shell.session
-        if session.open_data is None or not session.may_leave(self._close):
+        if session.open_data is None or not session.may_replace(self._close, False):
             return
         title = session.open_data.title
         session.open(None, DraftPlan())
-        self._shell.show_page(next(iter(self._shell.rail.pages)))
+        self._shell.show_page(next(name for name, page in self._shell.rail.pages.items() if page.home))
         session.notify("info", f"Closed {title}.")
 
     def _list_recent(self) -> None:

@@ -15,7 +15,7 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "computer; nothing is published before you press Release.",
     ),
     (
-        "data",
+        "questions",
         "Say who needs what",
         "Three questions: who gets the release, which columns they need, what they will ask of it. A plan follows from "
         "the answers. What nobody needs is not released, and leaves more accuracy for the rest.",

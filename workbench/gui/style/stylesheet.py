@@ -119,6 +119,11 @@ QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; bord
 QCheckBox::indicator:hover { border-color: $accent; }
 QCheckBox::indicator:focus { border: 2px solid $accent; width: 12px; height: 12px; }
 QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url($check); }
+QRadioButton::indicator { width: 12px; height: 12px; border: 2px solid $muted; border-radius: 8px;
+    background: $surface; }
+QRadioButton::indicator:hover, QRadioButton::indicator:focus { border-color: $accent; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent; }
+QRadioButton::indicator:disabled { border-color: $line; }
 QCheckBox::indicator:disabled { border-color: $line; background: $window; }
 QCheckBox::indicator:checked:disabled { background: $disabled; border-color: $disabled; }
 

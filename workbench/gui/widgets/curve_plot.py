@@ -105,14 +105,16 @@ class _View(CurveView):
 class CurvePlot(QWidget):
     """Shows one figure after another; the point that is looked at survives a redraw.
 
-    The arrow keys go from point to point and from line to line, Return takes the ε of the point.
+    The arrow keys go from point to point and from line to line, Return chooses the point.
+
+    Attributes:
+        covered: whether a panel lies over it, so that no figures are shown under the pointer.
 
     Signals:
-        chosen: (ε, style) the ε of the point that was clicked, and the style of its line: what was trained there. A
-            figure against something other than ε has none to take.
+        chosen: the point that is looked at was clicked, or chosen by Return: ask :attr:`point`.
     """
 
-    chosen = Signal(float, str)
+    chosen = Signal()
 
     def __init__(self, name: str, accessible: str) -> None:
         """Make the plot; its object name is ``NAME_plot``."""
@@ -124,6 +126,7 @@ class CurvePlot(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._view: _View | None = None
         self._at: tuple[int, int] | None = None
+        self.covered = False
         self._callout = look(label("", name=f"{name}_callout"), "callout")
         self._callout.setParent(self)
         self._callout.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -135,9 +138,9 @@ class CurvePlot(QWidget):
         return self._view
 
     @property
-    def series(self) -> int | None:
-        """The number of the line whose point is looked at."""
-        return None if self._view is None or self._at is None else self._at[0]
+    def point(self) -> tuple[int, int] | None:
+        """The number of the line whose point is looked at, and that of the point on it."""
+        return None if self._view is None else self._at
 
     @property
     def epsilon(self) -> Decimal | None:
@@ -202,16 +205,14 @@ class CurvePlot(QWidget):
 
     def _take(self) -> None:
         if self._view is not None and self._at is not None and not self._view.figure.against:
-            series, index = self._at
-            line = self._view.figure.series[series]
-            self.chosen.emit(line.x[index], line.style)
+            self.chosen.emit()
 
     def _look_at(self, point: tuple[int, int] | None) -> None:
         self._at = point
         if self._view is None:
             return
         self._view.ring(point)
-        self._callout.setVisible(point is not None)
+        self._callout.setVisible(point is not None and not self.covered)
         if point is None:
             return
         line, index = self._view.figure.series[point[0]], point[1]

@@ -85,7 +85,7 @@ class ExplainPanel(Card):
         for key, other in self._others.items():
             other.clicked.connect(lambda _checked, key=key: session.explain(self._amounts[key]))
         head = QWidget()
-        tip = "Examples, δ, several releases, and what others publish: the page What ε means"
+        tip = "Examples, δ, several releases, and what others publish: Tools, What ε means"
         more = button("More →", "explain_more", "link", tip=tip)
         more.clicked.connect(lambda: session.go("explain"))
         line = row(more, close)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSizePolicy, QSplitter, QWidget
 
+from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.basic import Card, scrolled, stack
 
 WIDE = 1280
@@ -21,8 +22,19 @@ UNBOUNDED = 16_777_215
 """Qt's largest widget."""
 
 
+GAP = 12
+LEAST_WORDS = 40
+"""Pixels of the words in a card that a person has made low."""
+
+
 class Standing(Card):
-    """A card that stands beside its table or below it."""
+    """A card that stands beside its table or below it.
+
+    Attributes:
+        usual_height: its height below the table while nobody has moved the border; 0 for a share of what there is.
+    """
+
+    usual_height = 0
 
     def arrange(self, *, beside: bool) -> None:
         """Arrange what is in it for either place."""
@@ -35,11 +47,11 @@ class DetailCard(Standing):
         """Make the card.
 
         Args:
-            height: its height below the table; it keeps it whatever it shows, so that nothing jumps.
+            height: its height below the table, which a person can change; it keeps it whatever it shows.
             picture_height: least height of the picture beside the table.
         """
         super().__init__()
-        self._height, self._picture_height = height, picture_height
+        self.usual_height, self._picture_height = height, picture_height
         self._halves = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._halves.setSpacing(24)
         self.body.addLayout(self._halves)
@@ -67,10 +79,11 @@ class DetailCard(Standing):
         self._halves.setDirection(directions.TopToBottom if beside else directions.LeftToRight)
         self._halves.setStretch(0, 0 if beside else 1)
         self._halves.setStretch(self._halves.count() - 1, 1 if beside else 0)
-        self.setMinimumHeight(0 if beside else self._height)
-        self.setMaximumHeight(UNBOUNDED if beside else self._height)
         self._picture.setMinimumWidth(0 if beside else self._picture_width)
-        self._picture.setMaximumWidth(UNBOUNDED if beside else self._picture_width)
+        policies = QSizePolicy.Policy  # below, it is as wide as its own words, at every text size
+        policy = self._picture.sizePolicy()
+        policy.setHorizontalPolicy(policies.Preferred if beside else policies.Fixed)
+        self._picture.setSizePolicy(policy)
         self._picture.setMinimumHeight(self._picture_height if beside else 0)
         self._picture.setMaximumHeight(HIGHEST * self._picture_height if beside else UNBOUNDED)
         self._halves.setStretch(1, 2 if beside else 0)  # a high window is for the picture
@@ -78,11 +91,16 @@ class DetailCard(Standing):
 
 def scrolled_words(*parts: QWidget) -> QScrollArea:
     """Return texts below each other that are scrolled where the card is low: no field beside them is ever squeezed."""
-    return scrolled(stack(*parts, None, spacing=4), "")
+    area = scrolled(stack(*parts, None, spacing=4), "")
+    area.setMinimumHeight(LEAST_WORDS)
+    return area
 
 
 class MasterDetail(QWidget):
-    """Holds both, and turns them when the page becomes wide or narrow."""
+    """Holds both, and turns them when the page becomes wide or narrow; the border between them can be moved.
+
+    Where it was moved to is remembered from one start to the next, by the name of the card.
+    """
 
     def __init__(
         self,
@@ -96,11 +114,16 @@ class MasterDetail(QWidget):
         self._detail, self._heights, self._widths = detail, heights, widths
         self._beside = False
         self._below = QSize(WIDE // 2, WIDE // 4)
-        self._line = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
-        self._line.setContentsMargins(0, 0, 0, 0)
-        self._line.setSpacing(12)
-        self._line.addWidget(master, heights[0])
-        self._line.addWidget(detail, heights[1])
+        self._moved = False
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split.setObjectName(f"{detail.objectName()}_border")
+        self._split.setHandleWidth(GAP)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(master)
+        self._split.addWidget(detail)
+        self._split.splitterMoved.connect(self._remember)
+        self.setLayout(stack(self._split))
+        self._place()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for what the two need one below the other, so that a wide window can be made narrow again."""
@@ -113,11 +136,34 @@ class MasterDetail(QWidget):
         """Choose the arrangement that fits the width."""
         super().resizeEvent(event)
         beside = event.size().width() >= WIDE
-        if beside == self._beside:
-            return
-        self._beside = beside
-        directions = QBoxLayout.Direction
-        self._line.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
-        self._line.setStretch(0, self._widths[0] if beside else self._heights[0])
-        self._line.setStretch(1, self._widths[1] if beside else self._heights[1])
-        self._detail.arrange(beside=beside)
+        if beside != self._beside:
+            self._beside = beside
+            self._split.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
+            self._detail.arrange(beside=beside)
+            self._place()
+        if not self._moved:
+            self._split.setSizes(self._usual())
+
+    def _usual(self) -> list[int]:
+        """Return the sizes of both while nobody has moved the border."""
+        room = (self.width() if self._beside else self.height()) - GAP
+        if not self._beside and self._detail.usual_height:
+            return [room - self._detail.usual_height, self._detail.usual_height]
+        shares = self._widths if self._beside else self._heights
+        return [room * share // sum(shares) for share in shares]
+
+    @property
+    def _key(self) -> str:
+        return f"border/{self._detail.objectName()}/{'beside' if self._beside else 'below'}"
+
+    def _place(self) -> None:
+        """Put the border where the person has left it, and let the table take what a larger window adds."""
+        kept = Settings().load(self._key) if self._detail.objectName() else None
+        self._moved = kept is not None and self._split.restoreState(kept)  # type: ignore[arg-type]
+        for at, share in enumerate(self._widths if self._beside else self._heights):
+            self._split.setStretchFactor(at, share)
+
+    def _remember(self) -> None:
+        self._moved = True
+        if self._detail.objectName():
+            Settings().save(self._key, self._split.saveState())

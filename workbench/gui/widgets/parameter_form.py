@@ -34,6 +34,9 @@ class Form(QWidget):
 
     Fields are ``NAME_KEY`` (object names), their problems ``NAME_KEY_problem``.
 
+    Attributes:
+        refused: what is wrong with a value that is given and not asked for; empty where nothing is.
+
     Signals:
         changed: some field differs; ask :meth:`value`.
         explained: (sentences) what the field means that has the keys or the pointer now, and what it is by default.
@@ -66,6 +69,7 @@ class Form(QWidget):
         self.setObjectName(name)
         self._class = parameters
         self._given = dict(given or {})
+        self.refused = ""
         declared = parameters.declared()
         defaults = {f.name: f.default for f in dataclasses.fields(parameters) if METADATA_KEY in f.metadata}
         self._fields: dict[str, QWidget] = {}
@@ -129,6 +133,11 @@ class Form(QWidget):
     def value(self) -> Parameters | None:
         """Return the parameters, or ``None`` while a field or their combination is refused."""
         return self._check()
+
+    def give(self, key: str, value: Any) -> None:
+        """Take another value of an attribute that is not asked for here, without a signal."""
+        self._given[key] = value
+        self._check()
 
     def field(self, key: str) -> QWidget:
         """Return the field of one attribute."""
@@ -248,12 +257,16 @@ class Form(QWidget):
             problem.setText(text)
             problem.setVisible(bool(text))
             mark_wrong(self._fields[key], bool(text))
+        self.refused = ""
         if refused:
             return None
         try:
             return self._class(**values)
         except ParameterError as error:
             # The combination is refused: told below the field that it is about.
+            if error.field in self._given or not self._problems:
+                self.refused = f"{error.what[:1].upper()}{error.what[1:]}."
+                return None
             key = error.field if error.field in self._problems else next(iter(self._problems))
             self._problems[key].setText(error.what)
             self._problems[key].show()

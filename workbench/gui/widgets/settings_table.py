@@ -173,7 +173,7 @@ class SettingsTable(TableView):
         self.chosen_changed.emit()
 
     def _sort(self, column: int, order: Qt.SortOrder) -> None:
-        rows = list(range(self.model().rowCount()))
+        rows = self._rows.order()
         if column in self._unsorted:
             self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
             return

@@ -40,20 +40,28 @@ def ask_to_stop(parent: QWidget, handle: JobHandle) -> None:
         handle.cancel()
 
 
-def ask_to_stop_all(parent: QWidget, handles: Sequence[JobHandle]) -> Stop:
-    """Ask, where closing the window would lose ε or a training, what is to become of that; nothing is stopped yet."""
-    costly = [h for h in handles if not h.stopping and (h.at_stake or h.on_pause is not None)]
+def ask_to_stop_all(parent: QWidget, handles: Sequence[JobHandle], verb: str = "quit") -> Stop:
+    """Ask, where ``verb`` would lose ε or a training, what is to become of that; nothing is stopped yet."""
+    costly = [h for h in handles if is_costly(h)]
     if not costly:
         return Stop.YES
     keep, pausable = _keep(costly), all(h.on_pause is not None for h in costly)
-    verbs = {"pause": "Pause and quit", "": keep} if pausable else {"": keep}
+    verbs = {"pause": f"Pause and {verb}", "": keep} if pausable else {"": keep}
+    does = f"{verb[:1].upper()}{verb[1:]}"
 
     def stated() -> tuple[str, dict[str, str]]:
         lost = _lost(costly)
-        return _words(costly), verbs | {"lose": f"Quit and lose ε = {at_most(lost)}" if lost else "Cancel it and quit"}
+        return _words(costly), verbs | {
+            "lose": f"{does} and lose ε = {at_most(lost)}" if lost else f"Cancel it and {verb}"
+        }
 
-    title = f"Quit while {costly[0].title} is running?" if len(costly) == 1 else "Quit while work is running?"
+    title = f"{does} while {costly[0].title} is running?" if len(costly) == 1 else f"{does} while work is running?"
     return Stop(choose(parent, title, *stated(), anew=stated))
+
+
+def is_costly(handle: JobHandle) -> bool:
+    """Return whether a stop would lose ε or a training, and nobody has asked for one."""
+    return not handle.stopping and bool(handle.at_stake or handle.on_pause is not None)
 
 
 def _lost(handles: Sequence[JobHandle]) -> Decimal:

@@ -14,7 +14,7 @@ TIP = (
     "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all in sight) and edited "
     "at once"
 )
-NEEDS_TIP = "Show only the columns with something open, wrong, guessed or warned of"
+NEEDS_TIP = "Show only what blocks a release: something open, wrong, guessed or refused"
 
 
 class _Field(QLineEdit):

@@ -154,6 +154,10 @@ class TableModel(QAbstractTableModel):
         """Return the words that a row is found by."""
         return self.cell(at, 0).text
 
+    def order(self) -> list[int]:
+        """Return the rows in the order in which they are shown while no heading sorts them."""
+        return list(range(self.height()))
+
     def needs_at(self, at: int) -> bool:
         """Return whether a row has an open fact, an error or a warning."""
         return False

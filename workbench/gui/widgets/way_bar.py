@@ -1,63 +1,102 @@
-"""The four ways to release, at the head of each page that makes one: its own is marked, the others lead on."""
+"""The ways to release at the head of a page: the one that is chosen is marked, and another can be chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row
 
+ROWS, SYNTHETIC, STATISTICS, MODEL = "rows", "synthetic", "statistics", "model"
 WAYS = (
-    ("release", "Noisy rows", "Release every row with noise in its cells"),
-    ("synthetic", "Synthetic rows", "Release new rows of the same shape, drawn from noisy counts"),
-    ("statistics", "Statistics", "Release means, sums, counts and quantiles with noise"),
-    ("train", "A model", "Release a private model instead of a table"),
+    (ROWS, "Noisy rows", "Release every row with noise in its cells"),
+    (SYNTHETIC, "Synthetic rows", "Release new rows of the same shape, drawn from noisy counts"),
+    (STATISTICS, "Statistics", "Release means, sums, counts and quantiles with noise"),
+    (MODEL, "A model", "Release a private model instead of a table"),
 )
-"""The page of each way, its words, and what it releases."""
+"""The name of each way, its words, and what it releases."""
+
+
+PADDING = 26
+"""Room left and right of the words of a segment."""
+
+
+def ways() -> tuple[tuple[str, str, str], ...]:
+    """Return every way to release, also the kinds of release whose fields follow from their requests."""
+    from workbench.release.kinds import KINDS
+
+    derived = [(k.name, f"{k.released[:1].upper()}{k.released[1:]}", k.help or k.gives) for k in KINDS if k.derived]
+    return (*WAYS, *derived)
 
 
 class WayBar(QWidget):
-    """Segments; the page's own is pressed and stays so.
+    """Segments; the way that is chosen is pressed.
 
     Attributes:
         page: the name of the page that it stands on.
     """
 
     def __init__(self, session: Session, page: str, own: str = "", only: Container[str] | None = None) -> None:
-        """Make it for ``page``, which shows the way of the page ``own``, by default its own; of ``only`` these ways."""
+        """Make it for ``page``.
+
+        Args:
+            session: knows and takes the way.
+            page: names the segments; any other page than the settings leads there.
+            own: the way that the page is about, which stays pressed; by default the one that is chosen.
+            only: which ways are offered; by default all.
+        """
         super().__init__()
         self.setObjectName(f"{page}_ways")
         self.setAccessibleName("How to release")
         self._segments: dict[str, QPushButton] = {}
-        for name, words, tip in WAYS:
+        for name, words, tip in ways():
             if only is not None and name not in only:
                 continue
             segment = button(words, f"{page}_way_{name}", "segment", tip=tip)
             segment.setCheckable(True)
             segment.clicked.connect(lambda _checked, name=name: self._choose(name))
             self._segments[name] = segment
-        self._session, self._own, self.page = session, own or page, page
+        self._session, self._own, self.page = session, own, page
         self.setLayout(row(*self._segments.values(), spacing=2))
+        session.way_changed.connect(self._mark)
+        session.questions_changed.connect(self._mark)
         self._mark()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep the keys on the page's own segment: Qt gives them to the first one when another page's goes."""
+        """Keep the keys on the segment that is pressed: Qt gives them to the first one when another page's goes."""
         super().showEvent(event)
+        self._fit()
         QTimer.singleShot(0, self, self._give_keys)
 
     def _give_keys(self) -> None:
-        if any(segment.hasFocus() for segment in self._segments.values()) and self._own in self._segments:
-            self._segments[self._own].setFocus()
+        pressed = self._segments.get(self._own or self._session.way)
+        if pressed is not None and any(segment.hasFocus() for segment in self._segments.values()):
+            pressed.setFocus()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Fit the words again where they are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        """Give each segment room for its words as they are written while it is pressed."""
+        for segment in self._segments.values():
+            bold = segment.font()
+            bold.setBold(True)
+            words = QFontMetrics(bold).horizontalAdvance(segment.text())
+            segment.setMinimumWidth(words + PADDING)
 
     def _mark(self) -> None:
         for name, segment in self._segments.items():
-            segment.setChecked(name == self._own)
+            segment.setChecked(name == (self._own or self._session.way))
 
     def _choose(self, name: str) -> None:
+        self._session.choose_way(name)
         self._mark()
-        if name != self._own:
-            self._session.go(name)
+        if self._own and name != self._own:
+            self._session.go("release")

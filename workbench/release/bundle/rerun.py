@@ -9,18 +9,15 @@ from typing import Any
 from workbench import learners
 from workbench.learners import learner
 from workbench.params import Parameters
-from workbench.params.codec import write_toml
 from workbench.release.certificate import MADE_FROM
 from workbench.release.described_release import DescribedRelease
 from workbench.release.kinds import kind
 from workbench.release.open_release import plan_of
 from workbench.release.statements import EVERY_TABLE
-from workbench.release.synthetic.synthesis_work import KIND as SYNTHETIC
 from workbench.sanitize.plan import REPLACE, Plan
-from workbench.synth.parameters import SynthesisParameters
 
-DATA, PLAN, OUT, REQUEST = "@DATA", "@PLAN", "@OUT", "@REQUEST"
-"""Stand for the files that a person names, and for those in the bundle."""
+DATA, PLAN, OUT = "@DATA", "@PLAN", "@OUT"
+"""Stand for the files that a person names; ``@NAME`` is the file of this name in the bundle."""
 
 
 def command(stated: DescribedRelease) -> list[str]:
@@ -30,20 +27,12 @@ def command(stated: DescribedRelease) -> list[str]:
         return ["sanitize", DATA, "--plan", PLAN, "-o", OUT]
     if stated.kind == "model":
         return _model(document)
-    asked = document["request"]
-    row = ["--plan", PLAN, "--epsilon", document["guarantee"]["epsilon_row"], "-o", OUT]
-    known = kind(document["kind"])
-    if known.derived:
-        delta = document["guarantee"].get("delta_row", "0")
-        row += ["--delta", delta] if Decimal(delta) else []
-        return [known.name, DATA, *row, *options(known.asked(), asked)]
-    if document["kind"] != SYNTHETIC:
-        return [document["kind"], DATA, *row, "--request", REQUEST]
-    chosen = {key: asked[key] for key in ("method", "target", "rows") if asked.get(key) is not None}
-    plan = plan_of(document, stated.path)
-    numbers = [asked["cuts"][column.name] for column in plan.protected if column.numeric]
-    chosen |= {"cuts": max(numbers)} if numbers else {}
-    return ["synthesize", DATA, *row, *options(SynthesisParameters, chosen)]
+    known, claims = kind(document["kind"]), document["guarantee"]
+    values, _ = known.repeated(document["request"], plan_of(document, stated.path))
+    delta = claims.get("delta_row", "0")
+    cost = [] if known.own_cost else ["--epsilon", claims["epsilon_row"]]
+    rest = ["-o", OUT, *(["--delta", delta] if Decimal(delta) else []), *options(known.asked(), values)]
+    return [*known.words, DATA, "--plan", PLAN, *cost, *rest]
 
 
 def plan_text(stated: DescribedRelease) -> str:
@@ -65,14 +54,12 @@ def plan_text(stated: DescribedRelease) -> str:
     return Plan.from_plain(plain, where="the card").to_toml()
 
 
-def request_text(stated: DescribedRelease) -> str | None:
-    """Return what was asked for as a file of `statistics`; ``None`` of any other release."""
-    asked_by_options = stated.kind == "central" and (
-        stated.document["kind"] == SYNTHETIC or kind(stated.document["kind"]).derived
-    )
-    if stated.kind != "central" or asked_by_options:
-        return None
-    return write_toml(stated.document["request"])
+def request_texts(stated: DescribedRelease) -> dict[str, str]:
+    """Return the files that the command reads besides data and plan, by their names in the bundle."""
+    if stated.kind != "central":
+        return {}
+    document = stated.document
+    return kind(document["kind"]).repeated(document["request"], plan_of(document, stated.path))[1]
 
 
 def options(cls: type[Parameters], values: dict[str, Any]) -> list[str]:

@@ -6,19 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import workbench
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.release.atomic import sha256_of
-from workbench.release.bundle.write_bundle import ENTRY, made_texts
+from workbench.release.bundle.rerun import request_texts
+from workbench.release.bundle.write_bundle import ENTRY, RERUN, made_texts
 from workbench.release.certificate import ledger_facts
 from workbench.release.described_release import DescribedRelease, stated
 from workbench.release.documents.release_document import release_id
-from workbench.release.manifest import MANIFEST, read_manifest
+from workbench.release.manifest import MANIFEST, is_of_this_version, read_manifest
 from workbench.release.signature.signature_file import SUFFIX, signature_of, signature_path
 
-BUNDLE_CANNOT_KNOW = "whether the PDF says what the JSON certificate says (the HTML was made again and compared)"
-"""What a verification leaves open of a bundle, besides all that it leaves open of any release."""
+_FORMER_REQUEST = "@REQUEST", "request.toml"
+"""The word of the command and the file, in bundles of version 1."""
+
+
+def bundle_cannot_know(folder: Path) -> str:
+    """Return what a verification leaves open of a bundle, besides all that it leaves open of any release.
+
+    Raises:
+        InputError: its manifest cannot be read.
+    """
+    if is_of_this_version(read_manifest(folder)):
+        return "whether the PDF says what the JSON certificate says (the HTML was made again and compared)"
+    return "whether PDF and HTML say what the JSON certificate says: another version of the program made the bundle"
 
 
 def bundle_problems(folder: Path) -> list[str]:
@@ -56,13 +67,38 @@ def _files(folder: Path, sums: dict[str, str]) -> Iterator[str]:
 
 
 def _texts(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:
-    """Yield which files do not follow from the certificate; only a bundle of this very version can be compared."""
-    made = made_texts(release)
-    for name in made:
+    """Yield which files are missing or do not follow from the certificate.
+
+    Only a bundle of this very version can be compared. Of another version it is known that every bundle has the same
+    files, besides those that its own command reads.
+    """
+    made, same = made_texts(release), is_of_this_version(listed)
+    names = list(made) if same else [name for name in made if name not in request_texts(release)]
+    if not same and RERUN in listed["files"]:
+        names += _read_again(folder, listed["version"])
+    for name in names:
         if name not in listed["files"]:
             yield f"the bundle has no {name}"
-        elif listed["program"]["version"] == workbench.__version__ and (folder / name).read_bytes() != made[name]:
+        elif same and (folder / name).read_bytes() != made[name]:
             yield f"the file {name} does not follow from the certificate"
+
+
+def _read_again(folder: Path, version: int) -> list[str]:
+    """Return the files that the command in a bundle reads, besides data and plan.
+
+    Raises:
+        InputError: it is not the command of a bundle.
+    """
+    told = read_json(folder / RERUN, "command of the bundle")
+    lists = ("command",) if version == 1 else ("command", "files")
+    for key in lists:
+        words = told.get(key) if isinstance(told, dict) else None
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise InputError("this is not the command of a bundle", str(folder / RERUN), "ask for it as it was made")
+    if version > 1:
+        return list(told["files"])
+    word, name = _FORMER_REQUEST
+    return [name] if word in told["command"] else []
 
 
 def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.params import CheckFailedError, InputError
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
-from workbench.release.bundle.rerun import command, plan_text, request_text
+from workbench.release.bundle.rerun import command, plan_text, request_texts
 from workbench.release.certificate import MADE_FROM, ledger_facts
 from workbench.release.described_release import DescribedRelease
 from workbench.release.documents.release_document import day, program, release_id
@@ -25,7 +25,7 @@ from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.signature.signature_file import signature_bytes
 
 SCRIPTS = ("verify.py", "rerun.py")
-ENTRY = "ledger-entry.json"
+ENTRY, RERUN = "ledger-entry.json", "rerun.json"
 HTML, PDF = "certificate.html", "certificate.pdf"
 _ROOM = 1 << 20
 
@@ -138,13 +138,13 @@ def scripts() -> dict[str, bytes]:
 
 def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
     """Return the files of a bundle that follow from the certificate alone, byte for byte."""
-    request = request_text(stated)
+    read = {name: text.encode() for name, text in request_texts(stated).items()}
     return {
         "README.txt": readme(stated).encode(),
         HTML: document_bytes(stated.paper(), ".html"),
         "plan.toml": plan_text(stated).encode(),
-        "rerun.json": encoded({"command": command(stated)}),
-        **({"request.toml": request.encode()} if request is not None else {}),
+        RERUN: encoded({"command": command(stated), "files": sorted(read)}),
+        **read,
         **scripts(),
     }
 

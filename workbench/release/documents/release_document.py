@@ -135,12 +135,11 @@ def _asked(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "kind" not in stated:
         return
     made, asked = kind(stated["kind"]), stated["request"]
-    words = {"rows": "Rows drawn", "method": "Method", "target": "Target column"}
-    if made.derived:
-        words = {name: name.replace("_", " ").capitalize() for name in made.asked().declared()}
-    for key, word in words.items():
-        if asked.get(key) is not None:
-            yield word, f"{asked[key]:,}" if isinstance(asked[key], int) else str(asked[key])
+    for key, spec in made.asked().declared().items() if made.derived else ():
+        value = asked.get(key)
+        if isinstance(value, str | int | float):
+            word = spec.title or key.replace("_", " ").capitalize()
+            yield word, f"{value:,}" if type(value) is int else _value(value)
 
 
 # -- what every release has --------------------------------------------------------------------------------------------
@@ -286,7 +285,7 @@ def _domain(column: dict[str, Any]) -> str:
 
 
 def _queries(stated: Mapping[str, Any], people: int) -> Section:
-    method = stated["method"]
+    method, made = stated["method"], kind(stated["kind"])
     about = method.get("queries") or method.get("measured") or [{}] * len(stated["queries"])
     gaussian = "rho" in stated["queries"][0]
     key, unit, noise = ("rho", "ρ", "Gaussian") if gaussian else ("epsilon", "ε", "Laplace")
@@ -299,12 +298,18 @@ def _queries(stated: Mapping[str, Any], people: int) -> Section:
             what = f"cells drawn by the exponential mechanism, and counts around them with discrete {noise} noise"
             rows.append((query["label"], what, query[key], "–"))
             continue
+        if made.local:
+            rows.append((query["label"], "every row randomised by itself", query[key], "–"))
+            continue
         size, share = more.get("sensitivity", 1), float(query[key])
         numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
         what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete {noise} noise"
         error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size
         rows.append((query["label"], what, query[key], figure(error)))
-    note = f"{_queries_note(people, unit)} {_ERRORS_OF_COUNTS}{_GAUSSIAN if gaussian else _LAPLACE}"
+    errors = f"{made.randomness[:1].upper()}{made.randomness[1:]}."
+    if not made.local:
+        errors = _ERRORS_OF_COUNTS + (_GAUSSIAN if gaussian else _LAPLACE)
+    note = f"{_queries_note(people, unit)} {errors}"
     blocks: list[Block] = [
         Grid(("asked of the rows", "answered by", unit, "expected error"), tuple(rows), (2, 3)),
         Paragraph(note, "muted"),

@@ -6,19 +6,22 @@ The reports are the answers: there is nothing else that they could be made of ag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import PureDp
-from workbench.privacy.rappor.account import cost
+from workbench.privacy.rappor.account import cost, epsilons
 from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
-from workbench.rappor.collection import Collected, Collection, clients_of, collected
+from workbench.rappor.collection import Asked, Collected, Collection, clients_of, collected
+from workbench.rappor.files import parameter_text, read_parameters
 from workbench.rappor.reports import read_sum, report_bytes
 from workbench.release.certificate import require_format
+from workbench.release.kinds import Repeated
 from workbench.release.rappor.answers_file import load_answers, save_answers
 from workbench.release.verify import rerun
 from workbench.sanitize.plan import Plan
@@ -85,6 +88,25 @@ def rappor_work(
     )
 
 
+def asked_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+    """Return the release of what a person asked for, whose cost is that of the parameters; reads no row."""
+    found = asked.collection([column.name for column in plan.columns])
+    answers = None if asked.answers is None else Path(asked.answers)
+    return rappor_work(read_parameters(Path(asked.params)), found, rows, basic=asked.candidates(), answers=answers)
+
+
+def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
+    """Return the request of a certificate, to be asked for once more; kept answers stay where they are."""
+    values = {name: asked[name] for name in Collection.declared() if name in asked}
+    files = {"params.csv": parameter_text(RapporParameters(**asked["parameters"]))}
+    files |= {"candidates.txt": "".join(f"{value}\n" for value in asked["basic"])} if asked["basic"] else {}
+    return {
+        "params": "@params.csv",
+        **values,
+        **({"basic": "@candidates.txt"} if asked["basic"] else {}),
+    }, files
+
+
 def _check(table: Table, asked: Collection, bits: Bits, cancel: CancelToken) -> None:
     """Refuse what :func:`rappor_work` could not collect, before anything is reserved.
 
@@ -107,15 +129,12 @@ def made_bits(parameters: RapporParameters, basic: Sequence[str]) -> Bits:
 
 def stated(parameters: RapporParameters, asked: Collection, basic: Sequence[str], *, kept: bool) -> dict[str, Any]:
     """Return what was asked for, as the certificate says it."""
-    bound = cost(parameters, asked.reports)
     return {
         **asked.to_plain(),
         "parameters": {name: getattr(parameters, name) for name in parameters.declared()},
         "basic": list(basic),
         "kept_answers": kept,
-        "epsilon_one": bound.one,
-        # f = 0 bounds nothing in the long run, and JSON has no infinity.
-        "epsilon_permanent": None if bound.permanent == float("inf") else bound.permanent,
+        **epsilons(parameters, asked.reports),
     }
 
 

@@ -12,15 +12,17 @@ from typing import Any
 from workbench.data.table import Table
 from workbench.learners.queries import checked_whole_numbers
 from workbench.params import ParameterError
+from workbench.params.codec import write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget
 from workbench.release.certificate import require_format, stated_budget
+from workbench.release.kinds import Repeated
 from workbench.release.verify import rerun
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.statistics.asked import Request
+from workbench.statistics.asked import Asked, Request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Query, queries_of
 from workbench.statistics.release_file import FORMATS, decode, encode, written
@@ -100,6 +102,16 @@ def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budge
         budget=budget,
         answers=lambda method: _answers(method.get("answers"), queries),
     )
+
+
+def asked_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+    """Return the release of what a person asked for; reads no row."""
+    return statistics_work(asked.checked(plan), plan, epsilon, rows, file_format, delta)
+
+
+def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
+    """Return the request of a certificate, to be asked for once more."""
+    return {"request": "@request.toml"}, {"request.toml": write_toml(dict(asked))}
 
 
 def columns_of(request: Request) -> tuple[str, ...]:

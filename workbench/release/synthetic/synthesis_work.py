@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.release.certificate import certificate_path, require_format, stated_budget
+from workbench.release.kinds import Repeated
 from workbench.release.open_release import certified_rows
 from workbench.release.rows_work import FORMATS, csv_bytes, with_types
 from workbench.release.verify import rerun, unknown_values
@@ -130,6 +131,20 @@ def _work_of(
         files=files,
         budget=setting.budget if setting.budget.gaussian else None,
     )
+
+
+def asked_work(
+    plan: Plan, asked: SynthesisParameters, epsilon: Decimal, delta: Decimal, rows: int, file_format: str
+) -> Work:
+    """Return the release of what a person asked for; reads no row."""
+    return synthesis_work(plan, epsilon, rows, file_format, asked, delta)
+
+
+def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
+    """Return the request of a certificate, to be asked for once more; what is impossible is in its plan."""
+    chosen = {key: asked[key] for key in ("method", "target", "rows") if asked.get(key) is not None}
+    numbers = [asked["cuts"][column.name] for column in plan.protected if column.numeric]
+    return chosen | ({"cuts": max(numbers)} if numbers else {}), {}
 
 
 def cut_facts(setting: Setting) -> dict[str, int]:

@@ -53,7 +53,7 @@ _GAIN = "gain"
 class WhyPlan(Parameters):
     """What is explained."""
 
-    model: str = text(default="naive-bayes", help="the model, such as naive-bayes")
+    model: str = text(default="naive-bayes", help="the model")
     epsilon: float = real(at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="privacy loss of the model")
     repeats: int = integer(default=20, at_least=2, upto=10_000, help="80/20 splits that the figures are means of")
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and draws")

@@ -142,7 +142,7 @@ class CalculatorPage(PageFrame):
             self.sliders["batch"].set_value(max(1, min(self.sliders["batch"].value(), rows // 8)))
         assert self.primary is not None
         self.primary.setEnabled(opened is not None)
-        self.primary.setToolTip("" if opened is not None else "Open a table on the Data page first")
+        self.primary.setToolTip("" if opened is not None else "Open a table first (Data)")
         self._moved()
 
     def _moved(self) -> None:

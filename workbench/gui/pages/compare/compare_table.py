@@ -45,6 +45,7 @@ COLUMNS = (
 """All but the pin. At 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
 
 PUBLIC, PRIVATE = "Public: the model's card states it.", "Private: not for release."
+MADE_UP = "Of made-up rows: nothing private."
 
 
 NONE = Cell("–", "muted")
@@ -154,7 +155,8 @@ class RunsTable(SettingsTable):
 
     def _private(self, rows: Sequence[int]) -> bool:
         """Whether some of these rows were computed from private ones."""
-        return any(self._runs.lines[row].study is not None for row in rows)
+        lines = [self._runs.lines[row] for row in rows]
+        return any(line.study is not None and not line.made_up for line in lines)
 
 
 def cells(line: Line, metric: Metric | None, epsilon: float | None) -> tuple[Cell, ...]:
@@ -206,13 +208,14 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
             tip = f"Not measured by {metric.title}, only by {', '.join(measured)}"
         return NONE._replace(tip=tip)
     where = "at every ε" if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
+    whose = MADE_UP if line.made_up else PRIVATE
     if point.count < 2:
-        tip = f"{metric.title} {where}: {point.mean!r} in a single split. {PRIVATE}"
+        tip = f"{metric.title} {where}: {point.mean!r} in a single split. {whose}"
         return Cell(f"{point.mean:.3f}", tip=tip, exact=repr(point.mean), key=point.mean)
     error = point.standard_error
     tip = (
         f"{metric.title} {where}: {point.mean:.6g}, the mean of {count(point.count, 'split')}; "
-        f"± {error:.2g} is its standard error. {PRIVATE}"
+        f"± {error:.2g} is its standard error. {whose}"
     )
     shown, exact = f"{_short(point.mean)} ± {_short(error)}", f"{point.mean!r} ± {error!r}"
     return Cell(shown, tip=tip, exact=exact, key=point.mean)

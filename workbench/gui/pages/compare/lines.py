@@ -9,8 +9,8 @@ from typing import Any
 
 from workbench import learners
 from workbench.deep.networks import NETWORKS
-from workbench.gui.pages.compare.tasks import ReleasedModel
 from workbench.gui.session.session import RunRecord
+from workbench.release.model.released_models import ReleasedModel
 from workbench.render.comparison_figure import Drawn
 from workbench.studies.comparison import StudyLine, study_lines
 from workbench.studies.grid.compared import SweepStudyLine, sweep_study_lines
@@ -40,6 +40,7 @@ class Line:
         way: how it was trained, in words.
         dataset: what a person calls the table.
         time: when it ended or was charged (UTC).
+        made_up: whether it is a study of made-up rows, which shows nothing private.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Line:
     time: str
     study: StudyLine | SweepStudyLine | None = None
     release: ReleasedModel | None = None
+    made_up: bool = False
 
     @property
     def kind(self) -> str:
@@ -70,7 +72,8 @@ class Line:
         assert self.study is not None
         found = tuple((p.epsilon, p.mean, p.standard_error) for p in self.study.points(metric.name))
         constant, each = self.study.level(metric), self.study.each_prediction
-        return Drawn(name, style, found, constant=constant, each_prediction=each) if found else None
+        private = not self.made_up
+        return Drawn(name, style, found, private, constant=constant, each_prediction=each) if found else None
 
     def figures(self) -> tuple[str, str, tuple[Row, ...]]:
         """Return its table, its model and every figure of it, for a file."""
@@ -98,7 +101,8 @@ def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened:
         for at, study in enumerate(_LINES[run.kind](run.result)):
             key = f"{number} {run.time} {at} {study.way_words}"
             model = _capital(study.model)
-            found.append(Line(key, model, study.name, study.way_words, run.source, run.time, study=study))
+            line = Line(key, model, study.name, study.way_words, run.source, run.time, study=study, made_up=run.made_up)
+            found.append(line)
     titles = {entry.name: entry.title for entry in learners.LEARNERS}
     titles |= {network.name: network.title for network in NETWORKS}
     for release in models:

@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
-from workbench.gui.pages.compare.tasks import ReleasedModel, read_models, read_sweep
-from workbench.gui.pages.curve_actions import CURVE_FILES, copy_curve, save_curve, take_epsilon, train_at
+from workbench.gui.pages.compare.tasks import read_sweep
+from workbench.gui.pages.curve_actions import CURVE_FILES, PointFacts, PointPanel, copy_curve, save_curve
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -25,9 +26,11 @@ from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_filter import TableFilter
+from workbench.studies.curve import MOST_REGIMES
 
 if TYPE_CHECKING:  # these load numpy and pyqtgraph
     from workbench.gui.pages.compare.lines import Line
+    from workbench.release.model.released_models import ReleasedModel
     from workbench.render.values import CurveFigure
     from workbench.studies.metrics import Metric
 
@@ -36,7 +39,7 @@ LOWEST = 290
 
 HINT = "Tick lines in the table to draw them together: at most seven."
 EMPTY = (
-    "The studies that you run on Utility and the models that you release on Train are listed here in one table, to be "
+    "The studies that you run in Curves and the models that you release in Train are listed here in one table, to be "
     "sorted, filtered and drawn together."
 )
 FILTER = "Show only the lines in which these letters occur: model, way of training, dataset or folder"
@@ -75,6 +78,7 @@ class ComparePage(PageFrame):
         self.runs = RunsModel(session)
         self.table = RunsTable(session, self.runs)
         self.plot = CurvePlot("compare", "Pinned lines against ε")
+        self.panel = PointPanel(session, self.plot, "compare", "Show its run in the table")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         Explainable(self.table, session, self._asked)
         self.filter = TableFilter(self.table, "lines", FILTER, needs=False)
@@ -97,15 +101,17 @@ class ComparePage(PageFrame):
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
         self.runs.pinned.connect(self._pin)
-        self.plot.chosen.connect(lambda epsilon, style: self._take_point(epsilon))
+        self.plot.chosen.connect(self._ask_about_point)
         self._kept: dict[ChoiceBox, object] = {}
         session.table_changed.connect(self._forget)
         session.runs_changed.connect(self.in_sight(self.refresh))
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.theme_changed.connect(self.in_sight(self._draw))
+        session.comparing_asked.connect(self.in_sight(self._show_asked))
         for changed in (session.account_changed, session.released_changed):
             changed.connect(self._read)
         self.refresh()
+        self._show_asked()
 
     def _arrange(self) -> None:
         for part in (self._badge, self.filter, self._sweep, self._copy, self._save):
@@ -125,7 +131,7 @@ class ComparePage(PageFrame):
         self._picture = _Picture(hint, self.plot)
         self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(7, 5))
         self._nothing = NothingYet(
-            self.session, "compare_nothing", "Nothing to compare yet", "utility", "Utility →", train="Train →"
+            self.session, "compare_nothing", "Nothing to compare yet", "utility", "Curves →", train="Train →"
         )
         self._nothing.say(EMPTY)
         self._views = QStackedWidget()
@@ -142,7 +148,7 @@ class ComparePage(PageFrame):
 
     def _read(self) -> None:
         if self.isVisible():
-            read_models(self.jobs, self._show_models, self.session.report)
+            read_models(self.jobs, "compare", self._show_models, self.session.report)
 
     def _show_models(self, models: tuple[ReleasedModel, ...]) -> None:
         self._models = models
@@ -216,7 +222,7 @@ class ComparePage(PageFrame):
         for part in (self._copy, self._save):
             part.setVisible(bool(self.runs.lines))
             part.setEnabled(self.figure is not None)
-        private = any(line.study is not None for line in self.runs.lines)
+        private = any(line.study is not None and not line.made_up for line in self.runs.lines)
         # One badge a page: a picture has its own.
         self._badge.setVisible(private and (self.figure is None or not self.figure.badge))
         self._hint.setText(f"No pinned line is measured by {self.measure.currentText()}." if pinned else HINT)
@@ -269,19 +275,54 @@ class ComparePage(PageFrame):
 
     # -- the person -----------------------------------------------------------------------------------------------
 
-    def _take_point(self, epsilon: float) -> None:
-        """Take the ε of a point where it belongs: of a private model to Train, of a sanitised table to the plan."""
-        if self.plot.series is None:
+    def _ask_about_point(self) -> None:
+        """Open the panel of the point that was chosen; its run is the line of the table."""
+        point, metric = self.plot.point, self._metric()
+        if point is None or self.figure is None or metric is None:
             return
-        line = self._drawn[self.plot.series]
-        if self.session.opened is None:
-            self.session.notify("info", "Open a table on the Data page first: its plan takes the ε.")
-        elif line.kind == "none":
-            self.session.notify("info", "This line was trained without privacy: it has no ε to take.")
-        elif line.kind in ("private", "released") and line.name:
-            train_at(self.session, line.name, epsilon)
-        else:
-            take_epsilon(self.session, epsilon)
+        line, drawn = self._drawn[point[0]], self.figure.series[point[0]]
+        value, spread = drawn.mean[point[1]], drawn.high[point[1]] - drawn.mean[point[1]]
+        level = None if line.study is None else line.study.level(metric)
+        useless = level is not None and not metric.better(value, level)
+        facts = PointFacts(
+            drawn.name,
+            drawn.x[point[1]],
+            f"{metric.title.lower()} {value:.3f}" + (f" ± {spread:.3f}" if spread else ""),
+            warning=f"⚠ No better than {metric.beats} ({level:.3f})." if useless else "",
+            model=line.name if line.kind in ("private", "released") and self.session.opened is not None else "",
+            to_run=lambda: self._show_line(line, drawn.x[point[1]]),
+            without_privacy=line.kind == "none",
+        )
+        self.panel.show_point(facts, self.plot.place_of(*point))
+
+    def escape(self) -> bool:
+        """Close the panel of a point."""
+        return self.panel.close_it()
+
+    def _show_asked(self) -> None:
+        """Show the run that was asked for on another page."""
+        asked = self.session.to_compare
+        if asked is None:
+            return
+        result, regime, epsilon = asked
+        studies = [line for line in self.runs.lines if line.study is not None and line.study.result is result]
+        line = next((line for line in studies if line.study is not None and line.study.way.name == regime), None)
+        if line is not None:
+            self._show_line(line, epsilon)
+
+    def _show_line(self, line: Line, epsilon: float) -> None:
+        """Select the line of the table, its figures at ``epsilon`` where it was tested there, and draw it."""
+        if self.epsilon.findData(epsilon) >= 0:
+            self.epsilon.setCurrentIndex(self.epsilon.findData(epsilon))
+            self._choose(self.epsilon)
+        if line.key not in self.runs.pins and line.can_be_drawn:
+            self.runs.pin([*self.runs.pins, line.key][-MOST_REGIMES:])
+            self._pin()
+        at = next(at for at, known in enumerate(self.runs.lines) if known.key == line.key)
+        self.filter.clear()
+        self.table.selectRow(at)
+        self.table.scrollTo(self.table.model().index(at, 0))
+        self.table.setFocus()
 
     def _ask_for_sweep(self) -> None:
         path = ask_for_sweep(self)

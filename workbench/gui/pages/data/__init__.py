@@ -1,9 +1,9 @@
-"""The Data page: open a table and declare what is publicly known about its attributes."""
+"""Data, Columns: open a table and declare what is publicly known about its columns."""
 
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.pages.data.invalid_values import FOUND
+from workbench.gui.session.blocking import blocks
 from workbench.gui.session.session import Session, State
 
 
@@ -12,15 +12,14 @@ def _state(session: Session) -> State:
         return "ready"
     if session.opened is None:
         return "empty"
-    plan = session.plan
-    open_still = session.opened.table.doubts or any(p.column for p in plan.problems()) or plan.guesses()
-    return "needs" if open_still or FOUND.columns(session.opened, plan) else "ready"
+    return "needs" if blocks(session.opened, session.plan) else "ready"
 
 
 PAGE = Page(
     name="data",
     title="Columns",
     room="data",
+    home=True,
     help="Open a table and declare what is publicly known about its attributes",
     make="workbench.gui.pages.data.page:DataPage",
     topic="bounds",
@@ -31,8 +30,9 @@ PAGE = Page(
         "from the rows."
     ),
     keys=(
-        "Tab moves to the next fact, Return edits it. Select a name with ⚠ to see the reason below the table. "
-        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then changes all of them. Ctrl+F "
-        "filters by name; a click on a heading, or Alt+S, sorts the view."
+        "Tab moves to the next fact, Return edits it. Ctrl+V pastes a block from a spreadsheet from the current cell "
+        "on, Ctrl+D gives all selected columns what the current cell says. Select a name with ⚠ to see the reason "
+        "below the table. Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then changes all of "
+        "them. Ctrl+F filters by name; a click on a heading, or Alt+S, sorts the view."
     ),
 )

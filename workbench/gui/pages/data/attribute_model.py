@@ -10,6 +10,7 @@ from workbench.data.schema import KINDS, ROLES
 from workbench.gui.pages.data.attribute_edits import fact_edit, kind_edit, role_edit
 from workbench.gui.pages.data.facts import ROLE_MEANING, in_short, read, written
 from workbench.gui.pages.data.hints import unsettled
+from workbench.gui.session.blocking import in_need, needed_first
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.error_text import suspicion_text, without_place
@@ -89,11 +90,12 @@ class AttributeModel(PlanModel):
         return self._profile_of(self.column_at(at).name)
 
     def needs_at(self, at: int) -> bool:
-        """Whether something of an attribute is open, wrong, guessed or suspected, or was read off the rows."""
-        column = self.column_at(at)
-        taken = column.protected and column.bounds_origin == "data"
-        stated = bool(column.problems()) or bool(column.unconfirmed) or taken
-        return stated or any(s.what != "missing" for s in unsettled(column, self.profile_at(at)))
+        """Whether something of an attribute blocks a release."""
+        return in_need(self.session.opened, self.session.plan, self.column_at(at))
+
+    def order(self) -> list[int]:
+        """Return the rows as they are shown unsorted: what is released comes first."""
+        return needed_first(self.session.plan) if self.height() else []
 
     def height(self) -> int:
         """Return the number of attributes."""
@@ -120,7 +122,7 @@ class AttributeModel(PlanModel):
         for (name, fact), why in self._wrong.items():
             if name == column.name:
                 with contextlib.suppress(ParameterError):  # it stays refused, with its reason
-                    out[fact] = read(column, fact, why.text, self._decimal())
+                    out[fact] = read(column, fact, why.text, self.decimal)
         return out
 
     # -- cells --------------------------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ class AttributeModel(PlanModel):
         column, profile = self.column_at(at), self.profile_at(at)
         found = unsettled(column, profile)
         tip = "\n".join((column.name, *map(suspicion_text, found))) if profile is not None else ""
-        text = column.name + ("  ⚠" if found else "")
+        text = column.name + ("  ⚠" if found and column.action != "drop" else "")
         return Cell(text, "" if column.protected else "muted", tip, key=column.name.casefold())
 
     def _role(self, at: int) -> Cell:
@@ -178,7 +180,7 @@ class AttributeModel(PlanModel):
         if role == "target" and len(columns) > 1:
             self.session.notify("warning", "Select one target.")
             return False
-        self.session.edit(*role_edit(self.session.plan, columns, role, self._profiled_kind))
+        self.session.edit(*role_edit(self.session.plan, columns, role, self.kind_of))
         return True
 
     def _take_kind(self, at: int, text: str) -> None:
@@ -189,7 +191,7 @@ class AttributeModel(PlanModel):
         column = self.column_at(at)
         fact = _fact_in(column, place)
         try:
-            value = read(column, fact, text, self._decimal())
+            value = read(column, fact, text, self.decimal)
         except ParameterError as error:
             self._wrong = {(column.name, fact): Refused(text, without_place(error), getattr(column, fact))}
             self.refresh()
@@ -204,11 +206,14 @@ class AttributeModel(PlanModel):
     def _profile_of(self, name: str) -> ColumnProfile | None:
         return self.session.opened.profiles.get(name) if self.session.opened else None
 
-    def _profiled_kind(self, name: str) -> str:
+    def kind_of(self, name: str) -> str:
+        """Return the kind that a column seems to have."""
         profile = self._profile_of(name)
         return profile.kind if profile else "category"
 
-    def _decimal(self) -> str:
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of the file."""
         opened = self.session.opened
         return opened.table.dialect.decimal if opened and opened.table.dialect else "."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -15,7 +15,7 @@ from workbench.gui.pages.data.facts import ROLE_MEANING
 from workbench.gui.pages.data.hints import Remedy, SuspicionLines
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import DraftColumn
-from workbench.gui.session.draft_edits import FROM_DATA, of_all, protect_changes
+from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
 from workbench.gui.widgets.formatting import count
@@ -36,10 +36,14 @@ class AttributeDetail(DetailCard):
     Signals:
         list_asked: (name) the person wants to edit the list of values of that attribute.
         dialect_asked: the person wants to state how the file is written.
+        drop_asked: the person wants to leave the selected attributes out, or to have them back.
+        rows_asked: the person wants to say how many rows belong to one person at most.
     """
 
     list_asked = Signal(str)
     dialect_asked = Signal()
+    rows_asked = Signal()
+    drop_asked = Signal()
 
     def __init__(self, session: Session, attributes: AttributeModel) -> None:
         super().__init__(HEIGHT, PICTURE)
@@ -62,7 +66,7 @@ class AttributeDetail(DetailCard):
         self._target = button("Use as target", "detail_target", tip="Make it the column that models predict")
         self._target.clicked.connect(self._toggle_target)
         self._drop = button("Drop it", "detail_drop", tip="Leave the column out of what is released")
-        self._drop.clicked.connect(self._toggle_drop)
+        self._drop.clicked.connect(lambda: self.drop_asked.emit())
         self._bars = Histogram(session)
         for press in (self._take, self._target, self._drop):
             once(press)
@@ -83,7 +87,7 @@ class AttributeDetail(DetailCard):
         right.setContentsMargins(0, 0, 0, 0)
         picture = QWidget()
         picture.setLayout(right)
-        self.fill(left, picture, picture_width=236)
+        self.fill(left, picture, picture_width=200)
         session.plan_changed.connect(self.refresh)
         attributes.dataChanged.connect(self.refresh)
 
@@ -136,17 +140,7 @@ class AttributeDetail(DetailCard):
             typed = self._attributes.retyped(dataclasses.replace(column, **hint.changes))
             self._session.edit_column(column.name, hint.words, **{**hint.changes, **typed})
         else:
-            self.dialect_asked.emit()
-
-    def _toggle_drop(self) -> None:
-        columns, back = self._edited(), self._column().action == "drop"
-        kinds = self._session.opened.profiles if self._session.opened else {}
-        made: dict[str, dict[str, Any]] = {c.name: {"action": "drop"} for c in columns}
-        if back:
-            dropped = [c for c in columns if c.action == "drop"]
-            made = {c.name: protect_changes(c, kinds[c.name].kind if c.name in kinds else "category") for c in dropped}
-        words = f"{'protect' if back else 'drop'} {of_all(columns)}"
-        self._session.edit(words, self._session.plan.with_columns(made))
+            (self.dialect_asked if hint.leads == "dialect" else self.rows_asked).emit()
 
     def _toggle_target(self) -> None:
         column = self._column()

@@ -16,13 +16,14 @@ from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_dictionary, ask_
 from workbench.gui.widgets.formatting import count
 
 TIP = (
-    "A CSV with the header name,role,kind,lower,upper,values,missing: what is publicly known of each column. "
-    "Dates as 1990-12-31, values separated by |, missing as refuse or own-value; an empty cell declares nothing"
+    "A CSV with the header name,role,kind,lower,upper,values,missing,date_order: what is publicly known of each "
+    "column. Dates as 1990-12-31, values separated by |, missing as refuse or own-value, date_order as day-first or "
+    "month-first; an empty cell declares nothing"
 )
 
 
 class DictionaryMenu(QToolButton):
-    """The button on the Data page."""
+    """The button in Data, Columns."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()

@@ -68,9 +68,11 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
         column = columns.get(entry.name)
         if column is None or not entry.declares:
             continue
-        changed = changes(entry, column, drop_guessed="action" in column.guessed)
-        if "date_order" in changed:  # what the rows call for stays asked, whatever the column is called
-            del changed["date_order"]
+        # A column whose kind nobody has looked at was dropped for its rows, not because nobody needs it.
+        unseen = "action" in column.guessed and column.kind is None
+        changed = changes(entry, column, drop_guessed=unseen)
+        if entry.date_order is None:  # what the rows call for stays asked, whatever the column is called
+            changed.pop("date_order", None)
         guessed = with_guesses(entry, column.guessed)
         if changed.get("action") == "protect" and (changed.get("kind") or column.kind) is None:
             changed["kind"], guessed = kinds.get(entry.name, "category"), ("kind", *guessed)

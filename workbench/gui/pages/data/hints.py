@@ -27,22 +27,26 @@ class Remedy:
     Attributes:
         verb: what stands on the button.
         words: the step for the Edit menu.
-        changes: what differs of the column; empty where the form of the dialect is to be opened.
+        changes: what differs of the column; empty where the person is led to where it is said.
+        leads: where to: ``dialect``, the form of how the file is read, or ``rows``, the maximum rows per person.
     """
 
     verb: str
     words: str = ""
     changes: dict[str, Any] = field(default_factory=dict)
+    leads: str = ""
 
 
 def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) -> Remedy | None:
     """Return what can be done about a suspicion; ``None`` where it is done already, or only a person can judge."""
     name, what = column.name, suspicion.what
     if what == "decimal":
-        return Remedy("State the decimal mark…")
+        return Remedy("State the decimal mark…", leads="dialect")
+    if what == "household":
+        return Remedy("Maximum rows per person…", leads="rows")
     if not column.protected:
         return None
-    if what in ("identifier", "name", "e-mail", "phone") and column.role != "target":
+    if what in ("identifier", "person", "name", "e-mail", "phone") and column.role != "target":
         return Remedy("Drop it", f"drop {name}, an identifier", {"role": "identifier", "action": "drop"})
     if what in ("constant", "empty"):
         return Remedy("Drop it", f"drop {name}", {"action": "drop"})
@@ -62,7 +66,7 @@ def unsettled(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Suspi
     """Return what is still to be judged: of a date whose order is stated, of a column that a person dropped, less."""
     found = _suspicions(column, profile)
     dropped = not column.protected and "action" not in column.unconfirmed
-    return tuple(s for s in found if s.what == "decimal") if dropped else found
+    return tuple(s for s in found if s.what in ("decimal", "household")) if dropped else found
 
 
 def _suspicions(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Suspicion, ...]:

@@ -1,17 +1,17 @@
-"""What is still open of the table or the images, and what the highlighted button of the Data page does about it."""
+"""What is still open of the table or the images, and what the highlighted button of Data, Columns does about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.gui.pages.data.invalid_values import FOUND
+from workbench.gui.session.blocking import FOUND, open_facts
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.formatting import count, listed
 
 EVERY = "Every public fact is declared."
-ONWARD_TIP = "Choose what is released: noisy rows, synthetic rows, statistics or a model"
+ONWARD_TIP = "See what a recipient would get at which ε, and choose the way to release"
 CONFIRM = "These are right, and they are public knowledge"
 CONFIRM_TIP = (
     "Nothing is released by a guess: a single row could change it, and with it every released value. Look at the names "
@@ -45,17 +45,16 @@ def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
 
 
 def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextStep:
-    open_facts = [p for p in plan.problems() if p.open]
+    open_still = open_facts(plan)
     wrong = [p for p in plan.problems() if not p.open and p.column]
     if opened.table.doubts:
         from workbench.gui.pages.data.dialect import doubts_in_words
 
         verb = "That is right →" if at_dialect else "Confirm how it is read →"
         return NextStep(f"How the file is written was guessed: {doubts_in_words(opened.table)}.", verb)
-    if open_facts:
-        names = list(dict.fromkeys(p.column for p in open_facts))
-        needs = count(len(names), "column still needs its", "columns still need their")
-        return NextStep(f"{needs} public bounds or values: {listed(names)}.", "Fill the next →")
+    if open_still:
+        stated = "; ".join(f"{words} of {listed(names)}" for words, names in open_still.items())
+        return NextStep(f"Still to be declared: {stated}.", "Fill the next →", wrapped=True)
     if wrong:
         return NextStep(f"{wrong[0].column}: {wrong[0].text}.", "Correct it →")
     if plan.guesses():
@@ -66,10 +65,10 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
         stated = f"A release would stop: {refused[0]}: {why.words if why else ''}.{more}"
         return NextStep(stated, "Correct it →", wrapped=True)
     dropped = [c.name for c in plan.columns if c.action == "drop"]
-    gone = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
+    gone = f" Not released: {listed(dropped)}." if dropped else ""
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
     said = f"⚠ Read off the data, which publishes it: {', '.join(taken)}." if taken else EVERY
-    return NextStep(f"{said}{gone}", "What to release →")
+    return NextStep(f"{said}{gone}", "Decide →")
 
 
 def guessed_in_words(plan: DraftPlan) -> str:

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
-from workbench.gui.pages.data.invalid_values import FOUND
 from workbench.gui.pages.data.next_step import ONWARD_TIP, guessed_in_words, next_step
 from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
+from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
@@ -34,6 +34,9 @@ from workbench.gui.widgets.master_detail import MasterDetail
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
+
+LEAST_TABLE = 6 * ROW
+"""Pixels of the table where text is large: the page is scrolled rather than squeezed."""
 
 
 class DataPage(PageFrame):
@@ -60,7 +63,7 @@ class DataPage(PageFrame):
         self._start.folder_asked.connect(self._ask_for_folder)
         self._start.sample_chosen.connect(lambda name: open_table(session, jobs, f"sample:{name}"))
         self.table = AttributeTable(session)
-        self.table.setMinimumHeight(96)  # room for a message, an offer and a job on a display of 800 lines
+        self.table.setMinimumHeight(LEAST_TABLE)
         CopyRows(self.table, session, private=True)  # it says how many values are missing
         self.detail = AttributeDetail(session, self.table.attributes)
         self.table.chosen_changed.connect(self.detail.refresh)
@@ -68,11 +71,13 @@ class DataPage(PageFrame):
         self.dictionary = DictionaryMenu(session, jobs)
         self.header.insertWidget(self.header.indexOf(self._open_button), self.dictionary)
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
+        self.detail.drop_asked.connect(self.table.toggle_drop)
         self.detail.list_asked.connect(self._edit_values)
         self.values = DomainEditor()
         self.values.taken.connect(self._take_values)
         self.values.left.connect(lambda: self._show_view("attributes"))
         self.whole = WholeTable(session)
+        self.detail.rows_asked.connect(self.whole.ask_for_rows)
         self.frame_model = RowsModel(session)
         self.rows_view = self._rows_view()
         self.dialect = DialectForm(jobs)
@@ -84,7 +89,7 @@ class DataPage(PageFrame):
         self._views.setObjectName("data_views")
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
-        self._next = self.set_primary("What to release →", "data_onward", self._go_on, ONWARD_TIP)
+        self._next = self.set_primary("Decide →", "data_onward", self._go_on, ONWARD_TIP)
         session.opening_failed.connect(self._opening_failed)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -189,10 +194,12 @@ class DataPage(PageFrame):
         self._views.setCurrentWidget(self._places[name])
         if name in self._segments:
             self._segments[name].setChecked(True)
-        for part in (self._bar, self._summary):
-            part.setVisible(self.session.opened is not None)
-        self.dictionary.setVisible(name == "attributes")
-        self.filter.setVisible(name == "attributes")
+        with self.laid_out_once():  # beside the tabs, the buttons would make the window wider at a large text size
+            for part in (self._bar, self._summary):
+                part.setVisible(self.session.opened is not None)
+            self.dictionary.setVisible(name == "attributes")
+            self.filter.setVisible(name == "attributes")
+            self._place_header()
         self.refresh()
 
     def escape(self) -> bool:
@@ -234,6 +241,7 @@ class DataPage(PageFrame):
             first = self.table.next_open()
             protected = next((i for i, c in enumerate(self.session.plan.columns) if c.protected), 0)
             at = first if first.isValid() else self.table.attributes.index(protected, 0)
+            self.table.scrollToTop()
             flags = QItemSelectionModel.SelectionFlag
             self.table.selectionModel().setCurrentIndex(at, flags.ClearAndSelect | flags.Rows)
             self.detail.show_attribute(at.row())

@@ -1,4 +1,4 @@
-"""Recent files on the start of the Data page: a click opens one; one that is gone says so and can be forgotten."""
+"""Recent files on the start of Data: a click opens one; one that is gone says so and can be forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Data page shows before a table is open: where to drop one, and samples to learn with."""
+"""What Data shows before a table is open: where to drop one, and samples to learn with."""
 
 from __future__ import annotations
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
-from workbench.gui.pages.data.invalid_values import FOUND
+from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Elided, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
+TITLE = "Maximum rows per person"
 PERSON = (
     "The most rows that belong to one person. ε covers one row; somebody with three rows is covered by three times "
     "as much, and that is what a release is charged"
@@ -45,13 +48,15 @@ class WholeTable(QWidget):
         self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
         self._stated = label("", "warn", wrap=True, name="whole_told")
         self._what = label(REPLACED_BY, "muted", wrap=True, name="replaced_by")
-        title = label("Maximum rows per person", "muted")
+        self._title = title = Elided(TITLE, "muted")
         title.setToolTip(PERSON)
         title.setBuddy(self.rows)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(8, 0, 8, 0)
         whole.setSpacing(4)
-        whole.addLayout(row(title, self.rows, 8, self.order, 8, self.invalid, None))
+        line = row(title, self.rows, 8, self.order, 8, self.invalid, None)
+        line.setStretch(0, 100)  # at a large text size the title gives way, not the window
+        whole.addLayout(line)
         whole.addWidget(self._stated)
         whole.addWidget(self._what)
         self.rows.editingFinished.connect(self._take_rows)
@@ -60,6 +65,33 @@ class WholeTable(QWidget):
         session.table_changed.connect(self.refresh)
         session.plan_changed.connect(self.refresh)
         self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the height that the sentences take at this width: the table above gives way, or the page is scrolled."""
+        super().resizeEvent(event)
+        self._keep_height()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Take the height of the sentences in their final typeface."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._keep_height)
+
+    def _keep_height(self) -> None:
+        # Qt's layout gives a line of buttons what it asks for, and leaves the sentences too little.
+        parts = [p for p in (self._stated, self._what) if p.isVisible()]
+        least = self.rows.sizeHint().height() + sum(4 + p.heightForWidth(p.width()) for p in parts)
+        self.setMinimumHeight(max(least, self.minimumSizeHint().height()))
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the field beside its title where text is written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._title.setMaximumWidth(self._title.fontMetrics().horizontalAdvance(TITLE) + 4)
+
+    def ask_for_rows(self) -> None:
+        """Go to the maximum rows per person."""
+        self.rows.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.rows.selectAll()
 
     def refresh(self) -> None:
         """Show the present plan."""
@@ -83,6 +115,7 @@ class WholeTable(QWidget):
             )
         self._notify(" ".join(stated))
         self._what.setVisible(bool(refused) or plan.replaces_invalid)
+        self._keep_height()
 
     def _notify(self, text: str) -> None:
         self._stated.setText(text)

@@ -8,6 +8,7 @@ PAGE = Page(
     name="memory",
     title="Memory",
     room="models",
+    under="train",
     help="How much memory training needs, by phase, and how many rows fit at once",
     make="workbench.gui.pages.memory.page:MemoryPage",
     topic="networks",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.deep.memory_study import MemoryStudy
@@ -41,7 +41,7 @@ class ChoicesCard(Card):
         grid.setVerticalSpacing(2)
         for at, network in enumerate(NETWORKS):
             box = named(
-                QCheckBox(network.name),
+                QCheckBox((network.short or network.title).removesuffix(", DP-SGD")),  # all of them are
                 f"memory_network_{network.name}",
                 network.title,
                 f"{network.title}. {network.about}",
@@ -49,7 +49,7 @@ class ChoicesCard(Card):
             box.setChecked(network.name == FIRST)
             box.toggled.connect(self.changed)
             box.clicked.connect(self._touch)
-            grid.addWidget(box, at // ACROSS, at % ACROSS)
+            grid.addWidget(box, at // ACROSS, at % ACROSS, Qt.AlignmentFlag.AlignLeft)
             self._boxes[network.name] = box
         self.form = Form("memory", MemoryStudy)
         self.form.changed.connect(self.changed)

@@ -29,7 +29,7 @@ EMPTY = (
     "phase, and the most rows that fit into memory."
 )
 NO_NETWORK = "Choose at least one network."
-NOTHING_OPEN = "Open a table or images on the Data page first"
+NOTHING_OPEN = "Open a table or images in Data first"
 GPU_UNKNOWN = "To see the most rows that fit, type the GPU's memory on the left."
 TAKE_TIP = "Offer the network and the rows of the selected line on Train; nothing is started"
 FILES = "Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)"
@@ -69,7 +69,9 @@ class MemoryPage(RunPage):
         self.refresh()
 
     def _arrange(self) -> None:
-        for part in (self._copy, self._save):
+        back = button("← Train", "memory_way_train", "link", tip="Back to training")
+        back.clicked.connect(lambda: self.session.go("train"))
+        for part in (back, self._copy, self._save):
             self.header.addWidget(part)
         empty, hint = Card(), label(EMPTY, "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)

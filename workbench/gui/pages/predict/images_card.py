@@ -28,7 +28,7 @@ class ImagesCard(Card):
         self._paths: tuple[str, ...] = ()
         self._stated = label("", wrap=True, name="predict_images")
         self._open = button("The open images", "predict_images_open", "link", tip="Predict for the set that is open")
-        self._open.clicked.connect(lambda: self._take(()))
+        self._open.clicked.connect(lambda: self.take(()))
         files = button("Choose images…", "predict_images_choose", tip=CHOOSE_TIP)
         files.clicked.connect(self._ask_for_files)
         folder = button(
@@ -67,13 +67,14 @@ class ImagesCard(Card):
         self.refresh()
 
     def _ask_for_files(self) -> None:
-        self._take(ask_for_pictures(self, "Predict for images") or self._paths)
+        self.take(ask_for_pictures(self, "Predict for images") or self._paths)
 
     def _ask_for_folder(self) -> None:
         chosen = ask_for_folder(self, "Predict for a folder of images")
-        self._take((chosen,) if chosen else self._paths)
+        self.take((chosen,) if chosen else self._paths)
 
-    def _take(self, paths: tuple[str, ...]) -> None:
+    def take(self, paths: tuple[str, ...]) -> None:
+        """Predict for these files; for the open set where there are none."""
         if paths != self._paths:
             self._paths = paths
             self.refresh()

@@ -9,6 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from workbench.deep.networks import NETWORKS
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
 from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, reads_words, shape_words
@@ -17,22 +18,28 @@ from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, ope
 from workbench.gui.pages.predict.train_card import TrainCard
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row, scrolled, stack
-from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_weights, ask_where_to_save
+from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table, ask_for_weights, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count, listed
-from workbench.gui.widgets.output_name import suggest
+from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
+from workbench.learners import LEARNERS
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.release.model.image_predictions import ImagePredictions
     from workbench.release.model.open_model import OpenModel
+    from workbench.release.model.released_models import ReleasedModel
 
 MOST_COLUMNS = 12
 MOST_SHOWN = 6
-NO_MODEL = "Choose the folder of a model that was released: the Train page writes one."
-NO_TABLE = "No table is open: open one on the Data page."
+NO_MODEL = "Choose a released model, or the folder of one that was released elsewhere."
+NO_TABLE = "Choose a file of rows, or drop one here; or open a table in Data."
+ELSEWHERE = "in another folder"
 OF_TABLES = "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
 LEARN = "Or train one on a released table: costs nothing"
 
@@ -83,6 +90,7 @@ class PredictPage(PageFrame):
         from workbench.gui.pages.predict.image_results import ImageResults  # it knows numpy
 
         self._model: OpenModel | None = None
+        self._source: Path | None = None  # of the rows, where it is not the open table
         self._handle: JobHandle | None = None
         model = self._model_card()
         self._training = TrainCard(session, jobs)
@@ -122,7 +130,13 @@ class PredictPage(PageFrame):
         self._problem = label(NO_MODEL, "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
         self._weights.chosen.connect(self._open_with_weights)
+        self._released = named(
+            ChoiceBox(), "predict_models", "Released models", "Every model that this ledger released"
+        )
+        self._released.activated.connect(self._take_released)
+        self._released.hide()
         model = Card(label("MODEL", "caption"))
+        model.body.addWidget(self._released)
         model.body.addLayout(row(self._folder, browse))
         self._learn = button(
             LEARN, "predict_learn", "link", tip="A model of a release costs nothing beyond the release"
@@ -139,8 +153,16 @@ class PredictPage(PageFrame):
         self._target = PathField("predict_output", "File for the predictions", "A CSV file; only you can read it")
         save = button("Browse…", "predict_output_browse", tip="Choose a file for the predictions")
         save.clicked.connect(self._save)
+        choose = button(
+            "Choose a file…", "predict_rows_choose", tip="Predict for the rows of another file; or drop it here"
+        )
+        choose.clicked.connect(lambda: self._take_rows(ask_for_table(self, "Predict for the rows of a file")))
+        self._of_open = button("The open table", "predict_rows_open", "link", tip="Predict for the table that is open")
+        self._of_open.clicked.connect(lambda: self._show_rows(None))
+        line = row(self._rows, self._of_open, choose)
+        line.setStretch(0, 1)
         card = Card(row_of("ROWS AND FILE"))
-        card.body.addWidget(self._rows)
+        card.body.addLayout(line)
         card.body.addLayout(row(self._target, save))
         return card
 
@@ -163,7 +185,67 @@ class PredictPage(PageFrame):
         """Look for a model of this session, and for a name for the file."""
         super().showEvent(event)
         self._suggest_model()
+        read_models(self.jobs, "predict", self._list_models, self.session.report)
         suggest(self.session, self.jobs, self._target, "predicted", ".csv")
+
+    def _list_models(self, found: tuple[ReleasedModel, ...]) -> None:
+        """List the models whose folder is still there, the newest first."""
+        titles = {entry.name: entry.title for entry in LEARNERS} | {one.name: one.title for one in NETWORKS}
+        there = [model for model in found if model.released and model.card]
+        self._released.clear()
+        self._released.addItem(ELSEWHERE if there else "", "")
+        for model in there:
+            title = titles.get(model.name, model.name)
+            what = f", predicts {model.target}" if model.target else ""
+            words = f"{title}{what} · ε = {at_most(model.epsilon)} · {model.time[:10]} · {Path(model.output).name}"
+            self._released.addItem(words, model.output)
+        self._released.setVisible(bool(there))
+        self._mark_released()
+
+    def _mark_released(self) -> None:
+        self._released.setCurrentIndex(max(self._released.findData(self._folder.text().strip()), 0))
+
+    def _take_released(self) -> None:
+        folder = self._released.currentData()
+        if folder:
+            self._folder.choose(folder)
+            self._open()
+        else:
+            self._folder.setFocus()
+            self._folder.selectAll()
+
+    # -- the rows ---------------------------------------------------------------------------------------------------
+
+    def drop_words(self, path: str) -> str:
+        """Return that the file would be predicted for, once there is a model."""
+        return (
+            f"Drop to predict for {Path(path).name}" if self._model is not None and not path.endswith(".toml") else ""
+        )
+
+    def drop(self, path: str) -> bool:
+        """Take a file of rows, or images, to predict for."""
+        if not self.drop_words(path) or self._handle is not None:
+            return False
+        if self._predicts_images:
+            self._images.take((path,))
+        else:
+            self._take_rows(path)
+        return True
+
+    def _take_rows(self, path: str) -> None:
+        if path:
+            self._show_rows(Path(path))
+
+    def _show_rows(self, source: Path | None) -> None:
+        """Predict for the rows of a file, or of the open table; name a file for what comes of it."""
+        self._source = source
+        self._stated.hide()
+        if source is None:
+            self._target.setModified(False)
+            suggest(self.session, self.jobs, self._target, "predicted", ".csv")
+        else:
+            self._target.choose(str(release_folder() / f"{source.stem}-predicted.csv"))
+        self.refresh()
 
     def refresh(self) -> None:
         """Show what can be done, and what stands in the way."""
@@ -172,12 +254,15 @@ class PredictPage(PageFrame):
         self._images.setVisible(images)
         self._learn.setVisible(not images and not self._training.isVisibleTo(self))
         self._images.setEnabled(not running)
-        self._rows.setText(
-            (NO_TABLE if self.session.images is None else OF_TABLES)
-            if opened is None
-            else f"{opened.title}: {count(opened.rows_under(self.session.plan), 'row')}. "
-            "The predictions are as private as the table."
-        )
+        self._of_open.setVisible(self._source is not None and opened is not None)
+        if self._source is not None:
+            self._rows.setText(f"{self._source.name}, a file. The predictions are as private as its rows.")
+            self._rows.setToolTip(str(self._source))
+        elif opened is None:
+            self._rows.setText(NO_TABLE if self.session.images is None else OF_TABLES)
+        else:
+            rows = count(opened.rows_under(self.session.plan), "row")
+            self._rows.setText(f"{opened.title}, open: {rows}. The predictions are as private as the table.")
         lacking = "" if images else self._lacking_words()
         if images:
             lacking = shape_words(self._model, self._images.source)
@@ -186,7 +271,8 @@ class PredictPage(PageFrame):
         if images:
             ready = ready and self._images.source is not None
         else:
-            ready = ready and opened is not None and bool(self._target.text().strip())
+            there = opened is not None or self._source is not None
+            ready = ready and there and bool(self._target.text().strip())
         stopping = self._handle is not None and self._handle.stopping
         assert self.primary is not None
         keys = self.has_keys(self.primary, self._cancel)
@@ -209,7 +295,7 @@ class PredictPage(PageFrame):
 
     def _lacking(self) -> list[str]:
         opened = self.session.opened
-        if self._model is None or opened is None:
+        if self._model is None or opened is None or self._source is not None:
             return []
         return [a.name for a in self._model.attributes if a.name not in opened.table.names]
 
@@ -229,6 +315,7 @@ class PredictPage(PageFrame):
         self.refresh()
 
     def _new_table(self) -> None:
+        self._source = None
         self._stated.hide()
         self._results.clear()
         if self.session.opened is not None and self.isVisible():
@@ -284,6 +371,7 @@ class PredictPage(PageFrame):
         if self._model is not None and str(self._model.folder) == text:
             return
         self._model = None
+        self._mark_released()
         self._weights.hide()
         self._results.clear()
         self._show_model()
@@ -348,11 +436,13 @@ class PredictPage(PageFrame):
         if self._model is None or self._handle is not None:
             return
         source = self._images.source
+        if self._predicts_images and not self._may_show(source):
+            return
         self._stated.hide()
         self._results.clear()
         if not self._predicts_images:
             output = Path(self._target.text().strip())
-            self._handle = predict(self.session, self.jobs, self._model, output, self._done, self._failed)
+            self._handle = predict(self.session, self.jobs, self._model, self._source, output, self._done, self._failed)
         elif source is not None:
             self._handle = predict_for(
                 self.jobs, self._model, source, lambda found: self._show_images(source, found), self._failed
@@ -360,6 +450,11 @@ class PredictPage(PageFrame):
         if self._handle is not None:
             self._handle.ended.connect(self._ended)
         self.refresh()
+
+    def _may_show(self, source: ImageSource | None) -> bool:
+        """Return whether to go on, having asked where how often it is right were the first private figure shown."""
+        opened = None if source is None else source.opened
+        return opened is None or not opened.table.labelled or bool(figures_first.may_show(self, self.session))
 
     def _show_images(self, source: ImageSource, found: ImagePredictions) -> None:
         """Show what was said of images, if they are still those that the page names."""

@@ -137,23 +137,28 @@ def predict(
     session: Session,
     jobs: JobCenter,
     model: OpenModel,
+    source: Path | None,
     output: Path,
     show: Callable[[Predicted], None],
     refuse: Callable[[BaseException], None],
 ) -> JobHandle:
-    """Write the predictions of ``model`` for the table that is open."""
+    """Write the predictions of ``model`` for the table in the file ``source``, or for the open one without it."""
     opened, draft = session.opened, session.plan
-    assert opened is not None
-    table = opened.table
+    assert source is not None or opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Predicted:
+        from workbench.data.read import read_table
         from workbench.release.model.open_model import write_predictions
 
-        rows = table.with_invalid_replaced() if draft.replaces_invalid else table
+        if source is not None:
+            rows = read_table(str(source), cancel=cancel)
+        else:
+            assert opened is not None
+            rows = opened.table.with_invalid_replaced() if draft.replaces_invalid else opened.table
         seen: Counter[str] = Counter()
         of_numbers = model.target.numeric or bool(model.columns)
         written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
         return Predicted(output, written, tuple(seen.most_common()))
 
-    job = Job("Predicting", work, about=opened.title)
+    job = Job("Predicting", work, about=source.name if source is not None else opened.title if opened else "")
     return jobs.start(job, on_result=show, on_failure=refuse)

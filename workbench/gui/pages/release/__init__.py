@@ -1,4 +1,4 @@
-"""The Release page: publish the table."""
+"""The settings of the way to release, and the release."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.gui.session.session import Session, State
 def _state(session: Session) -> State:
     if session.opened is None:
         return "empty"
-    if session.has_released(session.plan):
+    if any(not step.model for step in session.released):
         return "ready"
     return "needs" if plan_is_short(session) else "empty"
 
@@ -19,15 +19,19 @@ PAGE = Page(
     name="release",
     title="Settings",
     room="release",
-    help="See what will be published, at what cost, and what ε does not cover; then release",
-    make="workbench.gui.pages.release.page:NoisyRowsPage",
+    help="What exactly is released in the way that is chosen, at what cost, and what ε does not cover",
+    make="workbench.gui.pages.release.page:SettingsPage",
+    known_as="noisy rows synthetic rows statistics",
     topic="certificate",
-    known_as="noisy rows",
     state=_state,
     about=(
-        "Release the table. The whole cost is charged to the ledger first, new noise is drawn with the system's random "
-        "generator, and the files appear together or not at all. Releasing the same plan again costs again; "
-        "copying the files is free."
+        "The settings of the way that is chosen: noisy rows, synthetic rows, statistics or another kind. Release asks "
+        "once; then the whole cost is charged to the ledger first, new noise is drawn with the system's random "
+        "generator, and the files appear together or not at all. Releasing the same again costs again; copying the "
+        "files is free."
     ),
-    keys="Verify recomputes every checksum of a release and compares them with its certificate.",
+    keys=(
+        "Ctrl+Return releases, after a question. Esc cancels what is running. Verify recomputes every checksum of a "
+        "release and compares them with its certificate."
+    ),
 )

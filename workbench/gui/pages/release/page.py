@@ -1,100 +1,131 @@
-"""Release: what will be published, the exact cost, what the guarantee does not cover, and one button."""
+"""The settings of the way to release that is chosen: its fields, cost and file, the question, and what was released."""
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, Context, Decimal
+import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.summary import (
-    CostCard,
-    OnlyModelsCard,
-    OutsideCard,
-    PublishedCard,
-    Sections,
-    says_little,
-    worth_words,
+from workbench.gui.pages.release.cards import CostCard, OnlyModelsCard, OutsideCard
+from workbench.gui.pages.release.derived_pane import DerivedPane
+from workbench.gui.pages.release.pane import WayPane
+from workbench.gui.pages.release.rows_pane import RowsPane
+from workbench.gui.pages.release.statistics.pane import StatisticsPane
+from workbench.gui.pages.release.synthetic.pane import SyntheticPane
+from workbench.gui.pages.release_account import (
+    PAID,
+    RUNNING,
+    certainly_refused,
+    plan_is_refused,
+    release_hindrance,
+    short_words,
 )
-from workbench.gui.pages.release_account import PAID, RUNNING, plan_is_refused, plan_is_short
-from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
-from workbench.gui.pages.release_tasks import Asked
-from workbench.gui.pages.run_page import GUESSED, first_problem, unconfirmed
+from workbench.gui.pages.release_page import ReleasePage, ReleaseWords, known_error
+from workbench.gui.pages.release_tasks import Asked, Foreseen
+from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.account_task import read_account
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.newest_release import released_steps
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import button, label, look, stack
+from workbench.gui.widgets.basic import button, label, look, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
-from workbench.gui.widgets.way_bar import WayBar
+from workbench.gui.widgets.way_bar import MODEL, WayBar
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-if TYPE_CHECKING:
-    from workbench.sanitize.forecast import Forecast
-
 SHOWN = 10
 """Releases that have a card: the newest."""
 
-LITTLE = "Most of these columns would be noise: see what the same ε gives in another way"
+WIDE = 1200
+"""Pixels of width from which the fields stand beside all the rest, as high as the page."""
+
 NO_TABLE = "Open a table and declare its public facts; then it can be released here."
-REFUSED_TIP = "The cap does not pay for this plan: use what remains, or raise the cap on the Ledger page first"
-DECIDE = "It is not certain which account pays: decide it above."
+A_MODEL = "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
+WORKING = "Working out what it costs and what to expect of it…"
+TO_DECIDE = "Decide what else the same ε can give"
+TITLES = {"data": "Data →", "protect": "Columns →", "ledger": "Ledger →", "release": "Settings →"}
+"""What the button says that leads to where something is put right."""
+
 RELEASED = ReleaseWords(
     name="release",
     question="Release this table?",
-    file="The released table; .csv, .tsv or .parquet",
+    file="The released file; its ending says the format",
     ending="released",
-    tip="Charge the budget, draw the table, certify and write it",
     names={"output": "release_target", "release": "release_now", "to_ledger": "to_ledger"},
 )
+PANES: dict[str, type[RowsPane] | type[SyntheticPane] | type[StatisticsPane]] = {
+    "rows": RowsPane,
+    "synthetic": SyntheticPane,
+    "statistics": StatisticsPane,
+}
+"""The fields of each way that has some of its own; those of other kinds follow from their requests."""
 
 
-class NoisyRowsPage(ReleasePage):
-    """The last step: publish the table as the plan says, once, for good."""
+class SettingsPage(ReleasePage):
+    """What every release has once: account, cost, what is not covered, the file, the question and the refusal."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
-        self._ways = WayBar(session, PAGE.name)
-        self.header.addWidget(self._ways)
-        self._forecast: Forecast | None = None
-        self._cards: list[ReleasedCard] = []
+        self._bar = WayBar(session, PAGE.name)
+        self.header.addWidget(self._bar)
+        self._panes: dict[str, WayPane] = {}
+        self._pane: WayPane | None = None
+        self._typed: dict[str, str] = {}
+        self._foreseen: Foreseen | None = None
+        self._problem_found: WorkbenchError | None = None
         self._asked_early = False
-        self._published = PublishedCard(session)
-        self._version = VersionCard(session, jobs)
-        self._account = AccountName(session, jobs)
-        self._cost = CostCard(session)
-        self._outside = OutsideCard()
+        self._cards: list[ReleasedCard] = []
+        self._version, self._account = VersionCard(session, jobs), AccountName(session, jobs)
+        self._cost, self._outside = CostCard(session), OutsideCard()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
+        self._make_problem()
         self._arrange()
-        self._better = button("What to release →", "release_to_ways", "primary", tip=LITTLE)
+        self._better = button("Decide →", "release_to_ways", "primary", tip=TO_DECIDE)
         self._better.clicked.connect(lambda: session.go("ways"))
-        self._train = button("Train a network →", "release_to_train", "primary", tip="Networks are released on Train")
+        self._train = button("Train →", "release_to_train", "primary", tip="Models are trained and released in Models")
         self._train.clicked.connect(lambda: session.go("train"))
         self._add_buttons()
         for way in (self._better, self._train):
             self.foot.addWidget(way)
-        session.table_changed.connect(self._show_table)
-        session.plan_changed.connect(self.in_sight(self._plan_changed))
+        self._target.textChanged.connect(lambda _text: self.refresh())
+        session.table_changed.connect(self._start_over)
+        session.plan_changed.connect(self.in_sight(self._follow))
+        session.questions_changed.connect(self.in_sight(self._follow))
+        session.way_changed.connect(self.in_sight(self._follow))
         session.account_changed.connect(self._show_released)
         session.released_changed.connect(self._show_newest)
-        self._show_table()
+        session.release_asked.connect(self._take_up)
+        self._start_over()
         self._show_released()
+        self._take_up()
 
-    # -- what is shown --------------------------------------------------------------------------------------------
+    # -- its parts ------------------------------------------------------------------------------------------------
+
+    def _make_problem(self) -> None:
+        self._problem = label("", "problem", wrap=True, name="release_problem")
+        self._hint_page = "data"
+        self._hint = button("", "release_hint", "link")
+        self._hint.clicked.connect(lambda: self.session.go(self._hint_page))
+        line = row(self._problem, self._hint)
+        line.setStretch(0, 1)
+        self._stopped = look(QWidget(), "clear")
+        self._stopped.setLayout(line)
 
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", "No table yet", "data", "Go to Data")
         self._empty.say(NO_TABLE)
+        self._of_model = NothingYet(self.session, "release_of_model", "A model", "train", "Train →")
+        self._of_model.say(A_MODEL)
         self._of_images = OnlyModelsCard(self.session)
         self._released = stack(spacing=12)
         self._released_title = label("", "caption", name="release_past_title")
@@ -102,7 +133,7 @@ class NoisyRowsPage(ReleasePage):
         lines = stack(self._released_title, spacing=12)
         lines.addLayout(self._released)
         past.setLayout(lines)
-        self._sections = Sections(self._version, self._published, self._cost, self._outside, past)
+        self._sections = Sections(self._version, self._cost, self._outside, past)
         self._area = QScrollArea()
         self._area.setObjectName("release_area")
         self._area.setWidget(self._sections)
@@ -111,49 +142,231 @@ class NoisyRowsPage(ReleasePage):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(self._empty, 1)
         self.body.addWidget(self._of_images)
+        self.body.addWidget(self._of_model, 1)
         self.body.addWidget(self._area, 1)
+        self.body.addWidget(self._stopped)
         self.body.addWidget(self._account)
         self.body.addWidget(self._into_line())  # in sight however long what is above it grows
         self.body.addWidget(self._refusal)
 
-    def _show_table(self) -> None:
-        opened, rows = self.session.opened, self.session.open_data
-        self._empty.setVisible(rows is None)
-        self._ways.setVisible(self.session.images is None)
-        self._area.setVisible(rows is not None)
-        self._sections.show_only_past(only=opened is None)
-        for part in (self._account, self._into):
-            part.setVisible(opened is not None)
-        self._start_over_target()
-        self._refusal.hide()
-        self._plan_changed()
+    def _pane_of(self, way: str) -> WayPane | None:
+        """Return the fields of a way, made when it is first chosen; ``None`` of a model."""
+        if way == MODEL or self.session.opened is None:
+            return None
+        if way not in self._panes:
+            made: WayPane = PANES[way](self) if way in PANES else DerivedPane(self, way)
+            made.start_over()
+            made.changed.connect(self._changed)
+            made.refreshed.connect(self.refresh)
+            for other in made.others:
+                self.foot.insertWidget(self.foot.indexOf(self._release), other)
+            self._panes[way] = made
+        return self._panes[way]
 
-    def _plan_changed(self) -> None:
-        self._forecast, self._failure, self._asked_early = None, None, False
-        self._area.verticalScrollBar().setValue(0)
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _start_over(self) -> None:
+        """Show another table: nothing of the former one stays."""
+        for pane in self._panes.values():
+            pane.start_over()
+        self._pane = None
+        self._typed.clear()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Show the fields of the way that is chosen, as table, plan and questions have them now."""
+        pane = self._pane_of(self.session.way)
+        other = pane is not self._pane
+        if other and self._pane is not None and self._target.isModified():
+            self._typed[self._pane.what.name] = self._target.text()
+        self._pane, self._foreseen, self._problem_found = pane, None, None
+        if pane is not None:
+            if other:
+                self._show_file_of(pane)
+            pane.follow()
+            if pane.results is not None:
+                pane.results.show_newest()
+        if other:
+            self._sections.show_pane(pane)
+            self._area.verticalScrollBar().setValue(0)
+            for known in self._panes.values():
+                for part in known.others:
+                    part.setVisible(known is pane)
+        self._changed()
+
+    def _show_file_of(self, pane: WayPane) -> None:
+        """Show the file that was typed for a way, or suggest one; each way has a file of its own."""
+        self._what = dataclasses.replace(pane.what, name=RELEASED.name, names=RELEASED.names)
+        self._release.setToolTip(self._what.tip)
+        self._target.setToolTip(f"{self._what.file}. Its certificate is written beside it")
+        typed = self._typed.get(pane.what.name)
+        if typed is None:
+            self._start_over_target()
+        else:
+            self._target.choose(typed)
+
+    def _hindered(self) -> tuple[str, str]:
+        if self._pane is None:
+            return "", ""
+        problem = first_problem(self.session)
+        return (problem, "data") if problem else self._pane.hindrance()
+
+    def _changed(self) -> None:
+        """Forecast another request: what to expect of it, and what it costs."""
+        self._foreseen, self._problem_found, self._failure = None, None, None
         self._refusal.hide()
-        self.refresh()
-        draft = self.session.plan
-        if not (draft.ready and draft.protected):
+        pane, opened, draft = self._pane, self.session.opened, self.session.plan
+        if pane is not None:
+            pane.show_foreseen(None)
+        chosen = None if pane is None else pane.value()
+        if pane is None or opened is None or chosen is None or pane.nothing_asked() or self._hindered()[0]:
+            self._asked_early = False
+            self.refresh()
             return
 
-        def work(emit: Emit, cancel: CancelToken) -> Forecast:
-            from workbench.sanitize.forecast import forecast
+        def current() -> bool:
+            now = (self.session.opened, self.session.plan, self._pane)
+            return now == (opened, draft, pane) and pane.value() == chosen
 
-            return forecast(draft.plan())
+        def apply(found: Foreseen) -> None:
+            if current():
+                self._foreseen = found
+                pane.show_foreseen(found)
+                self.refresh()
+                if self._asked_early:
+                    self._press()
 
-        def apply(found: Forecast) -> None:
-            if self.session.plan == draft:
-                self._take_forecast(found)
+        def failed(error: BaseException) -> None:
+            if known_error(error) is None:
+                self.session.report(error)
+            if current():
+                self._problem_found, self._asked_early = known_error(error), False
+                self.refresh()
 
-        self.jobs.start(Job("Forecasting the release", work), key="release_forecast", shown=False, on_result=apply)
+        def work(emit: Emit, cancel: CancelToken) -> Foreseen:
+            return pane.forecast(draft.plan(), opened.rows_under(draft), chosen, cancel)
 
-    def _take_forecast(self, forecast: Forecast) -> None:
-        self._forecast = forecast
+        job = Job("Forecasting the release", work)
+        self.jobs.start(job, key="release_forecast", shown=False, on_result=apply, on_failure=failed)
         self.refresh()
-        self._scroll_to_model()  # what the forecast says pushes the releases down
-        if self._asked_early:
-            self._press()
+
+    def refresh(self) -> None:
+        """Show what can be pressed, what prevents it, and the cost against the account."""
+        session, pane, running = self.session, self._pane, self._running is not None
+        opened, images = session.opened, session.images
+        self._bar.setVisible(images is None)
+        self._empty.setVisible(opened is None and images is None)
+        self._of_model.setVisible(opened is not None and pane is None)
+        self._area.setVisible(pane is not None or images is not None)
+        self._sections.show_only_past(only=pane is None)
+        for part in (self._account, self._into, self._release):
+            part.setVisible(pane is not None)
+        done = self._done
+        facts = () if pane is None else pane.facts
+        self._cost.show_cost(self._foreseen, facts, done=done)
+        self._outside.show_outside(None if self._foreseen is None else self._foreseen.outside)
+        stops, hint = self._stops()
+        self._say_problem(stops, hint)
+        busy = pane is not None and pane.job is not None
+        ready = self._foreseen is not None and not self._hindered()[0] and not running and not busy
+        others = () if pane is None else pane.others
+        keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
+        short = self._short()
+        self._release.setEnabled(not running and not busy and self._payable and not self._refused_for_certain())
+        raised = f"{short} First use what remains, or raise the cap in Released, Ledger."
+        self._release.setToolTip(raised if short and not done else self._what.tip)
+        self._name_release(done=done)
+        self._lead_on(short=bool(short), done=done, running=running)
+        if pane is not None:
+            pane.enable(not running)
+            pane.show_others(ready=ready)
+        self._show_cancel(running=running or busy, keys=keys)
+        stopping = self.job is not None and self.job.stopping
+        working = pane is not None and self._foreseen is None and not stops and self._problem_found is None
+        note = "" if pane is None or stops else WORKING if working else self._foot_words(done=done, short=bool(short))
+        self.set_note("Cancelling…" if stopping else RUNNING if running else note)
+
+    def _lead_on(self, *, short: bool, done: bool, running: bool) -> None:
+        """Highlight what leads on: never to pay twice, nor to pay for noise."""
+        session, pane = self.session, self._pane
+        first = self._release
+        if not running and pane is not None:
+            if done or short or self._model_is_newest:
+                first = self._onward
+            elif isinstance(pane, RowsPane) and pane.says_little(self._foreseen):
+                first = self._better
+        if session.images is not None:
+            first = self._train
+        self._lead(first, self._onward, self._better, self._train)
+        for way in (self._onward, self._better):
+            way.setVisible(self.primary is way and pane is not None)
+
+    def _stops(self) -> tuple[str, str]:
+        """Return what prevents the release, and the page where it is put right."""
+        pane = self._pane
+        if pane is None:
+            return "", ""
+        hinder, hint = self._hindered()
+        empty = pane.nothing_asked() if pane.value() is not None else ""
+        problem = hinder or (sentence(self._problem_found) if self._problem_found is not None else empty)
+        return (problem, hint) if problem else release_hindrance(self.session)
+
+    def _say_problem(self, text: str, hint: str) -> None:
+        self._problem.setText(text)
+        self._stopped.setVisible(bool(text))
+        self._hint_page = hint or "data"
+        self._hint.setText(TITLES[self._hint_page])
+        self._hint.setAccessibleName(self._hint.text())
+        self._hint.setVisible(bool(text and hint) and hint != "release")
+
+    @property
+    def _done(self) -> bool:
+        """Whether just this plan was released in this way."""
+        session, pane = self.session, self._pane
+        if pane is None or not pane.kind:
+            return pane is not None and session.has_released(session.plan)
+        return any(step.central == pane.kind and step.plan == session.plan for step in session.released)
+
+    @property
+    def _model_is_newest(self) -> bool:
+        """Whether a model was the last thing to be released, by the present plan."""
+        released = self.session.released
+        return bool(released) and released[-1].model and released[-1].plan == self.session.plan
+
+    def _short(self) -> str:
+        """Return why the caps do not pay for it; empty where they do, or its cost is not known."""
+        found, session = self._foreseen, self.session
+        if found is not None:
+            return short_words(session, found.epsilon, found.delta)
+        cost = session.plan.cost()
+        return short_words(session, cost) if cost is not None and isinstance(self._pane, RowsPane) else ""
+
+    def _refused_for_certain(self) -> bool:
+        """Whether the ledger is certain to refuse it, and there is nothing that Release could do instead."""
+        if isinstance(self._pane, RowsPane):
+            return plan_is_refused(self.session)
+        found = self._foreseen
+        return found is not None and bool(certainly_refused(self.session, found.epsilon, found.delta))
+
+    @property
+    def _payable(self) -> bool:
+        """Whether it can be released, as far as the page knows; the ledger has the last word."""
+        pane = self._pane
+        if pane is None or self._stops()[0] or pane.value() is None or not self._target.text().strip():
+            return False
+        return self._foreseen is not None or isinstance(pane, RowsPane)
+
+    def _foot_words(self, *, done: bool, short: bool) -> str:
+        """Return the sentence at the foot of the page: what Release does."""
+        if done:
+            more = "a second draw needs a higher cap" if short else "a second draw is a second charge"
+            return f"This plan is released; {more}."
+        if short:
+            return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
+        newest = "The model is released. Release… would publish the table, too, and charge again."
+        return newest if self._model_is_newest else PAID
+
+    # -- what was released ----------------------------------------------------------------------------------------
 
     def _show_released(self) -> None:
         """Show a card for each release of this table, the newest first."""
@@ -174,6 +387,8 @@ class NoisyRowsPage(ReleasePage):
         what = "THIS TABLE" if self.session.images is None else "THESE IMAGES"
         more = f" · THE NEWEST {SHOWN} OF {len(steps)}; THE LEDGER HAS ALL" if len(steps) > SHOWN else ""
         self._released_title.setText(f"RELEASED OF {what}{more}")
+        if self._pane is not None and self._pane.results is not None:
+            self._pane.results.show_newest()
         self.refresh()
 
     def _learn(self, release: Path) -> None:
@@ -189,12 +404,9 @@ class NoisyRowsPage(ReleasePage):
     def _show_newest(self) -> None:
         """Show what was just released, its files and its checks."""
         self._show_released()
+        if self._pane is not None:
+            self._pane.show_foreseen(self._foreseen)
         if self.session.released:
-            QTimer.singleShot(0, self, self._scroll_to_newest)
-
-    def _scroll_to_model(self) -> None:
-        """Show the files to who comes from Train, not what noisy rows would cost."""
-        if self._model_is_newest:
             QTimer.singleShot(0, self, self._scroll_to_newest)
 
     def _scroll_to_newest(self) -> None:
@@ -209,95 +421,38 @@ class NoisyRowsPage(ReleasePage):
         super().showEvent(event)
         if self.session.opened is not None and self.session.account.problem:
             read_account(self.session, self.jobs)
-        self._scroll_to_model()
-
-    @property
-    def _model_is_newest(self) -> bool:
-        """Whether a model was the last thing to be released, by the present plan."""
-        released = self.session.released
-        return bool(released) and released[-1].model and released[-1].plan == self.session.plan
-
-    def refresh(self) -> None:
-        """Show the present plan against the present account."""
-        plan, opened = self.session.plan, self.session.opened
-        released = self.session.has_released(plan)
-        short = plan_is_short(self.session)
-        # After a training its model was asked for: the table is not the next thing to be paid for.
-        model = self._model_is_newest
-        self._published.show_plan(self._forecast, again=released)
-        self._cost.show_cost(self._forecast)
-        self._outside.show_forecast(self._forecast)
-        running = self._running is not None
-        keys = self.has_keys(self._release, self._cancel, self._onward, self._better, self._train)
-        # What is highlighted, and what Ctrl+Return presses, must not be to pay twice, nor to pay for noise.
-        better = self._better if says_little(self.session, self._forecast) else self._release
-        first = self._release if running else self._onward if released or short or model else better
-        self._lead(self._train if self.session.images is not None else first, self._onward, self._better, self._train)
-        for way in (self._onward, self._better):
-            way.setVisible(self.primary is way and opened is not None)
-        self._release.setVisible(opened is not None)
-        self._name_release(done=released)
-        refused = plan_is_refused(self.session)
-        self._release.setEnabled(not running and self._payable and not refused)
-        self._release.setToolTip(REFUSED_TIP if refused else self._what.tip)
-        self._show_cancel(running=running, keys=keys)
-        stopping = self._running is not None and self._running.stopping
-        stated = self._foot_words(released=released, short=short, model=model)
-        self.set_note("Cancelling…" if stopping else RUNNING if running else stated)
-
-    @property
-    def _payable(self) -> bool:
-        """Whether the plan can be released, as far as the page knows; the ledger has the last word."""
-        session = self.session
-        if session.opened is None or session.opened.table.doubts or session.plan.guesses():
-            return False
-        return session.plan.cost() is not None and not session.account.problem
-
-    def _foot_words(self, *, released: bool, short: bool, model: bool) -> str:
-        """Return the sentence at the foot of the page: what prevents the release, or what Release does.
-
-        Args:
-            released: whether just this plan was released.
-            short: whether the cap does not pay for it.
-            model: whether a model was released by this plan.
-        """
-        session, account, cost = self.session, self.session.account, self.session.plan.cost()
-        if session.opened is None:
-            return ""
-        if session.opened.table.doubts:
-            return GUESSED
-        problem = first_problem(session) or unconfirmed(session)
-        if problem:
-            return problem
-        if cost is None:
-            return "Nothing is protected: there is nothing to release under a guarantee."
-        if account.problem:
-            return DECIDE if account.in_doubt else account.problem
-        if released:
-            more = "a second draw needs a higher cap" if short else "a second draw is a second charge"
-            return f"This plan is released; {more}."
-        if short:
-            return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
-        return "The model is released. Release… would publish the table, too, and charge again." if model else PAID
+        if self._model_is_newest:  # who comes from Train looks for its files, not for what noisy rows would cost
+            QTimer.singleShot(0, self, self._scroll_to_newest)
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
     def _use_what_remains(self) -> None:
-        """Set the largest plan ε that the cap pays for, in at most 15 digits and never a digit too much."""
-        remaining = self.session.account.remaining
-        if remaining is not None and remaining > 0:
-            floor, rows = Context(prec=15, rounding=ROUND_FLOOR), self.session.plan.rows_per_person
-            self.session.set_epsilon(floor.divide(remaining, Decimal(rows)))
+        """Lower ε, and δ where there is one, to what the caps still allow."""
+        if self._cost.allowed is None:
+            return
+        epsilon, delta = self._cost.allowed
+        if self._pane is not None and delta != self._pane.delta.value():
+            self._pane.use_delta(delta)
+        self.session.set_epsilon(epsilon)
+
+    def _take_up(self) -> None:
+        """Ask whether to release, as soon as it is known what that would be."""
+        if self.session.release_wanted:
+            self.session.release_wanted = False
+            self._asked_early = True
+            if self._foreseen is not None:
+                self._press()
 
     def asked(self) -> Asked | None:
-        """Return the table with noise; not before the forecast, as the question says what will be noise."""
-        opened = self.session.opened
-        if opened is None or not self._release.isEnabled():
+        """Return what would be released; not before the forecast, as the question says what to expect."""
+        pane, found = self._pane, self._foreseen
+        self._asked_early = self._asked_early or (found is None and self._release.isEnabled())
+        if pane is None or found is None:
             return None
-        self._asked_early = self._forecast is None
-        if self._forecast is None:
+        self._asked_early = False
+        if not self._release.isEnabled() or found.chosen != pane.value():
             return None
-        return Asked(worth=worth_words(self._forecast, opened.rows_under(self.session.plan)))
+        return pane.asked(found)
 
     @property
     def refused(self) -> WorkbenchError | None:
@@ -305,6 +460,93 @@ class NoisyRowsPage(ReleasePage):
         return table_refusal(self.session) or super().refused
 
     def certain_refusal(self) -> WorkbenchError | None:
-        """Return what the ledger would say to the plan, where it is certain to refuse it."""
-        cost = self.session.plan.cost()
-        return self.session.account.refusal(cost) if cost is not None and plan_is_refused(self.session) else None
+        """Return why the request, or the ledger, is certain to refuse it."""
+        found, account = self._foreseen, self.session.account
+        if self._problem_found is not None:
+            return self._problem_found
+        cost = self.session.plan.cost() if found is None else found.epsilon
+        if cost is None or not self._refused_for_certain():
+            return None
+        return account.refusal(cost, found.delta if found is not None else 0 * cost)
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The release, or what else of the way runs, that the page's own Cancel stops."""
+        return self._running or (None if self._pane is None else self._pane.job)
+
+    def escape(self) -> bool:
+        """Cancel the release or what else is going on."""
+        if super().escape():
+            return True
+        other = None if self._pane is None else self._pane.job
+        if self._running is not None or other is None or other.stopping:
+            return False
+        other.cancel()
+        return True
+
+
+class Sections(QWidget):
+    """The fields of a way beside what every release has, and below them what was released before: there may be many."""
+
+    def __init__(self, version: QWidget, cost: QWidget, outside: QWidget, past: QWidget) -> None:
+        super().__init__()
+        look(self, "clear")
+        self._cost, self._outside, self._past = cost, outside, look(QWidget(), "clear")
+        self._past.setLayout(stack(past, None, spacing=0))
+        self._below = look(QWidget(), "clear")
+        self._holder = QVBoxLayout(self._below)
+        self._holder.setContentsMargins(0, 0, 0, 0)
+        self._holder.setSpacing(12)
+        self._pane: WayPane | None = None
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(12)
+        self._grid.addWidget(version, 0, 0, 1, 2)
+        self._grid.setRowStretch(5, 1)
+        self._wide = False
+        self._arrange()
+
+    def show_only_past(self, *, only: bool) -> None:
+        """Show what was released before ``only``, where there is nothing to release."""
+        for part in (self._cost, self._outside):
+            part.setVisible(not only)
+
+    def show_pane(self, pane: WayPane | None) -> None:
+        """Show the fields of another way."""
+        if self._pane is not None:
+            for part in (self._pane, *self._pane.below):
+                part.hide()
+                part.setParent(self._past if part is self._pane else self._below)
+            self._grid.removeWidget(self._pane)
+        self._pane = pane
+        if pane is not None:
+            while self._holder.count():
+                self._holder.takeAt(0)
+            for part in pane.below:
+                self._holder.addWidget(part)
+            self._below.show()
+        self._arrange()
+        if pane is not None:
+            pane.show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Take one column or two."""
+        super().resizeEvent(event)
+        if self._wide != (self.width() >= WIDE):
+            self._wide = self.width() >= WIDE
+            self._arrange()
+
+    def _arrange(self) -> None:
+        grid, pane, wide = self._grid, self._pane, self._wide
+        for part in (self._cost, self._outside, self._below, self._past):
+            grid.removeWidget(part)
+        across = pane is not None and pane.wide and not wide
+        if pane is not None:
+            grid.removeWidget(pane)
+            grid.addWidget(pane, 1, 0, 1 if across or not wide else 2, 2 if across else 1)
+        grid.addWidget(self._cost, *((2, 0) if across else (1, 1)))
+        grid.addWidget(self._outside, *((2, 1) if across or wide else (2, 0)), 1, 1 if across or wide else 2)
+        grid.addWidget(self._below, 3, 0, 1, 2)
+        grid.addWidget(self._past, 4, 0, 1, 2)
+        grid.setColumnStretch(0, 1 if wide or across else 3)
+        grid.setColumnStretch(1, 1 if wide or across else 2)

@@ -12,6 +12,7 @@ from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import memory, plain
 from workbench.gui.widgets.path_field import PathField
 from workbench.params.extras import how_to_install
@@ -45,6 +46,7 @@ class BeforeCard(Card):
             test: says what the accuracy is measured on.
         """
         super().__init__()
+        self._first = False
         self._facts = Facts()
         figures = QWidget()
         figures.setLayout(stack(self._facts, expected))
@@ -68,7 +70,7 @@ class BeforeCard(Card):
         place.setLayout(line)
         title = caption("BEFORE IT STARTS", explain)
         self.raise_cap = button(
-            "Raise the cap…", "train_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
+            "Raise the cap…", "train_raise_cap", "link", tip="Released, Ledger sets the cap; the ledger records it"
         )
         self.raise_cap.hide()
         self._quiet = QCheckBox("Quiet run")
@@ -106,7 +108,13 @@ class BeforeCard(Card):
             self._quiet_line.hide()
 
     def _say_quiet(self) -> None:
-        self._quiet_words.setText(QUIET if self.quiet else SHOWN)
+        beside = f" {BESIDE}" if self._first and not self.quiet else ""
+        self._quiet_words.setText(QUIET if self.quiet else f"{SHOWN}{beside}")
+
+    def say_first(self, *, first: bool) -> None:
+        """Say beside the tick whether a run that is not quiet would show the first private figures of the rows."""
+        self._first = first
+        self._say_quiet()
 
     def set_problem(self, text: str) -> None:
         """Say why there is no cost; nothing where there is."""

@@ -80,6 +80,11 @@ class ExpectedLine(QWidget):
         self._stated.set_whole(text, in_full, wrapped=True)
         self._stated.setVisible(bool(text))
 
+    def simulate(self) -> None:
+        """Begin a simulation, as the button does, unless one goes on."""
+        if self._handle is None and self._ask.isEnabled():
+            self._pressed()
+
     def _pressed(self) -> None:
         if self._handle is not None:
             self._handle.cancel()

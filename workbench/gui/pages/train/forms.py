@@ -1,30 +1,36 @@
-"""Which model is trained, and the form of its parameters."""
+"""Which model is trained, at which ε, and the form of its other parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QStandardItemModel
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLineEdit
 
 from workbench import learners
 from workbench.deep import networks
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
+from workbench.gui.pages.train.model_list import ModelList, offer_of
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
-from workbench.gui.widgets.basic import Card, label, named, row
-from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.parameter_form import Form, explained
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row, rule, scrolled, stack
+from workbench.gui.widgets.formatting import at_most, entered
+from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, Form
 from workbench.learners import Learner
+from workbench.params import ParameterError
 
 if TYPE_CHECKING:
     from workbench.params import Parameters
+    from workbench.params.field import Field
 
-WIDTH = 384
+WIDTH, WIDE = 384, 480
 """Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
+
+EPSILON = "epsilon"
+FOLLOWS = "It follows the plan until you enter another."
 
 NOT_ASKED = {"accountant": "pld"}
 """What nobody needs to choose for a network: this accountant gives the least ε."""
@@ -32,51 +38,14 @@ NOT_ASKED = {"accountant": "pld"}
 NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_batchnorm": False}
 """What a network reads only if its options name it, by default."""
 
-OF_TABLES = "learns from tables; networks alone learn from images."
-
-
-class ModelChooser(QWidget):
-    """Shows every model of the lists.
-
-    Signals:
-        chosen: the name of the model that a person chose.
-    """
-
-    chosen = Signal(str)
-
-    def __init__(self, models: Sequence[Learner | Network]) -> None:
-        super().__init__()
-        self._list = named(ChoiceBox(), "train_model", "Model", "The model that is trained")
-        for model in models:
-            self._list.addItem(model.title, model.name)
-        self._models = tuple(models)
-        self._list.currentIndexChanged.connect(lambda _index: self.chosen.emit(self._list.currentData()))
-        self.show_what_reads(images=False)
-        self.setLayout(row(self._list))
-
-    def show_what_reads(self, *, images: bool) -> None:
-        """Let only what reads them be chosen where ``images`` are open: the rest is greyed, and says why."""
-        entries = self._list.model()
-        assert isinstance(entries, QStandardItemModel)
-        for at, model in enumerate(self._models):
-            fits = not images or isinstance(model, Network)
-            stated = f"{model.title}. {model.about} {model.needs}" if fits else f"{model.title} {OF_TABLES}"
-            entries.item(at).setEnabled(fits)
-            entries.item(at).setToolTip(stated)
-
-    def show_model(self, name: str) -> None:
-        """Show ``name`` as the chosen one, without a signal."""
-        self._list.blockSignals(True)
-        self._list.setCurrentIndex(self._list.findData(name))
-        self._list.blockSignals(False)
-
 
 class ModelForms(Card):
-    """One form for each learner and network, of which the chosen one is shown.
+    """The models that fit, one ε for whichever is chosen, and the form of the chosen one.
+
+    ε is the plan's until a person enters another; it is kept when another model is chosen.
 
     Attributes:
-        chooser: chooses a model; the page puts it beside its title.
-        model: the name of the one that is chosen.
+        model: the name of the model that is chosen.
 
     Signals:
         chosen: another model.
@@ -86,22 +55,51 @@ class ModelForms(Card):
     changed = Signal()
     chosen = Signal()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._views = QStackedWidget()
-        self.body.addWidget(label("PARAMETERS", "caption"))
-        self.body.addWidget(self._views)
-        self.setFixedWidth(WIDTH)
-        models: tuple[Learner | Network, ...] = (*learners.LEARNERS, *networks.NETWORKS)
-        self._models = {entry.name: entry for entry in models}
-        self._forms = {name: _form(entry) for name, entry in self._models.items()}
+    def __init__(self, session: Session) -> None:
+        super().__init__(pad=12)
+        self._session = session
+        self._models: dict[str, Learner | Network] = {entry.name: entry for entry in learners.LEARNERS}
+        self._models |= {entry.name: entry for entry in networks.NETWORKS}
+        self._forms: dict[str, Form] = {}
+        self._rows, self._images, self._follows = 0, False, True
         self.model = next(iter(self._models))
-        self.chooser = ModelChooser(models)
-        self.chooser.chosen.connect(self.choose)
-        for form in self._forms.values():
-            self._views.addWidget(explained(form))
-            form.changed.connect(self.changed)
-        self.choose(self.model)
+        self.list = ModelList()
+        self.list.chosen.connect(self.choose)
+        self.epsilon = named(QLineEdit(), "train_epsilon", "ε of the model")
+        self.epsilon.setFixedWidth(96)
+        self.epsilon.textEdited.connect(self._typed)
+        self._words = label("ε")
+        self._words.setBuddy(self.epsilon)
+        self._following = label(FOLLOWS, "muted", wrap=True, name="train_follows")
+        self._follow = button("", "train_follow", "link", tip="Take the ε of the plan again, and follow it")
+        self._follow.clicked.connect(self._follow_plan)
+        self._problem = label("", "problem", wrap=True, name="train_epsilon_problem")
+        self._help = label(ASK, "muted", wrap=True, name="train_help")
+        self._help.setFixedHeight(HELP_HEIGHT)
+        self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self._of_epsilon = stack(spacing=0)
+        self._of_epsilon.addLayout(row(self._words, self.epsilon, None))
+        self._of_epsilon.addLayout(row(self._following, self._follow))
+        self._place = stack(spacing=0)
+        inner = stack(self.list, rule(), spacing=10)
+        inner.addLayout(self._of_epsilon)
+        inner.addWidget(self._problem)
+        inner.addLayout(self._place)
+        inner.addStretch(1)
+        inner.setContentsMargins(0, 0, 8, 0)
+        area = scrolled(inner, "train_forms")
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)  # at larger text
+        self.body.addWidget(area, 1)
+        self.body.addWidget(rule())
+        self.body.addWidget(self._help)
+        self.set_roomy(roomy=False)
+        self._show_epsilon(session.plan.epsilon)
+        self.refresh()
+
+    def set_roomy(self, *, roomy: bool) -> None:
+        """Take more width where the page has it."""
+        self.setMinimumWidth(WIDTH)  # also of a wide page, which can be made narrow again
+        self.setMaximumWidth(WIDE if roomy else WIDTH)
 
     @property
     def chosen_model(self) -> Learner | Network:
@@ -109,53 +107,153 @@ class ModelForms(Card):
         return self._models[self.model]
 
     @property
-    def title(self) -> str:
-        """What a person calls the chosen model."""
-        return self.chosen_model.title
-
-    @property
     def is_network(self) -> bool:
         """Whether the chosen model is trained step by step."""
         return isinstance(self.chosen_model, Network)
 
+    # -- the model --------------------------------------------------------------------------------------------------
+
+    def begin(self, rows: int, *, images: bool = False) -> None:
+        """Begin anew for ``rows`` rows, of a table or ``images``, with the advised model at the ε of the plan."""
+        self._rows, self._images = rows, images
+        former, self._forms = self._forms, {}
+        for form in former.values():
+            form.setParent(None)  # it is deleted only when the event loop comes to it
+            form.deleteLater()
+        self._show_epsilon(self._session.plan.epsilon)
+        offered = offer_of(self._session)
+        self.choose(offered.advised or self.model)
+
+    def refresh(self) -> None:
+        """Follow the plan: list what fits it now, leave a model that does not, and take its ε unless it is set."""
+        offered = offer_of(self._session)
+        if self._follows:
+            self._show_epsilon(self._session.plan.epsilon)
+        if offered.names and self.model not in offered.names and offered.advised:
+            self.choose(offered.advised)
+        else:
+            self._show()
+
     def choose(self, model: str) -> None:
         """Show the form of ``model``."""
         self.model = model
-        self.chooser.show_model(model)
-        self._views.setCurrentIndex(list(self._forms).index(model))
+        if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise
+            self._show_epsilon(self._session.plan.epsilon)
+        self._show()
         self.chosen.emit()
         self.changed.emit()
 
-    def value(self) -> Parameters | None:
-        """Return what the form says, or ``None`` while it is refused."""
-        return self._forms[self.model].value()
+    def _show(self) -> None:
+        self.list.show_offer(offer_of(self._session), self.model)
+        form = self._form()
+        for known in self._forms.values():
+            known.setVisible(known is form)
+        spec = self._spec()
+        title = spec.title or "privacy budget"
+        self._words.setText(f"{title}, ε")
+        tip = f"{spec.help[:1].upper()}{spec.help[1:]}."
+        for part in (self._words, self.epsilon):
+            part.setToolTip(tip)
+        self.epsilon.setAccessibleDescription(tip)
+        self.epsilon.setPlaceholderText(getattr(spec, "empty", "") or "")
+        self._say_epsilon()
 
-    def begin(self, rows: int, epsilon: Decimal, *, images: bool = False) -> None:
-        """Fill every form for ``rows`` rows, of a table or ``images``, and the ε of the plan."""
-        self.chooser.show_what_reads(images=images)
-        if images and not self.is_network:
-            # One with a frozen part learns most from a small budget: what it reads is made by public filters.
-            self.choose(next(entry for entry in networks.NETWORKS if entry.frozen).name)
-        for name, form in self._forms.items():
-            entry = self._models[name]
+    def _form(self) -> Form:
+        if self.model not in self._forms:
+            entry, rows = self.chosen_model, max(self._rows, 8)
+            form = self._forms[self.model] = _form(entry)
+            epsilon = self._session.plan.epsilon
             if isinstance(entry, Network):
-                form.set_value(first_plan(entry, rows, epsilon, images=images))
+                form.set_value(first_plan(entry, rows, epsilon, images=self._images))
             else:
                 form.set_value(first_parameters(entry, rows, epsilon))
+            form.changed.connect(self._edited)
+            form.explained.connect(self._help.setText)
+            self._place.addWidget(form)
+        return self._forms[self.model]
+
+    # -- ε ----------------------------------------------------------------------------------------------------------
+
+    def _spec(self) -> Field:
+        entry = self.chosen_model
+        kind = DpSgdPlan if isinstance(entry, Network) else entry.parameters
+        return kind.declared()[EPSILON]
+
+    def _stated(self) -> Decimal | None:
+        """Return the ε in the field, ``None`` where it is empty.
+
+        Raises:
+            ParameterError: it is refused.
+        """
+        text, spec = self.epsilon.text().strip(), self._spec()
+        value = spec.parse(text, "ε") if text else spec.check(None, "ε")
+        if value is None and not self.is_network:
+            raise ParameterError("a model needs an ε", hint="enter one", field=EPSILON)
+        return None if value is None else Decimal(repr(float(value)))
+
+    def _show_epsilon(self, epsilon: Decimal | None, *, follows: bool = True) -> None:
+        self._follows = follows
+        self.epsilon.setText("" if epsilon is None else entered(epsilon))
+
+    def _typed(self) -> None:
+        self._follows = False
+        self._edited()
+
+    def _follow_plan(self) -> None:
+        self._show_epsilon(self._session.plan.epsilon)
+        self._edited()
+
+    def _say_epsilon(self) -> None:
+        """Say where ε comes from, and why it is refused."""
+        problem = ""
+        try:
+            self._form().give(EPSILON, None if (stated := self._stated()) is None else float(stated))
+        except ParameterError as error:
+            problem = f"{error.what[:1].upper()}{error.what[1:]}."
+        problem = problem or self._form().refused
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+        mark_wrong(self.epsilon, wrong=bool(problem))
+        self._following.setVisible(self._follows)
+        self._follow.setText(f"Use the plan's ε = {at_most(self._session.plan.epsilon)}")
+        self._follow.setAccessibleName(self._follow.text())
+        self._follow.setVisible(not self._follows)
+
+    def _edited(self) -> None:
+        self._say_epsilon()
+        self.changed.emit()
+
+    # -- the values -------------------------------------------------------------------------------------------------
+
+    def value(self) -> Parameters | None:
+        """Return what the form says, or ``None`` while it is refused."""
+        try:
+            stated = self._stated()
+        except ParameterError:
+            return None
+        form = self._form()
+        form.give(EPSILON, None if stated is None else float(stated))
+        return form.value()
+
+    def _take(self, value: Parameters) -> None:
+        """Show ``value`` in the form of the chosen model, its ε as one that was asked for."""
+        epsilon = value.to_plain().get(EPSILON)
+        self._show_epsilon(None if epsilon is None else Decimal(repr(float(epsilon))), follows=False)
+        self._form().set_value(value)
+        self._edited()
 
     def show_plan(self, plan: DpSgdPlan) -> None:
         """Choose the network of ``plan`` and show its parameters."""
-        self._forms[plan.network].set_value(plan)
         self.choose(plan.network)
+        self._take(plan)
 
     def offer(self, model: str, epsilon: Decimal) -> None:
-        """Choose ``model`` and put ``epsilon`` into its form; what else stands there stays."""
-        if model not in self._forms:
+        """Choose ``model`` at ``epsilon``; what else stands in its form stays."""
+        if model not in self._models:
             return
         self.choose(model)
-        present = self._forms[model].value()
-        if present is not None:
-            self._forms[model].set_value(type(present).from_plain({**present.to_plain(), "epsilon": float(epsilon)}))
+        self._show_epsilon(epsilon, follows=False)
+        self._edited()
 
     def offer_run(self, figures: Mapping[str, float | str]) -> None:
         """Choose the network that is named, or any, and put these values into its form.
@@ -164,25 +262,25 @@ class ModelForms(Card):
         """
         stated = dict(figures)
         named = stated.pop("network", self.model if self.is_network else networks.NETWORKS[0].name)
-        if named != self.model and named in self._forms:
+        if named != self.model and named in self._models:
             self.choose(str(named))
-        present = self._forms[self.model].value()
+        present = self.value()
         if present is not None:
             kept = present.to_plain()
             if "noise" in stated:
-                kept.pop("epsilon", None)
-            self._forms[self.model].set_value(type(present).from_plain({**kept, **stated}))
-            self.changed.emit()
+                kept.pop(EPSILON, None)
+            self._take(type(present).from_plain({**kept, **stated}))
 
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""
-        self._views.setEnabled(not locked)
-        self.chooser.setEnabled(not locked)
+        for part in (self.list, self.epsilon, self._follow, *self._forms.values()):
+            part.setEnabled(not locked)
 
 
 def _form(entry: Learner | Network) -> Form:
     name = f"train_{entry.name.replace('-', '_')}"
     if isinstance(entry, Network):
         unread = {key: value for key, value in NOT_READ.items() if key not in entry.options}
-        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED, **unread}, first=entry.options)
-    return Form(name, entry.parameters)
+        given = {"network": entry.name, EPSILON: None, **NOT_ASKED, **unread}
+        return Form(name, DpSgdPlan, given=given, first=entry.options)
+    return Form(name, entry.parameters, given={EPSILON: 1.0})

@@ -18,6 +18,11 @@ WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "
 SHOWN = "Private figures are shown: who cancels the run pays for all of it."
 QUIET = "No private figure is shown: who cancels before an accuracy was shown pays for its steps alone."
 NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
+WATCHED = (
+    "Its figures are private: the card or certificate of every later release of these rows will say that private "
+    "figures were shown before. A quiet run shows none and leaves no such note."
+)
+"""What is said before the first training whose figures are watched."""
 
 QUIET_NOW = "Quiet: until an accuracy is shown, cancelling costs only the steps taken."
 SHOWN_NOW = "What is shown is private, so cancelling gives no ε back."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.first_cap import FirstCap
@@ -27,6 +29,14 @@ from workbench.signals.events import Failed, Finished
 if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
+SIMULATED = (
+    "Made-up rows show how accurate a network with these settings can be, and nothing of yours. They do not show where "
+    "the accuracy goes on your rows."
+)
+
+ROOMY = 1400
+"""Pixels of the page from which the models have a wider card."""
+
 WAIT_MS = 250
 """How long a form must rest before its cost is worked out again."""
 
@@ -42,14 +52,16 @@ class TrainPage(RunPage):
         from workbench.gui.pages.train.forms import ModelForms
         from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
+        from workbench.gui.pages.train.study_card import StudyCard
         from workbench.gui.pages.train.test_images import TestImages
 
-        self.forms = ModelForms()
+        self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
         self.expected = ExpectedLine(session, jobs)
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
         self.paused = PausedCard()
         self.going = RunCard(session)
+        self.study = StudyCard(session)
         Explainable(self.going.epsilon, session, self._asked)
         self._preflight: Preflight | None = None
         self._failure: WorkbenchError | None = None
@@ -58,14 +70,16 @@ class TrainPage(RunPage):
         self._images = label("", "muted", name="train_images")
         self.header.addWidget(self._images)
         tip = "Compare the memory of many batches and networks by phase; nothing is read or charged"
-        self._memory_study = button("Memory study", "train_memory_study", "link", tip=tip)
+        self._memory_study = button("Memory of networks →", "train_way_memory", "link", tip=tip)
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
-        self.header.addWidget(self.forms.chooser)
         column = stack(self.paused, self.before, spacing=12)
         column.addWidget(self.going, 1)
+        column.addWidget(self.study, 1)
+        self._column = column
         whole = row(self.forms, spacing=12)
-        whole.addWidget(scrolled(column, "train_area"), 1)
+        whole.setStretch(0, 1)
+        whole.addWidget(scrolled(column, "train_area"), 3)
         self.body.addLayout(whole, 1)
         self._pause = button("Pause", "train_pause", tip="Stop after this step and keep a checkpoint to go on from")
         self._pause.clicked.connect(self._pause_run)
@@ -74,7 +88,7 @@ class TrainPage(RunPage):
             "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
         )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
-        tip = "They, Verify and Open folder are on the Release page"
+        tip = "They, Verify and Open folder are in Release"
         self.set_onward("The model's files →", "train_show_release", "release", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
@@ -99,13 +113,18 @@ class TrainPage(RunPage):
         session.table_changed.connect(self._show_table)
         session.training_asked.connect(self.forms.offer)
         session.run_asked.connect(self.forms.offer_run)
-        session.plan_changed.connect(self.in_sight(self._edited))
+        session.plan_changed.connect(self.in_sight(self._plan_changed))
         session.account_changed.connect(self.in_sight(self.refresh))
 
     def _asked(self) -> Asked | None:
         """Return what the run costs, as a question about what it means."""
         found = self._preflight
         return Asked(found.epsilon, found.delta) if found is not None else None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the models more of a wide page."""
+        super().resizeEvent(event)
+        self.forms.set_roomy(roomy=self.width() >= ROOMY)
 
     # -- what is to be trained ------------------------------------------------------------------------------------
 
@@ -118,12 +137,12 @@ class TrainPage(RunPage):
         self._images.setText("" if images is None else images.stated)
         if images is not None:
             planned, self._begun = self.session.network.plan, None
-            self.forms.begin(images.table.rows, self.session.plan.epsilon, images=True)
+            self.forms.begin(images.table.rows, images=True)
             self._begun = self.forms.value()
             if planned is not None:
                 self.forms.show_plan(planned)
         elif opened is not None:
-            self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
+            self.forms.begin(opened.rows_under(self.session.plan))
             if self.session.training is not None:
                 self.forms.offer(*self.session.training)
             if self.session.run_figures is not None:
@@ -133,6 +152,11 @@ class TrainPage(RunPage):
         self.before.folder.ending = ""
         self.before.folder.setText("")
         self._suggest_folder()
+        self._edited()
+
+    def _plan_changed(self) -> None:
+        if not self.running:
+            self.forms.refresh()
         self._edited()
 
     def _choose(self) -> None:
@@ -210,7 +234,7 @@ class TrainPage(RunPage):
 
     def start(self) -> None:
         """Ask once more, then charge, train and release."""
-        from workbench.gui.pages.train.messages import question
+        from workbench.gui.pages.train.messages import WATCHED, question
 
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None:
@@ -222,10 +246,17 @@ class TrainPage(RunPage):
         text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
         text += f"\n\n⚠ {self.session.account.seen}" if self.session.account.seen else ""
+        verbs = {"yes": "Train and release"}
+        if self._watched_first():
+            text += f"\n\n⚠ {WATCHED}"
+            verbs = {"quiet": "Train quietly", "yes": "Train and show its figures"}
         first = FirstCap(self.session.account, found.epsilon, found.delta)
-        entry = first if first.asked else None
-        if choose(self, "Train and release?", text, {"yes": "Train and release"}, entry=entry) != "yes":
+        answer = choose(self, "Train and release?", text, verbs, entry=first if first.asked else None)
+        if not answer:
             return
+        quiet = quiet or answer == "quiet"
+        if self._watched_first() and not quiet:
+            figures_first.agree(self.session)
         if what != self._what():  # other work has ended while the question stood
             self.session.notify(
                 "warning", "The table or its plan changed while the question stood: nothing was trained."
@@ -248,6 +279,10 @@ class TrainPage(RunPage):
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
+
+    def _watched_first(self) -> bool:
+        """Return whether the run would show the first private figures of these rows."""
+        return self.forms.is_network and not self.before.quiet and figures_first.is_first(self.session)
 
     def _pause_run(self) -> None:
         if self.job is not None:
@@ -278,7 +313,10 @@ class TrainPage(RunPage):
         parameters, what = self.forms.value(), self._what()
         if parameters is None or self._study_handle is not None or self._preflight is None:
             return
-        if not figures_first.may_show(self, self.session):
+        answer = figures_first.may_show(self, self.session, made_up=SIMULATED)
+        if answer == figures_first.MADE_UP:
+            self.expected.simulate()
+        if answer != figures_first.SHOWN:
             return
 
         def show(stages: Any) -> None:
@@ -339,7 +377,12 @@ class TrainPage(RunPage):
         )
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
-        self._memory_study.setVisible(network)
+        self.study.setVisible(not network)
+        self._column.setStretchFactor(self.going, 1 if network else 0)
+        value = self.forms.value()
+        if not network and value is not None:
+            self.study.show_model(self.forms.model, Decimal(repr(float(value.to_plain()["epsilon"]))))
+        self.before.say_first(first=figures_first.is_first(self.session))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)
         self.test.lock(locked=self.running)

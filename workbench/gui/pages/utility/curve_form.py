@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from decimal import Decimal
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
 from workbench.gui.session.error_text import sentence
-from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.learners import Learner
 from workbench.params import ParameterError
 from workbench.privacy.local import mechanisms
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
-from workbench.studies.regimes import ON_A_TABLE, PLANNED, Regime
+from workbench.studies.regimes import ON_A_TABLE, PLANNED
+from workbench.synth import MARGINALS
 
 FIRST = CurvePlan()
 TOOLTIP = Qt.ItemDataRole.ToolTipRole
@@ -24,11 +28,12 @@ TIPS = {
     "none": "An ordinary model on the rows as they are",
     "sanitized": "An ordinary model on a sanitised table",
     "corrected": "The same sanitised rows, and a model that knows the public tables they went through",
+    "synthetic": "An ordinary model on synthetic rows, which are drawn from noisy counts of the training rows",
     "private": "A model that adds noise to what it learns",
 }
 AS_PLANNED = (
-    "The plan: each column by the mechanism that Protect shows. Whatever is chosen, ε is split as in the plan: locked "
-    "shares keep their part of it"
+    "The plan: each column by the mechanism that Release, Columns shows. In any case ε is split as in the plan; "
+    "locked shares keep their part of it"
 )
 _LISTS = "0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios"
 OF_A_ROW = f"Privacy losses of a whole row: {_LISTS}"
@@ -36,12 +41,17 @@ OF_EACH = f"Privacy losses of a whole row, of the private model for each predict
 ONLY_PRIVATE = "a sanitised table has no blocks to draw the figures against"
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 NO_CORRECTED = "This model cannot learn from a sanitised table knowing the public tables it went through"
+REFUSALS = {"none": NO_ORDINARY, "sanitized": NO_ORDINARY, "corrected": NO_CORRECTED, "synthetic": NO_ORDINARY}
 
 BLOCKS = "blocks"
 AGAINST_BLOCKS = (
     "Numbers of blocks that the rows are dealt into, such as 5, 10, 20: the figures are drawn against them, with a "
     "line for each ε. Empty: against ε"
 )
+
+MORE_TIP = "Train other models on the same rows as well, and draw all of them together"
+MOST_MODELS = 3
+"""Models in one picture: the lines of more could not be told apart."""
 
 LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
@@ -62,16 +72,22 @@ class CurveSetup(Card):
         super().__init__(pad=12)
         self.setObjectName("curve_setup")
         self.model = named(ChoiceBox(), "curve_model", "Model", "The model that every regime trains")
-        for entry in learners.LEARNERS:
-            self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
-            self.model.setItemData(self.model.count() - 1, f"{entry.about} {entry.needs}", TOOLTIP)
+        self.more = look(QToolButton(), "button")
+        named(self.more, "curve_more", "Further models", MORE_TIP)
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.more.setMenu(QMenu(self.more))
+        self._offered: tuple[Learner, ...] = ()
+        self._further: list[str] = []
+        self._list_models(learners.LEARNERS)
         self._regimes = {
             "none": _check("no privacy", "regime_none", TIPS["none"]),
             "sanitized": _check("sanitised by", "regime_sanitized", TIPS["sanitized"]),
             "corrected": _check("corrected", "regime_corrected", TIPS["corrected"]),
+            "synthetic": _check("synthetic", "regime_synthetic", TIPS["synthetic"]),
             "private": _check("private", "regime_private", TIPS["private"]),
         }
-        self._regimes["corrected"].setChecked(False)  # a fourth line is asked for
+        for key in ("corrected", "synthetic"):  # further lines are asked for
+            self._regimes[key].setChecked(False)
         self.mechanism = named(ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", AS_PLANNED)
         self.mechanism.addItem("the plan", PLANNED)
         self.mechanism.setItemData(0, AS_PLANNED, TOOLTIP)
@@ -112,32 +128,94 @@ class CurveSetup(Card):
         self.baselines.toggled.connect(self.look_changed)
 
     def _arrange(self) -> None:
-        none, sanitized, corrected, private = self._regimes.values()
-        upper, lower = QWidget(), QWidget()
+        none, sanitized, corrected, synthetic, private = self._regimes.values()
+        upper, middle, lower = QWidget(), QWidget(), QWidget()
         # The longest names would push a window of 1280 pixels wider: the lists take the room that there is.
         for combo in (self.model, self.mechanism):
             combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             combo.setMinimumContentsLength(LEAST_LETTERS[combo.objectName()])
             combo.setMaximumWidth(WIDEST_LIST)
-        first = row(self.model, none, 8, sanitized, self.mechanism, corrected, 8, private)
-        first.addStretch(1)
-        first.setStretch(first.indexOf(self.mechanism), 100)
-        upper.setLayout(first)
+        upper.setLayout(row(self.model, self.more, None, self.measure, 8, self.bands, self.baselines))
+        second = row(none, 8, sanitized, self.mechanism, 8, corrected, 8, synthetic, 8, private)
+        second.addStretch(1)
+        second.setStretch(second.indexOf(self.mechanism), 100)
+        middle.setLayout(second)
         words = {"ε": self.epsilons, "repeats": self.repeats, "blocks": self.blocks}
         titles = {text: label(text, "muted") for text in words}
         for text, field in words.items():
             titles[text].setBuddy(field)
-        line = row(
-            titles["ε"], self.epsilons, 8, titles["repeats"], self.repeats, titles["blocks"], self.blocks, self.measure
-        )
+        self._with = label("", "muted", name="curve_with")
+        line = row(titles["ε"], self.epsilons, self._with, 8, titles["repeats"], self.repeats)
+        line.addWidget(titles["blocks"])
+        line.addWidget(self.blocks)
         self._of_blocks = titles["blocks"]
-        line.addSpacing(8)
-        line.addWidget(self.bands)
-        line.addWidget(self.baselines)
         line.setStretch(1, 1)
         lower.setLayout(line)
-        for part in (upper, lower, self._problem):
+        for part in (upper, middle, lower, self._problem):
             self.body.addWidget(part)
+
+    # -- the models -------------------------------------------------------------------------------------------------
+
+    def show_models(self, offered: Sequence[Learner]) -> None:
+        """Offer these models, the advised one first; another is chosen where the present one is not among them.
+
+        Without any, all are listed: what keeps a model from learning is said below.
+        """
+        known = tuple(offered) or learners.LEARNERS
+        if known != self._offered:
+            chosen = self.model.currentData()
+            self._list_models(known, chosen if chosen in [entry.name for entry in known] else "")
+            self._follow_model()
+            self.changed.emit()
+
+    def _list_models(self, offered: Sequence[Learner], chosen: str = "") -> None:
+        self._offered = tuple(offered)
+        self.model.blockSignals(True)
+        self.model.clear()
+        for entry in offered:
+            self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
+            self.model.setItemData(self.model.count() - 1, f"{entry.about} {entry.needs}", TOOLTIP)
+        self.model.setCurrentIndex(max(self.model.findData(chosen), 0))
+        self.model.blockSignals(False)
+
+    def choose(self, model: str) -> None:
+        """Choose ``model`` in the list, where it is offered."""
+        if self.model.findData(model) >= 0:
+            self.model.setCurrentIndex(self.model.findData(model))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models that are drawn together, that of the list first."""
+        return (self.model.currentData(), *self._further)
+
+    def _list_further(self) -> None:
+        """Offer the other models of the same task, and drop those that are not offered any more."""
+        first = learners.learner(self.model.currentData())
+        others = [entry for entry in self._offered if entry.task == first.task and entry != first]
+        self._further = [name for name in self._further if name in [entry.name for entry in others]]
+        menu = self.more.menu()
+        assert menu is not None
+        menu.clear()
+        for entry in others:
+            action = menu.addAction(entry.title)
+            action.setObjectName(f"curve_more_{entry.name}")
+            action.setCheckable(True)
+            action.setChecked(entry.name in self._further)
+            action.setEnabled(action.isChecked() or len(self._further) + 1 < MOST_MODELS)
+            action.toggled.connect(lambda on, name=entry.name: self._take_further(name, on=on))
+        more = [entry.short or entry.title for entry in others if entry.name in self._further]
+        self.more.setText(f"+ {', '.join(more)}" if more else "+ another model")
+        self.more.setAccessibleName(f"Further models: {', '.join(more) or 'none'}")
+        self.more.setVisible(bool(others))
+
+    def _take_further(self, name: str, *, on: bool) -> None:
+        self._further = [known for known in self._further if known != name] + ([name] if on else [])
+        self._follow_model()
+        self._edited()
+
+    def say_with(self, epsilon: str) -> None:
+        """Say which ε is drawn besides those in the list; empty where none is."""
+        self._with.setText(f"and your {epsilon}" if epsilon else "")
 
     def _follow_model(self, *_: object) -> None:
         """Offer the metrics of the model's task, and the ways of training that it has."""
@@ -152,11 +230,9 @@ class CurveSetup(Card):
         self.epsilons.setToolTip(OF_EACH if chosen.each_prediction else OF_A_ROW)
         for part in (self._of_blocks, self.blocks):
             part.setVisible(BLOCKS in chosen.parameters.declared())
-        for key, there, refusal in (
-            ("none", chosen.ordinary is not None, NO_ORDINARY),
-            ("sanitized", chosen.ordinary is not None, NO_ORDINARY),
-            ("corrected", chosen.corrected is not None, NO_CORRECTED),
-        ):
+        has = set[str]().union(*(_ways(learners.learner(name)) for name in self.models))
+        for key, refusal in REFUSALS.items():
+            there = key in has
             box = self._regimes[key]
             box.blockSignals(True)
             if not there:
@@ -167,6 +243,7 @@ class CurveSetup(Card):
             box.blockSignals(False)
             box.setEnabled(there)
             box.setToolTip(TIPS[key] if there else refusal)
+        self._list_further()
 
     def value(self) -> CurvePlan | None:
         """Return what to compute, or ``None`` while a field is refused; the reason stands below."""
@@ -183,10 +260,7 @@ class CurveSetup(Card):
                 problem = problem or sentence(error)
         against = self._against()
         if not problem:
-            by = self.mechanism.currentData()
-            regimes = tuple(
-                f"{key}:{by}" if key in ON_A_TABLE else key for key, box in self._regimes.items() if box.isChecked()
-            )
+            regimes = self._ways_of(learners.learner(self.model.currentData()))
             try:
                 if not regimes:
                     raise ParameterError("no way of training is chosen", hint="tick at least one")
@@ -204,18 +278,35 @@ class CurveSetup(Card):
         text = self.blocks.text().strip()
         return f"{BLOCKS}={text}" if text and not self.blocks.isHidden() else None
 
-    def fill_in(self, model: str, regimes: Sequence[str], epsilons: str, repeats: int) -> None:
-        """Fill in every field that says what to compute, as a person would type it."""
-        self.model.setCurrentIndex(self.model.findData(model))
-        ways = [Regime.parse(regime) for regime in regimes]
-        for key, box in self._regimes.items():
-            box.setChecked(key in [way.kind for way in ways])
-        for way in ways:
-            if way.on_a_table:
-                self.mechanism.setCurrentIndex(self.mechanism.findData(way.mechanism))
+    def _ways_of(self, model: Learner) -> tuple[str, ...]:
+        """Return the ticked ways of training that ``model`` has."""
+        by, has = self.mechanism.currentData(), _ways(model)
+        named_by = {**dict.fromkeys(ON_A_TABLE, f":{by}"), "synthetic": f":{MARGINALS.name}"}
+        ticked = [key for key, box in self._regimes.items() if box.isChecked() and key in has]
+        return tuple(f"{key}{named_by.get(key, '')}" for key in ticked)
+
+    def plans(self, epsilon: Decimal) -> tuple[CurvePlan, ...]:
+        """Return what to compute of each model, with ``epsilon`` among the points; nothing while a field is refused."""
+        first = self.value()
+        if first is None:
+            return ()
+        if not first.against:
+            first = dataclasses.replace(first, epsilons=tuple(sorted({*first.epsilons, float(epsilon)})))
+        further = [
+            dataclasses.replace(first, model=name, regimes=ways, against=None)
+            for name in self._further
+            if (ways := self._ways_of(learners.learner(name)))
+        ]
+        return (first, *further)
+
+    def fill_in(self, models: Sequence[str]) -> None:
+        """Choose these models in every way of training that they have; the lists of ε and repeats stay."""
+        self.model.setCurrentIndex(self.model.findData(models[0]))
+        self._further = list(models[1:])
+        self._follow_model()
+        for box in self._regimes.values():
+            box.setChecked(box.isEnabled())
         self.blocks.clear()
-        self.epsilons.setText(epsilons)
-        self.repeats.setText(str(repeats))
         self._edited()
 
     def show_misfit(self, text: str) -> None:
@@ -230,6 +321,12 @@ class CurveSetup(Card):
     def _edited(self, *_: object) -> None:
         self.value()
         self.changed.emit()
+
+
+def _ways(model: Learner) -> set[str]:
+    """Return the ways of training that ``model`` has."""
+    there = {"none": model.ordinary, "sanitized": model.ordinary, "synthetic": model.ordinary}
+    return {"private", *(key for key, part in {**there, "corrected": model.corrected}.items() if part is not None)}
 
 
 def _check(text: str, name: str, tip: str) -> QCheckBox:

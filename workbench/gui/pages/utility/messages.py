@@ -15,7 +15,8 @@ from workbench.studies.regimes import ON_A_TABLE
 
 USUAL = measured(CLASSIFICATION).main
 MOST_CROSSINGS = 2
-OF_KIND = {"sanitized": ON_A_TABLE}
+MOST_NAMED = 3
+"""Lines of which each is named in a sentence; of more, the best."""
 
 
 def shown(figure: CurveFigure, *, bands: bool, baselines: bool) -> CurveFigure:
@@ -35,28 +36,6 @@ def near_no_privacy(figure: CurveFigure, series: Series, metric: Metric = USUAL)
     if level is None:
         return None
     return _from_where(series, [metric.close(value, level) for value in series.mean])
-
-
-def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> float | None:
-    """Return the least such ε of the lines of ``kind`` (sanitized or private); ``None`` where none is of use.
-
-    A corrected model is one of a sanitised table, so that its lines count as such.
-    """
-    if figure.against or not predictable(figure, metric):
-        return None
-    level, constant = _level(figure, "no-privacy"), _level(figure, "majority")
-    if level is None:
-        return None
-
-    def of_use(value: float) -> bool:
-        return metric.close(value, level) and (constant is None or metric.better(value, constant))
-
-    starts = (
-        _from_where(s, [of_use(value) for value in s.mean])
-        for s in figure.series
-        if s.style in OF_KIND.get(kind, (kind,))
-    )
-    return min((start for start in starts if start is not None), default=None)
 
 
 def better_as_model(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> bool:
@@ -86,8 +65,31 @@ def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> s
         return f"{metric.hopeless} than {metric.beats}."
     if figure.against:
         return _best(figure, metric)
+    if len(figure.series) > MOST_NAMED + 1:
+        return _best_at(figure, epsilon, metric)
     stated = (_near(figure, metric), _constant(figure, metric), crossings(figure, metric), at_epsilon(figure, epsilon))
     return " ".join(filter(None, stated))
+
+
+def no_use(figure: CurveFigure, line: Series, index: int, metric: Metric = USUAL) -> str:
+    """Return that a point is no better than one constant answer, in a sentence; empty where it is."""
+    level = _level(figure, "majority")
+    if level is None or metric.better(line.mean[index], level):
+        return ""
+    return f"⚠ No better than {metric.beats} ({level:.3f}): at this ε it has learned nothing of use."
+
+
+def _best_at(figure: CurveFigure, epsilon: Decimal, metric: Metric) -> str:
+    """Return which of many lines are best at the plan's ε."""
+    values = [(value, s.name) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
+    if not values:
+        return at_epsilon(figure, epsilon)
+    values.sort(reverse=metric.higher)
+    stated = ", ".join(f"{value:.3f} ({name})" for value, name in values[:MOST_NAMED])
+    level = _level(figure, "majority")
+    beaten = [name for value, name in values if level is not None and not metric.better(value, level)]
+    useless = f" No better than {metric.beats}: {', '.join(beaten)}." if beaten else ""
+    return f"Best at your ε = {at_most(epsilon)}: {stated}.{useless}"
 
 
 def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:

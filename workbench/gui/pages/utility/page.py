@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import dataclasses
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,16 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QStackedWidget, QWidget
 
-from workbench.gui.pages.curve_actions import CURVE_FILES, copy_curve, save_curve, take_epsilon, train_at
-from workbench.gui.pages.run_page import RunPage, what_is_missing
+from workbench.gui.pages.curve_actions import (
+    CURVE_FILES,
+    PRIVATELY,
+    PointFacts,
+    PointPanel,
+    copy_curve,
+    save_curve,
+)
+from workbench.gui.pages.run_page import RunPage, fitting, what_is_missing
 from workbench.gui.pages.utility import PAGE
-from workbench.gui.pages.utility import standard_comparison as standard
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -40,6 +46,17 @@ MADE_UP_HELP = (
 ON_MADE_UP = "On made-up rows, which contain no real data."
 MISFIT = "This model cannot learn this target: see above."
 CURVE, TABLE = "curve", "table"
+LOWEST = 300
+"""Pixels in which a curve can be read."""
+
+STANDARD = 2
+"""Models of the standard comparison: the advised one and the next."""
+
+STANDARD_TIP = (
+    "Two models that fit the target, in every way of training that they have, drawn together; your lists of ε and "
+    "repeats stay as they are"
+)
+DRAWN = "All models are drawn; Compare lists every line."
 
 
 class UtilityPage(RunPage):
@@ -53,29 +70,25 @@ class UtilityPage(RunPage):
         from workbench.gui.widgets.curve_plot import CurvePlot
 
         self.setup = CurveSetup()
-        self.plot = CurvePlot("curve", "Utility against ε")
+        self.plot = CurvePlot("curve", "Accuracy against ε")
+        self.panel = PointPanel(session, self.plot, "curve", "See its run in Compare →")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable(session)
         self._live = LiveCurve()
-        self._snapshot: Snapshot | None = None
+        self._snapshots: dict[str, Snapshot] = {}  # of each model, the newest
         self._studied: object = None
         self._asked: CurvePlan | None = None
         self._rows_made_up = False
         self._undrawn = False
-        self._to_follow: list[str] | None = None  # of the standard comparison: the models that are not begun yet
+        self._to_follow: list[CurvePlan] = []  # of several models: those that are not begun yet
+        self._places: tuple[tuple[str, int], ...] = ()  # the model of each line that is drawn, and its number there
         self._looks = QTimer(self, interval=round(1000 * EVERY))
         self._looks.timeout.connect(self._look)
         self._fill_header()
         self._words = label("", wrap=True, name="curve_words")
-        tip = "The least tested ε from which a model of the sanitised table is near no privacy; Ctrl+Z undoes it"
-        self._take = button("", "curve_take", tip=tip)
-        self._take.clicked.connect(lambda: self._take_best("sanitized"))
-        tip = "The least tested ε from which the private model is near no privacy; the table's plan stays as it is"
-        self._train_at = button("", "curve_train_at", tip=tip)
-        self._train_at.clicked.connect(lambda: self._take_best("private"))
         self._arrange()
         cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
-        self._standard = button("Standard comparison", "curve_standard", tip=standard.TIP)
+        self._standard = button("Standard comparison", "curve_standard", tip=STANDARD_TIP)
         self._standard.clicked.connect(self._compare)
         self._made_up = QCheckBox("on made-up rows")
         named(self._made_up, "curve_made_up", "On made-up rows", MADE_UP_HELP)
@@ -90,6 +103,8 @@ class UtilityPage(RunPage):
         self._connect()
         self._draw()
         self.refresh()
+        if session.to_draw:
+            self.setup.choose(session.to_draw)
 
     def _fill_header(self) -> None:
         self._switch = {
@@ -108,14 +123,18 @@ class UtilityPage(RunPage):
             segment.clicked.connect(self._draw)
             group.addButton(segment)
         self._switch[CURVE].setChecked(True)
-        for part in (*self._switch.values(), self._copy, self._save):
+        tip = "What each step of privacy takes from a model's accuracy, and what would give it back"
+        why = button("Where accuracy goes →", "utility_way_why", "link", tip=tip)
+        why.clicked.connect(lambda: self.session.go("why"))
+        for part in (why, *self._switch.values(), self._copy, self._save):
             self.header.addWidget(part)
 
     def _connect(self) -> None:
         session = self.session
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
-        self.plot.chosen.connect(self._take_point)
+        self.plot.chosen.connect(self._ask_about_point)
+        session.curve_asked.connect(self.setup.choose)
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self._draw_in_sight)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -135,16 +154,16 @@ class UtilityPage(RunPage):
         figures.setLayout(stack(8, head, self.table))
         for view in (empty, self.plot, figures):
             self._views.addWidget(view)
+        picture = Card(self._views, pad=4)
+        picture.setMinimumHeight(LOWEST)
         self.body.addWidget(self.setup)
-        self.body.addWidget(Card(self._views, pad=4), 1)
+        self.body.addWidget(picture, 1)
         holder = QWidget()
         line = row(spacing=16)
         line.addWidget(self._words, 1)
         line.addWidget(
             explain_button(self.session, "curve_explain", lambda: of_one_row(self.session, self.session.plan.epsilon))
         )
-        line.addWidget(self._take)
-        line.addWidget(self._train_at)
         holder.setLayout(line)
         self._says = Card(holder, pad=12)
         self.body.addWidget(self._says)
@@ -156,15 +175,34 @@ class UtilityPage(RunPage):
         """What is drawn: the chosen metric, with or without bands and baselines."""
         from workbench.gui.pages.utility.messages import shown
 
-        if self._snapshot is None:
+        whole = self._whole()
+        if whole is None:
             return None
-        return shown(
-            self._whole(self._snapshot), bands=self.setup.bands.isChecked(), baselines=self.setup.baselines.isChecked()
-        )
+        return shown(whole, bands=self.setup.bands.isChecked(), baselines=self.setup.baselines.isChecked())
 
-    def _whole(self, snapshot: Snapshot) -> CurveFigure:
-        """Return the picture of the metric that is drawn."""
-        return snapshot.figures[self._metric(snapshot).name]
+    @property
+    def _snapshot(self) -> Snapshot | None:
+        """The study that came last."""
+        return next(reversed(self._snapshots.values()), None)
+
+    def _whole(self) -> CurveFigure | None:
+        """Return the picture of the metric that is drawn, of all models together."""
+        from workbench.learners import learner
+        from workbench.render.comparison_figure import joined_figure
+
+        figures = {
+            model: shot.figures[self._metric(shot).name]
+            for model, shot in self._snapshots.items()
+            if self._metric(shot).name in shot.figures
+        }
+        if len(figures) < 2:
+            self._places = tuple((model, at) for model, figure in figures.items() for at in range(len(figure.series)))
+            return next(iter(figures.values()), None)
+        titles = [learner(model).short or learner(model).title for model in figures]
+        joined, places = joined_figure(list(zip(titles, figures.values(), strict=True)))
+        names = list(figures)
+        self._places = tuple((names[number], at) for number, at in places)
+        return joined
 
     def _metric(self, snapshot: Snapshot) -> Metric:
         """Return the chosen metric; the task's main one where the study has no other (F1 is for two classes)."""
@@ -172,14 +210,27 @@ class UtilityPage(RunPage):
         return study.metric(name) if name in snapshot.figures else study.main
 
     def start(self) -> None:
-        """Train what the fields say."""
-        plan = self.setup.value()
-        if plan is None or self._misfit(plan.model) or not self._may_run():
+        """Train what the fields say, one model after the other."""
+        plans = list(self.setup.plans(self.session.plan.epsilon))
+        if not plans or any(map(self._misfit, self.setup.models)) or not self._may_run():
             return
-        self._live = LiveCurve()
-        self._asked = plan
+        done = {model: shot for model, shot in self._snapshots.items() if model in self.setup.models}
+        # What was drawn of another plan, or of other rows, does not belong beside these.
+        self._snapshots = done if self._studied == self._present() else {}
+        self._to_follow = plans
+        self._asked = plans[0]
         self._studied = self._present()
         self._rows_made_up = self._made_up.isChecked()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin the next model, or say that all of them are drawn."""
+        if not self._to_follow:
+            if len(self._snapshots) > 1:
+                self.session.notify("info", DRAWN)
+            return
+        plan = self._to_follow.pop(0)
+        self._live = LiveCurve()
         handle = run_study(self.session, self.jobs, plan, self._live, made_up=self._rows_made_up)
         handle.finished.connect(self._finish)
         self._looks.start()
@@ -195,22 +246,15 @@ class UtilityPage(RunPage):
         return bool(answer)
 
     def _compare(self) -> None:
-        """Run the standard comparison, one model after the other."""
-        if not self._may_run():
-            return
-        self._to_follow = list(standard.MODELS)
-        self._go_on()
-        self._cancel_button.setFocus()  # the pressed button is gone, and would give the keys to another part
+        """Run the standard comparison: what stands in the lists of ε and repeats is the person's own."""
+        self.setup.fill_in(self._standard_models())
+        self.start()
+        if self.running:
+            self._cancel_button.setFocus()  # the pressed button is gone, and would give the keys to another part
 
-    def _go_on(self) -> None:
-        """Begin the next model of the standard comparison, or say that all of them are drawn."""
-        if self._to_follow:
-            model = self._to_follow.pop(0)
-            self.setup.fill_in(model, standard.REGIMES, standard.EPSILONS, standard.REPEATS)
-            self.start()
-        elif self._to_follow is not None:
-            self._to_follow = None
-            self.session.notify("info", standard.DRAWN)
+    def _standard_models(self) -> list[str]:
+        found = [entry for entry in fitting(self.session).predicting if entry.ordinary is not None]
+        return [entry.name for entry in found if not entry.each_prediction][:STANDARD]
 
     def _look(self) -> None:
         snapshot = self._live.take()
@@ -218,7 +262,9 @@ class UtilityPage(RunPage):
             self._show(snapshot)
 
     def _show(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+        model = snapshot.result.plan.model
+        self._snapshots.pop(model, None)
+        self._snapshots[model] = snapshot
         self._draw_in_sight()
 
     def _draw_in_sight(self) -> None:
@@ -252,13 +298,13 @@ class UtilityPage(RunPage):
         if isinstance(handle.end, Finished):
             self._go_on()
         else:
-            self._to_follow = None
+            self._to_follow = []
 
     def _forget(self) -> None:
-        self._to_follow = None
+        self._to_follow = []
         self.forget()
         self._looks.stop()
-        self._snapshot = None
+        self._snapshots = {}
         self._draw()
         self.refresh()
 
@@ -271,8 +317,9 @@ class UtilityPage(RunPage):
         self.plot.setUpdatesEnabled(True)
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
-        from workbench.gui.pages.utility.messages import in_words, worth_taking
+        from workbench.gui.pages.utility.messages import in_words
 
+        self.panel.close_it()
         for widget in (*self._switch.values(), self._copy, self._save, self._says):
             widget.setVisible(figure is not None)
         self._views.setCurrentIndex(0 if figure is None else 1 if self._switch[CURVE].isChecked() else 2)
@@ -282,11 +329,12 @@ class UtilityPage(RunPage):
             return
         epsilon = self.session.plan.epsilon
         self.plot.show_figure(figure, self.session.theme, epsilon)
-        whole = self._whole(self._snapshot)
+        whole = self._whole()
+        assert whole is not None
         metric = self._metric(self._snapshot)
         stated = in_words(whole, epsilon, metric)
         absent = self._snapshot.result.left_out.get(self.setup.measure.currentData(), "")
-        partly = self._snapshot.done < self._snapshot.total
+        partly = bool(self._to_follow) or self._snapshot.done < self._snapshot.total
         if partly and stated:
             stated = f"So far: {stated[:1].lower()}{stated[1:]}"
         if self._rows_made_up:
@@ -296,26 +344,20 @@ class UtilityPage(RunPage):
         stated = " ".join(filter(None, (absent, stated)))
         self._says.setVisible(bool(stated))  # of the first points there may be nothing to say
         self._words.setText(stated)
-        for kind, offer, words in (
-            ("sanitized", self._take, "Plan the table at ε = {}"),
-            ("private", self._train_at, "Train at ε = {}"),
-        ):
-            best = worth_taking(whole, kind, metric)
-            taken = kind == "sanitized" and best is not None and Decimal(repr(best)) == epsilon
-            offer.setVisible(best is not None and not taken)
-            if best is not None:
-                offer.setText(words.format(at_most(best)))
-                offer.setAccessibleName(offer.text())
 
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         missing = what_is_missing(self.session)
+        self.setup.show_models(() if missing else fitting(self.session).predicting)
         misfit = "" if missing else self._misfit(self.setup.model.currentData())
         self._standard.setVisible(not missing and not self.running)
         self._made_up.setVisible(not missing and not self.running)
-        self._standard.setEnabled(not missing and not any(map(self._misfit, standard.MODELS)))
+        self._standard.setEnabled(not missing and len(self._standard_models()) == STANDARD)
         self.setup.show_misfit(misfit)
-        plan = self.setup.value()
+        plan, epsilon = self.setup.value(), self.session.plan.epsilon
+        besides = plan is not None and not plan.against and float(epsilon) not in plan.epsilons
+        self.setup.say_with(f"ε = {at_most(epsilon)}" if besides and not missing else "")
+        fits = sum(len(one.fits()) for one in self.setup.plans(epsilon))
         question = "how good each is" if plan is None else plan.measured.question
         self.show_buttons(
             missing, ready=plan is not None and not misfit, done=self._done(), way=self._better_as_model()
@@ -327,7 +369,7 @@ class UtilityPage(RunPage):
             "it is ever released."
             + ("" if not self._is_first() else f"\n\n⚠ {BEFORE}\n\n{MADE_UP_HELP}")
         )
-        self.set_note(missing or (misfit and MISFIT) or self._progress_note(0 if plan is None else len(plan.fits())))
+        self.set_note(missing or (misfit and MISFIT) or self._progress_note(fits))
 
     def _misfit(self, model: str) -> str:
         """Return why ``model`` cannot learn the target from the plan's columns; empty where it can."""
@@ -342,16 +384,29 @@ class UtilityPage(RunPage):
         return ""
 
     def _done(self) -> bool:
-        """Whether every model of what the fields say is trained, on what the plan still says."""
-        shot = self._snapshot
-        whole = shot is not None and shot.done == shot.total and shot.result.plan == self.setup.value()
-        return whole and self._studied == self._present()
+        """Whether every model of what the fields say is trained, on what the plan still says.
+
+        The plan's ε may have changed since: it is then read off between the points.
+        """
+        plans = {plan.model: plan for plan in self.setup.plans(self.session.plan.epsilon)}
+        if not plans or set(plans) != set(self._snapshots) or self._studied != self._present():
+            return False
+        typed = self.setup.value()
+        assert typed is not None
+        return all(
+            shot.done == shot.total
+            and dataclasses.replace(shot.result.plan, epsilons=plans[model].epsilons) == plans[model]
+            and set(typed.epsilons) <= set(shot.result.plan.epsilons)
+            for model, shot in self._snapshots.items()
+        )
 
     def _better_as_model(self) -> bool:
         from workbench.gui.pages.utility.messages import better_as_model
 
-        shot = self._snapshot
-        return shot is not None and better_as_model(self._whole(shot), self.session.plan.epsilon, self._metric(shot))
+        shot, whole = self._snapshot, self._whole()
+        if shot is None or whole is None:
+            return False
+        return better_as_model(whole, self.session.plan.epsilon, self._metric(shot))
 
     def _present(self) -> object:
         """Return what the study that is shown would rest on now."""
@@ -366,7 +421,9 @@ class UtilityPage(RunPage):
         if shot is not None and shot.done < shot.total:
             return "Stopped; what is trained is kept, and Run does the rest."
         if shot is not None and self._done():
-            return f"All {shot.total:,} models are trained."
+            new = float(self.session.plan.epsilon) not in shot.result.plan.epsilons and not shot.result.plan.against
+            added = " Your ε lies between the points: Run adds it." if new else ""
+            return f"All {sum(one.total for one in self._snapshots.values()):,} models are trained.{added}"
         first = f" {figures_first.BESIDE}" if self._is_first() else ""
         return f"{fits:,} models to train.{first}" if fits else ""
 
@@ -375,24 +432,47 @@ class UtilityPage(RunPage):
 
     # -- the person -----------------------------------------------------------------------------------------------
 
-    def _take_point(self, epsilon: float, style: str) -> None:
-        """Take the ε of a point where it belongs: of the private model to Train, of the sanitised table to the plan."""
-        if style == "private":
-            assert self._asked is not None
-            train_at(self.session, self._asked.model, epsilon)
-        elif style != "no-privacy":
-            take_epsilon(self.session, epsilon)
+    def _ask_about_point(self) -> None:
+        """Open the panel of the point that was chosen."""
+        from workbench.gui.pages.utility.messages import no_use
 
-    def _take_best(self, kind: str) -> None:
-        from workbench.gui.pages.utility.messages import worth_taking
-
-        assert self._snapshot is not None
-        best = worth_taking(self._whole(self._snapshot), kind, self._metric(self._snapshot))
-        if best is None:
+        point, whole = self.plot.point, self._whole()
+        if point is None or whole is None:
             return
-        self._take_point(best, kind)
-        if kind == "private":
-            self.session.go("train")
+        model, _ = self._places[point[0]]
+        shot, line = self._snapshots[model], whole.series[point[0]]
+        metric = self._metric(shot)
+        spread = line.high[point[1]] - line.mean[point[1]]
+        figure = f"{metric.title.lower()} {line.mean[point[1]]:.3f}" + (f" ± {spread:.3f}" if spread else "")
+        kind = self._kind_of(point[0])
+        regime = next((name for name in shot.result.plan.names if name.partition(":")[0] == kind), "")
+        run = next((run for run in self.session.runs if run.result is shot.result), None)
+
+        def to_run() -> None:
+            self.session.ask_to_compare(shot.result, regime, line.x[point[1]])
+            self.session.go("compare")
+
+        facts = PointFacts(
+            line.name,
+            line.x[point[1]],
+            figure,
+            warning=no_use(whole, line, point[1], metric),
+            model=model if kind == "private" else "",
+            to_run=to_run if run is not None else None,
+            without_privacy=kind == "none",
+        )
+        self.panel.show_point(facts, self.plot.place_of(*point))
+
+    def _kind_of(self, line: int) -> str:
+        """Return the way of training of a line that is drawn, whatever style it has beside others."""
+        model, at = self._places[line]
+        shot = self._snapshots[model]
+        style = shot.figures[self._metric(shot).name].series[at].style
+        return "none" if style == "no-privacy" else style
+
+    def escape(self) -> bool:
+        """Close the panel of a point, else stop a study that runs."""
+        return self.panel.close_it() or super().escape()
 
     def copy(self) -> None:
         """Put what is shown on the clipboard: the curve as an image, the table as text."""
@@ -400,7 +480,7 @@ class UtilityPage(RunPage):
             return
         if self._switch[TABLE].isChecked():
             self.table.copy()
-            self.session.notify("info", "Copied the figures as text: private, not for release.")
+            self.session.notify("info", f"Copied the figures as text{'' if self._rows_made_up else PRIVATELY}.")
         else:
             copy_curve(self.session, self.plot)
 
@@ -412,6 +492,6 @@ class UtilityPage(RunPage):
     def save(self, path: str) -> None:
         """Save the picture or the figures, by the suffix."""
         figure = self.figure
-        if figure is not None and self._snapshot is not None:
-            result = self._snapshot.result
-            save_curve(self.session, self.jobs, figure, partial(figures_of, result), Path(path))
+        if figure is not None and self._snapshots:
+            results = [shot.result for shot in self._snapshots.values()]
+            save_curve(self.session, self.jobs, figure, partial(figures_of, results), Path(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -105,7 +106,7 @@ def run_study(
 
     def apply(snapshot: Snapshot) -> None:
         if session.opened is opened:
-            session.add_run(RunRecord("curve", f"{title}: {source}", None, snapshot.result, source))
+            session.add_run(RunRecord("curve", f"{title}: {source}", None, snapshot.result, source, made_up=made_up))
 
     def work(emit: Emit, cancel: CancelToken) -> Snapshot:
         if made_up:
@@ -161,7 +162,7 @@ def study(
         done += 1
         if time.monotonic() - drawn >= EVERY and (not plan.against or any(row.regime != "none" for row in rows)):
             so_far = CurveResult(plan, tuple(rows), tally.points(), levels, len(data.y))
-            live.put(_snapshot(so_far, source, done, total))
+            live.put(_snapshot(so_far, source, done, total, private=note))
             drawn = time.monotonic()
 
     jobs = cores() if total > FEW else 1
@@ -171,7 +172,7 @@ def study(
         )
         if journal is not None:
             journal.discard()
-    return _snapshot(result, source, total, total)
+    return _snapshot(result, source, total, total, private=note)
 
 
 def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.AbstractContextManager[Journal | None]:
@@ -189,8 +190,11 @@ def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.Abstrac
     return journal
 
 
-def _snapshot(result: CurveResult, source: str, done: int, total: int) -> Snapshot:
-    """Return the pictures of ``result``, of which some regimes, ε and repeats may still be missing."""
+def _snapshot(result: CurveResult, source: str, done: int, total: int, *, private: bool) -> Snapshot:
+    """Return the pictures of ``result``, of which some regimes, ε and repeats may still be missing.
+
+    Those of made-up rows are not ``private``, and have no badge.
+    """
     from workbench.render.curve_figure import curve_figure
 
     plan = result.plan
@@ -203,12 +207,17 @@ def _snapshot(result: CurveResult, source: str, done: int, total: int) -> Snapsh
     known = {point.metric for point in points}
     names = (metric.name for metric in plan.measured.metrics)
     figures = {name: curve_figure(result, source, name) for name in names if name in known}
+    if not private:
+        figures = {name: dataclasses.replace(figure, badge="") for name, figure in figures.items()}
     return Snapshot(result, figures, done, total)
 
 
-def figures_of(result: CurveResult) -> str:
-    """Return the figures of a study as CSV."""
+def figures_of(results: Sequence[CurveResult]) -> str:
+    """Return the figures of a study as CSV; of several models with a column that names them."""
+    from workbench.studies.comparison import lines_csv, study_lines
     from workbench.studies.curve import in_order
     from workbench.studies.results import to_csv
 
-    return to_csv(in_order(result.plan, result.rows))
+    if len(results) == 1:
+        return to_csv(in_order(results[0].plan, results[0].rows))
+    return lines_csv(("", line.name, line.rows()) for result in results for line in study_lines(result))

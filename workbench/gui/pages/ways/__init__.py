@@ -1,4 +1,4 @@
-"""The page that sets the ways to release side by side: noisy rows, synthetic rows, statistics, a model."""
+"""The page on which a way to release and an ε are chosen: what recipients will see of what they ask."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ PAGE = Page(
     name="ways",
     title="Decide",
     room="release",
-    help="Noisy rows, synthetic rows, statistics or a model: what each is good for at this ε",
+    help="What recipients will see of what they ask, by each way to release and at each ε; release from here",
     make="workbench.gui.pages.ways.page:WaysPage",
     topic="ways",
     known_as="what to release ways",
     state=_state,
     about=(
-        "The same ε can be spent in four ways. Each is asked the same questions, and how well it will answer them is "
-        "estimated from the declared facts and the number of rows alone; none of the rows is read. Where there is a "
-        "target, Try it trains a model on each kind of release: that is computed from the rows, and not for release."
+        "Each row is a question that recipients will ask, each column a way to release at the chosen ε: how near to "
+        "the truth its answer will be, and ✓ where that is near enough. The marks follow from the declared facts and "
+        "the number of rows; none of the rows is read. Show the truth draws once from the rows: that is private."
     ),
-    keys="Ctrl+Return leads to the way that is advised, Esc stops a trial.",
+    keys=(
+        "A click on a heading chooses a way, Return in a cell does the same. F2 in “within” types how near an answer "
+        "must be. Ctrl+Return releases, after a question. Esc stops a private draw."
+    ),
 )

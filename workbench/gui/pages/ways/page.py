@@ -1,50 +1,90 @@
-"""What to release: four ways to spend the same ε, side by side, before anything is read or charged."""
+"""Decide: what recipients will see of what they ask, by each way and at each ε, and the one Release button."""
 
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from workbench.gui.pages.run_page import RunPage, first_problem
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.refusals import draft_refusal
+from workbench.gui.pages.run_page import first_problem
 from workbench.gui.pages.ways import PAGE
-from workbench.gui.pages.ways.cards import LEADS_TO, WayCard
-from workbench.gui.pages.ways.tasks import REPEATS, TITLES, foresee, try_on_rows
+from workbench.gui.pages.ways.marks import (
+    BESIDE,
+    Marks,
+    draw_privately,
+    look_for_epsilon,
+    outside_of,
+    questions_of,
+)
+from workbench.gui.pages.ways.table import DecideModel, DecideTable
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, label, look, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.formatting import at_most
+from workbench.gui.widgets.explain import Explainable, of_plan
+from workbench.gui.widgets.formatting import entered
+from workbench.gui.widgets.stopping import ask_to_stop
+from workbench.gui.widgets.way_bar import MODEL, ways
+from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.studies.curve import CurveResult
-    from workbench.studies.ways import Ways
+    from workbench.gui.session.draft import DraftPlan
+    from workbench.studies.ways import Way
+    from workbench.studies.ways_asked import Question
+    from workbench.studies.ways_draw import DrawnWays
 
-NO_TARGET = "Choose on the Data page which column is the target, to try what a model learns from each."
-INVITATION = (
-    f"Try it trains a model of {{target}} on each kind of release, {REPEATS} times, and asks it about rows it has not "
-    "seen. It spends none of the budget, as nothing of it is released."
+NO_TABLE = "Open a table in Data, Columns first."
+LEGEND = (
+    "± is the margin that 95 of 100 such releases stay within; worked out without reading your rows, for values of "
+    "usual shapes. ✓ is near enough, ✗ is not, – is not answered."
 )
+WORKING = "Working out what recipients will see…"
+ROUGH = "Working out the marks more exactly…"
+NOTHING_ANSWERED = "At this ε nothing that is asked is answered well: give it more, or ask for less."
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.05"), Decimal(50)
-SETTLED_MS = 50
-"""After so long the lines of a trial are laid out, and can be scrolled to."""
 
 
-class WaysPage(RunPage):
-    """ε, what is advised and why, a card for each way, and the trial on the rows."""
+class WaysPage(PageFrame):
+    """ε with the marks beside it, the table of questions and ways, what is not covered, and Release."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._found: Ways | None = None
-        self._tried: tuple[object, CurveResult] | None = None
-        self._trying: object = None
+        self._marks = Marks(session, jobs)
+        self._drawn: tuple[DraftPlan, DrawnWays] | None = None
+        self._drawing: JobHandle | None = None
+        self._number = 0
+        self._least: tuple[Question, str, Decimal | None] | None = None
+        self._wished: frozenset[str] = frozenset()
+        self._make_head()
+        self._make_table()
+        self._make_foot()
+        self._nothing = NothingYet(session, "ways_nothing", "Nothing to decide yet", "data", "Data →")
+        self.body.addWidget(self._top)
+        self.body.addWidget(self._sheet, 1)
+        self.body.addWidget(self._nothing, 1)
+        self._marks.changed.connect(self.refresh)
+        session.table_changed.connect(self._forget)
+        follow = self.in_sight(self._follow)
+        session.plan_changed.connect(follow)
+        session.questions_changed.connect(follow)
+        session.way_changed.connect(self.in_sight(self.refresh))
+        session.account_changed.connect(self.in_sight(self.refresh))
+        session.released_changed.connect(self.in_sight(self.refresh))
+        self._forget()
+
+    # -- its parts ------------------------------------------------------------------------------------------------
+
+    def _make_head(self) -> None:
+        session = self.session
         self.entry = PrivacyEntry(
             "ways_epsilon",
             LEAST,
@@ -54,174 +94,310 @@ class WaysPage(RunPage):
             slider=SLIDER,
         )
         self.entry.value_changed.connect(session.set_epsilon)
-        self._reason = label("", wrap=True, name="ways_reason")
-        self._cards = {name: WayCard(name) for name in LEADS_TO}
-        self._make_sheet()
-        self._arrange()
-        cancel = button("Cancel", "ways_cancel", tip="Stop (Esc)")
-        self.set_run("Try it", "ways_try", "Train a model of the target on each kind of release", cancel)
-        self._go = button("", "ways_go", "primary", tip="Go on with the way that is advised")
-        self._go.clicked.connect(self._advised)
-        self.foot.addWidget(self._go)
-        session.table_changed.connect(self._forget)
-        session.plan_changed.connect(self.in_sight(self._plan_changed))
-        self._forget()
-
-    def _make_sheet(self) -> None:
-        grid, cards = QGridLayout(), QWidget()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(12)
-        for at, card in enumerate(self._cards.values()):
-            card.chosen.connect(self.session.go)
-            grid.addWidget(card, at // 2, at % 2)
-            grid.setColumnStretch(at % 2, 1)
-        cards.setLayout(grid)
-        legend = label(
-            "± is the margin that 95 of 100 such releases stay within; worked out without reading your rows, for "
-            "values of usual shapes.",
-            "muted",
-            wrap=True,
-        )
-        self._words = label("", "muted", wrap=True, name="ways_trial_words")
-        self._lines = BarLines(self.session, "ways_trial", "")
-        self._badge = badge()
-        head = QWidget()
-        head.setLayout(row(label("WHAT A MODEL LEARNS FROM IT", "caption"), None, self._badge))
-        trial = Card(head, self._words, self._lines)
-        self._sheet = QWidget()
-        self._sheet.setLayout(stack(cards, legend, trial, None, spacing=12))
-        self._scrolled = QScrollArea()
-        self._scrolled.setWidgetResizable(True)
-        self._scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
-        self._scrolled.setWidget(self._sheet)
-
-    def _arrange(self) -> None:
+        Explainable(self.entry.field, session, lambda: of_plan(session))
         line, asked = row(label("ε", "muted")), QWidget()
         line.addWidget(self.entry, 1)
         asked.setLayout(line)
-        self._top = Card(asked, self._reason, pad=12)
-        self._nothing = NothingYet(self.session, "ways_nothing", "Nothing to compare yet", "data", "Data →")
-        self.body.addWidget(self._top)
-        self.body.addWidget(self._scrolled, 1)
-        self.body.addWidget(self._nothing, 1)
+        self._at: dict[Decimal, QPushButton] = {}
+        counts = row(spacing=4)
+        for epsilon in BESIDE:
+            pressed = button("", f"ways_at_{entered(epsilon).replace('.', '_')}", "link", tip="Take this ε")
+            pressed.clicked.connect(partial(session.set_epsilon, epsilon))
+            self._at[epsilon] = pressed
+            counts.addWidget(pressed)
+        self._count = label("", name="ways_count")
+        counts.addStretch(1)
+        counts.addWidget(self._count)
+        marks = look(QWidget(), "clear")
+        marks.setLayout(counts)
+        self._reason = label("", wrap=True, name="ways_reason")
+        self._offered = label("", "warn", wrap=True, name="ways_offered")
+        self._top = Card(asked, marks, self._reason, self._offered, pad=12, spacing=6)
+
+    def _make_table(self) -> None:
+        self._model = DecideModel(self.session, self._marks)
+        self._table = DecideTable(self.session, self._model)
+        self._table.chosen_way.connect(self.session.choose_way)
+        self._table.drop_asked.connect(self._drop)
+        self._table.least_asked.connect(self._find_least)
+        self._refused = label("", "problem", wrap=True, name="ways_refused")
+        self._refused.hide()
+        self._model.refused.connect(self._say_refused)
+        self._found = label("", wrap=True, name="ways_least")
+        self._take = button("", "ways_take_least", "link", tip="Take this ε for the whole release")
+        self._take.clicked.connect(self._take_least)
+        line = row(self._found, self._take)
+        line.setStretch(0, 1)
+        self._least_line = look(QWidget(), "clear")
+        self._least_line.setLayout(line)
+        self._badge = badge()
+        self._truth = button("Show the truth", "ways_truth", tip="Draw once from the rows by each way: private, free")
+        self._truth.clicked.connect(self._show_truth)
+        legend = label(LEGEND, "muted", wrap=True)
+        head = row(legend, self._badge, self._truth)
+        head.setStretch(0, 1)
+        above = look(QWidget(), "clear")
+        above.setLayout(head)
+        self._outside = label("", "warn", wrap=True, name="ways_outside")
+        self._sheet = look(QWidget(), "clear")
+        layout = stack(above, spacing=8)
+        layout.addWidget(self._table, 1)
+        for part in (self._refused, self._least_line, self._outside):
+            layout.addWidget(part)
+        self._sheet.setLayout(layout)
+
+    def _make_foot(self) -> None:
+        self._cancel = button("Cancel", "ways_cancel", tip="Stop the private draw (Esc)")
+        self._cancel.clicked.connect(self.escape)
+        self._cancel.hide()
+        self._better = button("", "ways_better", tip="Choose the way that is advised")
+        self._better.clicked.connect(self._choose_advised)
+        self._settings = button("Settings →", "ways_settings", tip="Look at what exactly is released, and where to")
+        self._settings.clicked.connect(lambda: self.session.go("release"))
+        self._release = button("Release…", "ways_release", "primary", tip="Asks once, then charges and publishes")
+        self._release.clicked.connect(self._press)
+        for part in (self._cancel, self._settings, self._better, self._release):
+            self.foot.addWidget(part)
+        self.primary = self._release
+
+    # -- what is shown --------------------------------------------------------------------------------------------
 
     def missing(self) -> str:
-        """Return what stands in the way; a target is needed for the trial alone."""
-        if self.session.opened is None:
-            return FOR_TABLES if self.session.images is not None else "Open a table on the Data page first."
-        return first_problem(self.session)
+        """Return what stands in the way; empty where nothing does."""
+        session = self.session
+        if session.opened is None:
+            return FOR_TABLES if session.images is not None else NO_TABLE
+        if session.plan.ready and not session.plan.protected:
+            return "The plan protects no column: say in Data which columns recipients need."
+        return first_problem(session)
 
-    def start(self) -> None:
-        """Train on each kind of release."""
-        if self.session.target is None or not figures_first.may_show(self, self.session):
-            return
-        self._trying = self._present()
-        handle = try_on_rows(self.session, self.jobs)
-        handle.finished.connect(self._finish)
-        self.follow(handle)
-
-    def run(self) -> None:
-        """Do what Ctrl+Return asks for: lead on."""
-        if self._go.isVisible():
-            self._go.click()
-        else:
-            super().run()
-
-    def refresh(self) -> None:
-        """Show what can be pressed, and why."""
-        missing = self.missing()
-        target = self.session.target
-        ways = None if missing else self._found
-        self._run_button.setText("Data →" if missing else "Try it")
-        self._run_button.setEnabled(bool(missing) or target is not None)
-        self._run_button.setVisible(not self.running)
-        self._cancel_button.setVisible(self.running)
-        stopping = self._handle is not None and self._handle.stopping
-        self._cancel_button.setText("Cancelling…" if stopping else "Cancel")
-        self._cancel_button.setEnabled(not stopping)
-        self._top.setVisible(not missing)
-        self._sheet.setVisible(ways is not None)
-        self._scrolled.setVisible(not missing)
-        self._nothing.setVisible(bool(missing))
-        self._nothing.say(missing)
-        self._go.setVisible(ways is not None)
-        self.primary = self._go if ways is not None else self._run_button
-        look(self._run_button, "primary" if missing else "")
-        self.set_note(missing)
-        if ways is None:
-            return
-        self._go.setText(f"{ways.way(ways.advised).title} →")
-        self._reason.setText(ways.reason)
-        for way in ways.ways:
-            self._cards[way.name].show_way(way, ways.questions, advised=way.name == ways.advised)
-        self._show_trial(target)
-
-    def _show_trial(self, target: str | None) -> None:
-        fresh = self._tried is not None and self._tried[0] == self._present()
-        self._badge.setVisible(fresh)
-        self._lines.setVisible(fresh)
-        if not fresh or self._tried is None:
-            self._words.setText(NO_TARGET if target is None else INVITATION.format(target=target))
-            return
-        result = self._tried[1]
-        metric = result.plan.measured.main
-        points = {p.regime: p for p in result.points if p.metric == metric.name}
-        most = max((abs(p.mean) for p in points.values()), default=0.0) or 1.0
-        level = result.levels.get(metric.name)
-        self._words.setText(
-            f"{metric.title} of a model of {target} on held-out rows, at ε = {at_most(self.session.plan.epsilon)}"
-            + (f"; {metric.level} gives {level:.3f}." if level is not None and metric.level else ".")
-        )
-        self._lines.show_lines(
-            [
-                (
-                    name.partition(":")[0],
-                    TITLES[name],
-                    max(p.mean, 0.0) / most,
-                    -1.0 if level is None else max(level, 0.0) / most,
-                    f"{p.mean:.3f} ± {p.standard_error:.3f}",
-                    "",
-                )
-                for name, p in points.items()
-            ],
-            "accent",
-        )
-
-    def _finish(self, result: CurveResult) -> None:
-        self._tried = self._trying, result
-        self.refresh()
-        QTimer.singleShot(SETTLED_MS, self, self._scroll_to_trial)
-
-    def _scroll_to_trial(self) -> None:
-        bar = self._scrolled.verticalScrollBar()
-        bar.setValue(bar.maximum())
-
-    def job_ended(self, handle: JobHandle) -> None:
-        """Show what came of it."""
-        self.refresh()
-
-    def _advised(self) -> None:
-        if self._found is not None:
-            self.session.go(LEADS_TO[self._found.advised])
-
-    def _present(self) -> object:
-        return self.session.target, self.session.plan.epsilon, self.session.plan.columns
-
-    def _plan_changed(self) -> None:
+    def _follow(self) -> None:
+        """Follow another plan or other questions: nothing of the former ones stays."""
         self.entry.set_value(self.session.plan.epsilon)
-        if self.missing():
-            self._found = None
-            self.refresh()
-            return
-        handle = foresee(self.session, self.jobs)
-        handle.finished.connect(self._take)
-
-    def _take(self, ways: Ways) -> None:
-        self._found = ways
-        self.refresh()
+        self._say_refused("")
+        if self._least is not None and self._least[0] not in questions_of(self.session):
+            self._least = None
+        self._marks.follow()
+        self._look_for_new_wish()
 
     def _forget(self) -> None:
-        self.forget()
-        self._found, self._tried = None, None
-        self._plan_changed()
+        """Show another table."""
+        if self._drawing is not None:
+            former, self._drawing = self._drawing, None
+            former.cancel()
+        self._drawn, self._least, self._number = None, None, 0
+        self._wished = frozenset(self.session.questions.asked.wishes)
+        self._follow()
+
+    def refresh(self) -> None:
+        """Show what is known, what can be pressed, and why."""
+        session, missing = self.session, self.missing()
+        self._top.setVisible(not missing)
+        self._sheet.setVisible(not missing)
+        self._nothing.setVisible(bool(missing))
+        self._nothing.say(missing)
+        for part in (self._settings, self._release, self._better):
+            part.setVisible(not missing)
+        self._show_cancel()
+        if missing:
+            self.set_note(missing)
+            return
+        found = self._marks.ways
+        if found is not None:
+            session.advise_way(found.advised)
+        drawn = self._drawn[1] if self._drawn is not None and self._drawn[0] == session.plan else None
+        self._model.show_questions(questions_of(session), drawn)
+        self._badge.setVisible(drawn is not None)
+        self._truth.setText("Another draw" if drawn is not None else "Show the truth")
+        self._truth.setEnabled(self._drawing is None)
+        self._show_counts()
+        self._show_least()
+        outside = outside_of(session)
+        self._outside.setText("\n".join(f"⚠ {one}" for one in outside))
+        self._outside.setVisible(bool(outside))
+        self._show_reason()
+        self._show_release()
+
+    def _show_counts(self) -> None:
+        """Show how many questions the chosen way answers at each ε; grey where that is not known."""
+        for epsilon, pressed in self._at.items():
+            pressed.setText(f"ε = {entered(epsilon)}: {self._count_at(epsilon)}")
+            pressed.setAccessibleName(pressed.text())
+        self._count.setText(f"here {self._count_at(self.session.plan.epsilon)}")
+
+    def _count_at(self, epsilon: Decimal) -> str:
+        found = self._marks.at(epsilon)
+        way = None if found is None else next((w for w in found.ways if w.name == self.session.way), None)
+        if way is None:
+            return "…" if self._marks.working else "–"
+        return f"{way.useful} of {len(way.answers)} ✓" if way.known else f"{way.useful} or more of {len(way.answers)} ✓"
+
+    def _show_reason(self) -> None:
+        found, session = self._marks.ways, self.session
+        refused = self._marks.problem
+        stated = WORKING if refused is None else sentence(refused)
+        self._reason.setText(stated if found is None else found.reason)
+        look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
+        above = session.plan.epsilon > session.questions.most
+        if above:
+            who = session.questions.recipient
+            from workbench.sanitize.questions import recipient
+
+            self._offered.setText(f"⚠ {recipient(who).title}: {recipient(who).why}")
+        self._offered.setVisible(above)
+
+    def _show_release(self) -> None:
+        """Highlight what leads on: never a release that is mostly noise, or that answers nothing."""
+        session, way, found = self.session, self.session.way, self._marks.ways
+        own = self._chosen()
+        poor = own is not None and own.known and (bool(own.warning) or not own.useful or bool(own.problem))
+        better = None if found is None or not poor or found.advised == way else found.way(found.advised)
+        titles = {name: words for name, words, _ in ways()}
+        self._release.setText("Train →" if way == MODEL else "Release…")
+        self._release.setAccessibleName(
+            "Train a model in Models" if way == MODEL else f"Release {titles.get(way, way).lower()}"
+        )
+        self._release.setEnabled(draft_refusal(session) is None and not (own is not None and own.problem))
+        self._settings.setVisible(way != MODEL)
+        self._better.setVisible(better is not None and better.useful > 0)
+        if better is not None:
+            self._better.setText(f"{better.title} instead")
+            self._better.setAccessibleName(self._better.text())
+        lead = self._better if better is not None and better.useful > 0 else None if poor else self._release
+        self.primary = lead
+        for part in (self._release, self._better):
+            look(part, "primary" if part is lead else "")
+        self.set_note(self._foot_words(own, poor=poor))
+
+    def _foot_words(self, own: Way | None, *, poor: bool) -> str:
+        refused = draft_refusal(self.session)
+        if refused is not None:
+            return f"⚠ {sentence(refused)}"
+        if self._marks.ways is None and self._marks.working:
+            return WORKING
+        if own is not None and poor:
+            return own.warning or (f"⚠ {own.problem}" if own.problem else NOTHING_ANSWERED)
+        return ROUGH if self._marks.working else ""
+
+    def _chosen(self) -> Way | None:
+        found = self._marks.ways
+        return None if found is None else next((way for way in found.ways if way.name == self.session.way), None)
+
+    # -- a wish, and what is not needed ---------------------------------------------------------------------------
+
+    def _say_refused(self, text: str) -> None:
+        self._refused.setText(text)
+        self._refused.setVisible(bool(text))
+
+    def _look_for_new_wish(self) -> None:
+        """Look for the least ε of a wish that was just typed."""
+        wishes = frozenset(self.session.questions.asked.wishes)
+        new, self._wished = wishes - self._wished, wishes
+        asked = questions_of(self.session)
+        for at, question in enumerate(asked):
+            if question.wish is not None and question.wished and question.wish.text in new:
+                self._find_least(at)
+
+    def _find_least(self, at: int) -> None:
+        question, way = self._model.questions[at] if at < self._model.height() else None, self.session.way
+        asked = questions_of(self.session)
+        question = asked[at] if at < len(asked) else question
+        found = self._marks.ways
+        if way not in ("rows", "synthetic", "statistics"):
+            way = "synthetic" if found is None else found.advised
+        if question is None or way == MODEL:
+            return
+
+        def done(epsilon: Decimal | None) -> None:
+            self._least = question, way, epsilon
+            self.refresh()
+
+        look_for_epsilon(self.session, self.jobs, question, way, done)
+
+    def _show_least(self) -> None:
+        self._least_line.setVisible(self._least is not None)
+        if self._least is None:
+            return
+        question, way, epsilon = self._least
+        titles = {name: words.lower() for name, words, _ in ways()}
+        wish = question.wish
+        near = f" within {wish.margin}" if wish is not None and question.wished else ""
+        what = f"{question.words[:1].upper()}{question.words[1:]}{near}"
+        if epsilon is None:
+            self._found.setText(f"{what}: no ε up to 50 gives it by {titles[way]}.")
+        else:
+            self._found.setText(f"{what}: {titles[way]} give it from ε = {entered(epsilon)} on.")
+            self._take.setText(f"Take ε = {entered(epsilon)}")
+            self._take.setAccessibleName(self._take.text())
+        self._take.setVisible(epsilon is not None and epsilon != self.session.plan.epsilon)
+
+    def _take_least(self) -> None:
+        if self._least is not None and self._least[2] is not None:
+            self.session.set_epsilon(self._least[2])
+
+    def _drop(self, at: int) -> None:
+        """Drop the columns of a question: the others share its ε."""
+        columns = self._model.questions[at].columns
+        plan, names = self.session.plan, [name for name in columns if name != self.session.target] or list(columns)
+        if names:
+            dropped = {name: {"action": "drop"} for name in names}
+            self.session.edit(f"drop {' and '.join(names)}", plan.with_columns(dropped))
+
+    # -- the private draw -----------------------------------------------------------------------------------------
+
+    def _show_truth(self) -> None:
+        if self._drawing is not None or not figures_first.may_show(self, self.session):
+            return
+        plan, number = self.session.plan, self._number + 1
+        handle = draw_privately(self.session, self.jobs, number)
+        self._drawing, self._number = handle, number
+
+        def take(found: DrawnWays) -> None:
+            self._drawn = plan, found
+
+        handle.finished.connect(take)
+        handle.cancelling.connect(self.refresh)
+        handle.ended.connect(lambda: self._ended(handle))
         self.refresh()
+
+    def _ended(self, handle: JobHandle) -> None:
+        if self._drawing is handle:
+            self._drawing = None
+            self.refresh()
+
+    def _show_cancel(self) -> None:
+        stopping = self._drawing is not None and self._drawing.stopping
+        self._cancel.setVisible(self._drawing is not None)
+        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        self._cancel.setEnabled(not stopping)
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The private draw that the page's own Cancel stops."""
+        return self._drawing
+
+    def escape(self) -> bool:
+        """Stop the private draw."""
+        if self._drawing is None or self._drawing.stopping:
+            return False
+        ask_to_stop(self, self._drawing)
+        return True
+
+    # -- the release ----------------------------------------------------------------------------------------------
+
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why it cannot be released."""
+        return draft_refusal(self.session) or self._marks.problem
+
+    def _choose_advised(self) -> None:
+        found = self._marks.ways
+        if found is not None:
+            self.session.choose_way(found.advised)
+
+    def _press(self) -> None:
+        """Release what is chosen, after a question; a model is trained in Models."""
+        if self.session.way == MODEL:
+            self.session.go("train")
+        else:
+            self.session.ask_for_release()

@@ -13,8 +13,9 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="why",
-    title="Accuracy",
+    title="Where accuracy goes",
     room="models",
+    under="utility",
     help="Where the accuracy of a private model goes, and what would help most",
     make="workbench.gui.pages.why.page:WhyPage",
     topic="curves",

@@ -1,0 +1,237 @@
+"""The three questions: suggested from names, kinds and counts, answered by clicks and keys, each answer one undo."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hands import CTRL, SHIFT, Hands
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QFileDialog, QLineEdit
+from survey import NEEDED, write_survey
+
+from workbench.sanitize.questions import Questions
+from workbench.sanitize.wishes import Wish
+
+LIST = "question_columns"
+
+
+@pytest.fixture
+def survey(window, qtbot, tmp_path) -> Hands:
+    """Hands at a window in which a survey of 60 columns was dropped."""
+    window.activateWindow()
+    person = Hands(window, qtbot)
+    person.drop(write_survey(tmp_path / "survey.csv"))
+    return person
+
+
+def asked(hands: Hands) -> Questions:
+    return hands.window.session.questions
+
+
+def undone(hands: Hands) -> str:
+    """Take back one step; return what it was called."""
+    text = hands.window.session.undo_stack.undoText()
+    hands.window.session.undo_stack.undo()
+    return text
+
+
+def test_a_survey_opens_with_the_questions_and_a_suggestion_for_each(survey):
+    assert survey.window.page.objectName() == "page_questions"
+    assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
+    assert survey.text("questions_count") == "8 of 60 columns: the rest is not released"
+    assert survey.window.session.plan.epsilon == 1
+    why = {name: survey.cell(LIST, name, "") for name in ("RespondentID", "Email", "Household", "Comments")}
+    assert all(why.values())
+    assert survey.cell(LIST, "Age", "") == ""
+    note = survey.see("note_questions").accessibleName()
+    assert "8 columns, synthetic rows advised, ε up to 1." in note
+    assert "bounds (3 columns)" in note
+    assert "values (5 columns)" in note
+
+
+def test_nothing_is_released_that_nobody_ticked(survey):
+    plan = survey.window.session.plan
+    assert tuple(c.name for c in plan.protected) == NEEDED
+    assert {c.action for c in plan.columns if c.name not in NEEDED} == {"drop"}
+    roles = {c.name: c.role for c in plan.columns}
+    assert {roles[name] for name in ("RespondentID", "First name", "Surname", "Email", "Phone")} == {"identifier"}
+
+
+def test_space_and_clicks_tick_and_each_answer_is_one_step(survey):
+    survey.click_cell(LIST, "Zip", "Column")
+    survey.key(Qt.Key.Key_Space)
+    assert "Zip" in asked(survey).needed
+    survey.click_cell(LIST, "Q01", "Needed")
+    assert survey.text("questions_count").startswith("10 of 60")
+    assert undone(survey) == "release Q01"
+    assert undone(survey) == "release Zip"
+    assert asked(survey).needed == NEEDED
+
+
+def test_a_click_with_shift_ticks_the_range(survey):
+    survey.click_cell(LIST, "Q01", "Needed")
+    view, last = survey.table(LIST), survey.index(LIST, "Q05", "Needed")
+    survey.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, SHIFT, view.visualRect(last).center())
+    assert set(asked(survey).needed) == {*NEEDED, *(f"Q0{k}" for k in range(1, 6))}
+    undone(survey)
+    assert set(asked(survey).needed) == {*NEEDED, "Q01"}
+
+
+def test_what_is_filtered_is_ticked_and_freed_at_once(survey):
+    survey.type_into(f"{LIST}_filter", "score")
+    survey.click("questions_all")
+    assert survey.text("questions_count").startswith("20 of 60")
+    survey.click("questions_none")
+    assert asked(survey).needed == NEEDED
+    survey.see(f"{LIST}_filter").setFocus()
+    survey.key(Qt.Key.Key_Escape)
+    survey.click(f"{LIST}_needs")
+    shown = [survey.window.page.columns.listed.name_at(row) for row in survey.window.page.columns.in_sight()]
+    assert tuple(shown) == NEEDED
+
+
+def test_who_gets_it_sets_the_range_of_epsilon(survey):
+    session = survey.window.session
+    survey.click("who_us")
+    session.set_epsilon(Decimal(5))
+    assert "ε up to 10" in survey.see("note_questions").accessibleName()
+    survey.click("who_anyone")
+    assert session.plan.epsilon == 1
+    assert "ε up to 1" in survey.text("who_why")
+    undone(survey)
+    assert (session.plan.epsilon, asked(survey).recipient) == (5, "us")
+
+
+def test_what_is_asked_decides_the_way_and_the_purpose(survey):
+    survey.click("ask_pairs")
+    assert "statistics advised" in survey.see("note_questions").accessibleName()
+    survey.click("ask_averages")
+    survey.click("ask_rows")
+    assert "noisy rows advised" in survey.see("note_questions").accessibleName()
+    assert {c.purpose for c in survey.window.session.plan.protected} == {"values"}
+    undone(survey)
+    assert {c.purpose for c in survey.window.session.plan.protected} == {"statistics"}
+
+
+def test_a_model_needs_a_column_to_predict(survey):
+    survey.click("ask_model")
+    assert "Choose the column that a model predicts" in survey.see("note_questions").accessibleName()
+    combo = survey.see("ask_target")
+    assert isinstance(combo, QComboBox)
+    assert combo.hasFocus()
+    for _ in range(combo.findText("Smoker")):
+        survey.key(Qt.Key.Key_Down)
+    assert asked(survey).target == "Smoker"
+    assert survey.cell(LIST, "Smoker", "") == "the target"
+    survey.click("ask_model")
+    assert asked(survey).target is None
+
+
+def test_wishes_are_typed_and_what_is_no_wish_stays_with_its_reason(survey):
+    survey.type_into("wishes", "mean(Age) ± 2; share(Sex=f) within 3 %")
+    survey.key(Qt.Key.Key_Return)
+    assert asked(survey).wishes == (Wish("mean", ("Age",), 2), Wish("share", ("Sex",), 0.03, "f"))
+    field = survey.see("wishes")
+    assert isinstance(field, QLineEdit)
+    assert field.text() == "mean(Age) ± 2; share(Sex=f) ± 3 %"
+    survey.type_into("wishes", "mean(Aeg) ± 2")
+    survey.key(Qt.Key.Key_Return)
+    assert "did you mean 'Age'" in survey.text("wishes_problem")
+    assert len(asked(survey).wishes) == 2
+    survey.type_into("wishes", "mean(Age) ± 2")
+    survey.key(Qt.Key.Key_Return)
+    assert not survey.sees("wishes_problem")
+    survey.click_cell(LIST, "Age", "Needed")
+    assert "Age is not ticked" in survey.text("wishes_problem")
+
+
+def test_each_question_can_be_skipped(survey):
+    survey.click("who_us")
+    survey.click_cell(LIST, "Q01", "Needed")
+    survey.click("ask_rows")
+    for number in (1, 2, 3):
+        survey.click(f"questions_skip_{number}")
+    assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
+    assert survey.see("questions_onward").hasFocus()
+
+
+def test_the_button_leads_to_what_blocks_and_takes_the_columns_as_said(survey):
+    guessed = {c.name for c in survey.window.session.plan.columns if "action" in c.guessed}
+    assert "Zip" in guessed
+    button = survey.see("questions_onward")
+    assert isinstance(button, QAbstractButton)
+    assert button.text() == "Columns →"
+    survey.click("questions_onward")
+    assert survey.window.page.objectName() == "page_data"
+    assert not [c.name for c in survey.window.session.plan.columns if "action" in c.guessed]
+
+
+def test_without_a_column_nothing_leads_on(survey):
+    survey.click("questions_none")
+    assert survey.text("note_questions") == "Tick the columns that they need."
+    assert not survey.window.page.primary.isEnabled()
+
+
+def test_a_sample_has_its_answers_and_leads_to_the_decision(window, qtbot):
+    hands = Hands(window, qtbot)
+    hands.click("sample_people")
+    hands.idle()
+    assert asked(hands) == Questions(
+        "named", ("age", "sex", "income", "label"), ("averages", "pairs", "model"), "label"
+    )
+    before = window.session.plan
+    hands.click("ask_model")
+    for number in (1, 2, 3):
+        hands.click(f"questions_skip_{number}")
+    assert window.session.plan == before, "what is suggested is what it was opened with"
+    hands.click("questions_onward")
+    assert window.page.objectName() == "page_ways"
+    assert window.session.plan == before
+    hands.idle()
+
+
+def test_a_project_keeps_the_answers_and_opens_where_it_was_left(survey, tmp_path, monkeypatch):
+    survey.click("who_named")
+    survey.type_into("wishes", "mean(Age) ± 2")
+    survey.key(Qt.Key.Key_Return)
+    survey.click("ask_pairs")
+    before, path = asked(survey), tmp_path / "s.workbench.toml"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    survey.qtbot.keyClick(survey.window, Qt.Key.Key_S, CTRL)
+    survey.idle()
+    assert "mean(Age) ± 2" in path.read_text("utf-8")
+    survey.window.open(str(path))
+    survey.idle()
+    assert asked(survey) == before
+
+
+def test_images_have_no_columns_to_choose(window, qtbot, tmp_path):
+    hands = Hands(window, qtbot)
+    for at, name in enumerate(("even", "odd") * 4):
+        folder = tmp_path / "digits" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.new("L", (4, 4), 20 * at).save(folder / f"{at}.png")
+    hands.drop(tmp_path / "digits")
+    assert window.page.objectName() == "page_data"
+    hands.click("tab_questions")
+    assert hands.sees("questions_nothing")
+    assert not hands.sees(LIST)
+
+
+@pytest.mark.parametrize("scale", [80, 150])
+def test_the_page_fits_at_every_text_size(survey, scale):
+    survey.window.theme.set_scale(scale)
+    for page in ("questions", "data"):
+        survey.click(f"tab_{page}")
+        assert survey.window.width() == 1280, page
+
+
+def test_boxes_of_the_keyboard_reach_every_answer(survey):
+    survey.tab_to("ask_averages")
+    survey.key(Qt.Key.Key_Space)
+    box = survey.see("ask_averages")
+    assert isinstance(box, QCheckBox)
+    assert not box.isChecked()
+    assert "averages" not in asked(survey).asks

@@ -1,0 +1,130 @@
+"""A DataFrame as it was handed in, with the plan and with who pays: what is made of it is released, or studied."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from workbench.api.datasets import PRIVATE, Paid, note, opened, paid
+from workbench.api.frames import table_of
+from workbench.api.places import Place
+from workbench.api.plans import for_frame
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.entropy import OsEntropy, SeededEntropy
+from workbench.release.path import (
+    Destination,
+    Prepared,
+    Released,
+    check_values,
+    destination,
+    prepare,
+    release_prepared,
+)
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
+from workbench.work.noise import Study
+from workbench.work.work import Work
+
+
+@dataclass(frozen=True, eq=False)
+class Handed:
+    """Rows, a plan, and who pays.
+
+    Attributes:
+        frame: the rows as they were given.
+        table: the same as text.
+        plan: declares the columns, with the kinds that follow from the frame, and the account that pays.
+        pays: who pays, and what is written; ``None`` of a study.
+        replace: whether an output that exists is replaced.
+        seed: makes a study repeatable.
+        study_ledger: the ledger that notes a study, where it is named.
+    """
+
+    frame: pd.DataFrame
+    table: Table
+    plan: Plan
+    pays: Paid | None
+    replace: bool = False
+    seed: int | None = None
+    study_ledger: Place | None = None
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        plan: Plan,
+        *,
+        account: str | None,
+        ledger: Place | bool | None,
+        output: Place | None,
+        **more: Any,
+    ) -> Self:
+        """Return what was handed in; nothing is read before it is clear who pays.
+
+        Raises:
+            InputError: ``frame`` is not a table of plain values.
+            ParameterError: who pays is not said or said twice, an output has no ledger, the reverse, or a release has
+                a seed.
+        """
+        pays = paid(frame, account=account, ledger=ledger, output=output, planned=plan.account)
+        if pays is not None and more.get("seed") is not None:
+            raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
+        stated = for_frame(plan, frame)
+        if pays is not None:
+            stated = dataclasses.replace(stated, account=pays.account)
+        return cls(frame, table_of(frame), stated, pays, **more)
+
+    @property
+    def rows(self) -> Table:
+        """The rows as the plan reads them."""
+        return self.plan.rows_of(self.table)
+
+    def to(self, formats: Mapping[str, str]) -> Destination | None:
+        """Return where a release goes; ``None`` of a study."""
+        return None if self.pays is None else destination(self.pays.output, formats=formats, replace=self.replace)
+
+    def made(self, work: Work, to: Destination | None, study: str = "preview") -> tuple[bytes, dict[str, Any]]:
+        """Return the file of ``work``, released where there is a destination, and what the ``attrs`` say of it."""
+        if to is not None:
+            done = self.released(prepare(self.plan, self.table, to, work))
+            return done.output.read_bytes(), facts_of(done)
+        self.note(study)
+        if work.check is not None:
+            work.check(self.rows, CancelToken())
+        if self.seed is None:  # answers that RAPPOR keeps may be continued by a release
+            noise = Study(np.random.default_rng(), OsEntropy())
+        else:
+            own = np.random.SeedSequence(self.seed)
+            noise = Study(np.random.default_rng(own), SeededEntropy(own.spawn(1)[0]))
+        return work.run(self.rows, noise.ask(work.cost()), ignore, CancelToken()).whole, {"private": PRIVATE}
+
+    def released(self, prepared: Prepared) -> Released:
+        """Release what was prepared, charged to who pays."""
+        assert self.pays is not None
+        check_values(prepared, CancelToken())
+        with opened(self.pays) as book:
+            return release_prepared(prepared, book)
+
+    def note(self, study: str) -> None:
+        """Note that private figures are going to be shown."""
+        note(study, self.table, self.frame, study_ledger=self.study_ledger)
+
+
+def facts_of(done: Released) -> dict[str, Any]:
+    """Return what the ``attrs`` of a released DataFrame say."""
+    return {
+        "output": str(done.output),
+        "certificate": str(done.certificate),
+        "release_id": done.release_id,
+        "epsilon": float(done.epsilon_charged),
+        "delta": float(done.delta_charged),
+        "remaining": float(done.epsilon_remaining),
+        "outside": list(done.outside),
+    }

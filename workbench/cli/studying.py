@@ -1,0 +1,108 @@
+"""What every study shares: workers, pictures, and the places where its private figures go."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import flag_of
+from workbench.cli.tables import keep_inputs
+from workbench.data.read import ReadOptions
+from workbench.params import InputError, ParameterError, Parameters, choice, integer, text
+from workbench.processes.dask_address import FORMS, scheduler_address
+from workbench.processes.executor import MOST_JOBS, cores
+from workbench.render.offscreen import check_plot_path
+from workbench.render.palette import THEMES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers(Parameters):
+    """Who does the work of a study."""
+
+    jobs: int | None = integer(
+        default=None, at_least=1, upto=MOST_JOBS, symbol="N", help="worker processes (default: one for each core)"
+    )
+    scheduler: str | None = text(
+        default=None,
+        symbol="ADDRESS",
+        help=f"a Dask scheduler ({FORMS}) whose workers train the models, in place of --jobs. The raw rows are sent to "
+        "them, encrypted only with tls://",
+    )
+    devices: str | None = text(
+        default=None,
+        symbol="LIST",
+        help="the GPUs to train on, such as cuda:0,cuda:1, or all: one worker process for each, in place of --jobs; a "
+        "GPU that is named twice is shared by two",
+    )
+
+    def __post_init__(self) -> None:
+        """Check that they are named in one way, and the address."""
+        super().__post_init__()
+        ways = [f"--{name}" for name in self.declared() if getattr(self, name) is not None]
+        if len(ways) > 1:
+            raise ParameterError(f"{ways[0]} and {ways[1]} are two ways to run the study", hint="give one of them")
+        if self.scheduler is not None:
+            scheduler_address(self.scheduler)
+
+    @property
+    def processes(self) -> int:
+        """How many worker processes there are."""
+        return self.jobs or cores()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture(Parameters):
+    """The picture of a study."""
+
+    plot: str | None = text(default=None, symbol="PNG", help="also draw the figures (.png or .svg)")
+    theme: str = choice(
+        choices=tuple(THEMES), default="light", symbol="light|dark", help="colours of the plot, light or dark"
+    )
+
+    @property
+    def path(self) -> Path | None:
+        """Where it is drawn, if it is."""
+        return None if self.plot is None else Path(self.plot)
+
+
+def check_outputs(
+    outputs: Iterable[Path | None], ledger: Path | None, picture: Picture, inputs: Iterable[str | Path]
+) -> None:
+    """Refuse, before any work, outputs that would replace what a study is made from or one another, and a bad plot.
+
+    Raises:
+        InputError: two names are one file, or no picture can be written there.
+        ParameterError: an output is the ledger.
+    """
+    if picture.path is not None:
+        check_plot_path(picture.path)
+    read = [Path(path).resolve() for path in inputs]
+    written: list[Path] = []
+    for path in (path for path in (*outputs, picture.path) if path is not None):
+        keep_inputs(path, ledger)
+        if path.resolve() in read:
+            raise InputError("the output is what the study is made from", str(path), "name another file")
+        if path.resolve() in written:
+            raise InputError("two outputs are one file", str(path), "give them different names")
+        written.append(path.resolve())
+
+
+def refuse_reading(options: argparse.Namespace, rows: str) -> None:
+    """Refuse the reading options where ``rows`` are not read from a file.
+
+    Raises:
+        ParameterError: one was given.
+    """
+    for name in ReadOptions.declared():
+        if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
+            flag = flag_of(ReadOptions, name)
+            raise ParameterError(f"{rows} rows are not read from a file", hint=f"leave {flag} out")
+
+
+def files_text(result: Mapping[str, Any]) -> str:
+    """Return what else was written, and how long it took, as the end of a line."""
+    more = "".join(f", {name} in {result[name]}" for name in ("plot", "report") if name in result)
+    return f"{more}, {result['seconds']:.0f} s"

@@ -1,0 +1,31 @@
+"""Questions: who gets the release, which columns they need, and what they will ask of it."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.session.session import Session, State
+
+
+def _state(session: Session) -> State:
+    return "ready" if session.opened is not None and session.questions.needed else "empty"
+
+
+PAGE = Page(
+    name="questions",
+    title="Questions",
+    room="data",
+    help="Say who gets the release, which columns they need and what they will ask of it: the plan follows",
+    make="workbench.gui.pages.questions.page:QuestionsPage",
+    topic="plan",
+    state=_state,
+    about=(
+        "Three answers make the plan: who gets the release sets the range of ε, columns that are not needed are not "
+        "released and cost nothing, and what will be asked decides the way to release. Names, kinds and counts of the "
+        "columns suggest an answer to each; every answer can be changed later, and undone."
+    ),
+    keys=(
+        "Space ticks a column, or all that are selected; Shift+click on a box ticks a range. Ctrl+F filters by name; a "
+        "click on a heading, or Alt+S, sorts."
+    ),
+    known_as="recipient, columns needed, wishes, purpose, who gets it",
+)

@@ -1,0 +1,318 @@
+"""Questions: one card with the three questions; the plan follows the answers, and so does the highlighted button."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QButtonGroup,
+    QCheckBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLayout,
+    QLineEdit,
+    QWidget,
+)
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.questions import PAGE
+from workbench.gui.pages.questions.column_list import ColumnList
+from workbench.gui.session.blocking import blocks, open_facts
+from workbench.gui.session.draft_edits import agreed
+from workbench.gui.session.error_text import without_place
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
+from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.formatting import count, entered
+from workbench.gui.widgets.master_detail import WIDE
+from workbench.gui.widgets.table_filter import TableFilter
+from workbench.params import ParameterError
+from workbench.sanitize.questions import (
+    ASKS,
+    AVERAGES,
+    FIGURES,
+    MODEL,
+    PAIRS,
+    RECIPIENTS,
+    ROWS,
+    Questions,
+    recipient,
+)
+from workbench.sanitize.wishes import FORMS, Wish
+
+WAYS = {"rows": "noisy rows", "synthetic": "synthetic rows", "statistics": "statistics", "model": "a model"}
+WISHES = "Figures that must be near to the truth, and how near; several are separated by a semicolon"
+SKIP = "Take what the program suggests"
+NO_TARGET = "choose a column"
+BAR = 16
+"""Pixels that a scroll bar may take."""
+
+
+class QuestionsPage(PageFrame):
+    """The three questions. Each answer is an edit of the plan, one step that can be undone."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._nothing = NothingYet(session, "questions_nothing", "No table yet", "data", "Go to Data")
+        self._nothing.say("Open a table first: the questions are about its columns.")
+        self.columns = ColumnList(session)
+        self.filter = TableFilter(self.columns, tip="Show only the columns whose name holds these letters")
+        self.columns.setMinimumHeight(6 * ROW)
+        self.filter.needs.setText("ticked")
+        self.filter.needs.setToolTip("Show only the columns that are ticked")
+        self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._card = Card()
+        self._card.body.addLayout(self._parts)
+        for part in (self._who(), self._which(), self._what()):
+            self._parts.addWidget(part)
+        self._arrange(beside=False)
+        self.body.addWidget(self._nothing, 1)
+        self.body.addWidget(self._card, 1)
+        self._onward = self.set_primary("Decide →", "questions_onward", self._go_on)
+        session.table_changed.connect(self._show_table)
+        session.plan_changed.connect(self.in_sight(self.refresh))
+        self._show_table()
+
+    # -- arrangement --------------------------------------------------------------------------------------------------
+
+    def _question(self, number: int, words: str) -> QHBoxLayout:
+        skip = button("Skip", f"questions_skip_{number}", "link", tip=SKIP, accessible=f"Skip: {words}")
+        skip.clicked.connect(lambda: self._skip(number))
+        return row(label(f"{number}   {words}", "heading"), None, skip)
+
+    def _who(self) -> QWidget:
+        group = QButtonGroup(self)
+        self._recipients = {}
+        for each in RECIPIENTS:
+            segment = button(each.title, f"who_{each.name}", "segment", tip=each.why)
+            segment.setCheckable(True)
+            segment.clicked.connect(lambda _checked, name=each.name: self._take_recipient(name))
+            group.addButton(segment)
+            self._recipients[each.name] = segment
+        self._why = label("", "muted", wrap=True, name="who_why")
+        return _part(self._question(1, "Who gets it?"), row(*self._recipients.values(), None, spacing=4), self._why)
+
+    def _which(self) -> QWidget:
+        self._count = Elided("", "muted", name="questions_count")
+        ticks = [
+            button(text, f"questions_{name}", "link", tip=tip)
+            for name, text, tip in (
+                ("all", "All", "Tick every column in sight"),
+                ("none", "None", "Free every column in sight"),
+            )
+        ]
+        ticks[0].clicked.connect(lambda: self.columns.take_in_sight(ticked=True))
+        ticks[1].clicked.connect(lambda: self.columns.take_in_sight(ticked=False))
+        line = row(self._count, *ticks, self.filter, spacing=12)
+        line.setStretch(0, 1)
+        return _part(self._question(2, "Which columns do they need?"), line, self.columns)
+
+    def _what(self) -> QWidget:
+        self._asks = {ask.name: named(QCheckBox(ask.title), f"ask_{ask.name}", tip=ask.help) for ask in ASKS}
+        for name, box in self._asks.items():
+            box.clicked.connect(lambda ticked, name=name: self._take_ask(name, ticked=ticked))
+        self._target = named(ChoiceBox(), "ask_target", "The column that a model predicts", "The column to predict")
+        self._target.activated.connect(self._take_target)
+        self._target.setMinimumWidth(170)
+        self._wishes = named(QLineEdit(), "wishes", "Wishes", WISHES)
+        self._wishes.setPlaceholderText(f"for example {FORMS.split(' or ')[0].replace(', ', '; ')}")
+        self._wishes.editingFinished.connect(self._take_wishes)
+        self._wrong = label("", "problem", wrap=True, name="wishes_problem")
+        model = QWidget()
+        model.setLayout(row(self._asks[MODEL], self._target))
+        self._boxes = [*(self._asks[name] for name in (AVERAGES, PAIRS, FIGURES, ROWS)), model]
+        self._grid = QGridLayout()
+        self._grid.setVerticalSpacing(4)
+        self._grid.setHorizontalSpacing(20)
+        wishes = label("Wishes", "muted")
+        wishes.setBuddy(self._wishes)
+        wishes.setToolTip(WISHES)
+        line = row(wishes, self._wishes)
+        line.setStretch(1, 1)
+        return _part(self._question(3, "What will they ask of it?"), self._grid, line, self._wrong)
+
+    def _arrange(self, *, beside: bool) -> None:
+        """Put the questions side by side where the page is wide, so that the list has all of its height."""
+        directions = QBoxLayout.Direction
+        self._parts.setSpacing(32 if beside else 16)
+        self._parts.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
+        for at, stretch in enumerate((2, 4, 3) if beside else (0, 1, 0)):
+            self._parts.setStretch(at, stretch)
+
+    def _place_boxes(self, *, beside: bool) -> None:
+        """Put what they may ask into as many columns as have room."""
+        widths = [box.sizeHint().width() for box in self._boxes]
+        room = self.width() - 2 * (MARGIN + PAD) - BAR
+        columns = 1 if beside else 3 if 3 * max(widths[:3]) + 2 * self._grid.horizontalSpacing() <= room else 2
+        for at, box in enumerate(self._boxes):
+            span = min(columns, 2) if box is self._boxes[-1] else 1
+            self._grid.addWidget(box, at // columns, at % columns, 1, span, Qt.AlignmentFlag.AlignLeft)
+        for at in range(1, 4):
+            self._grid.setColumnStretch(at, int(at == columns))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Use the width that there is."""
+        super().resizeEvent(event)
+        beside = event.size().width() >= WIDE
+        self._arrange(beside=beside)
+        self._place_boxes(beside=beside)
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def _show_table(self) -> None:
+        opened = self.session.opened
+        self._nothing.setVisible(opened is None)
+        self._card.setVisible(opened is not None)
+        self.refresh()
+        if opened is not None:
+            self.columns.setCurrentIndex(self.columns.listed.index(0, 0))
+
+    def refresh(self) -> None:
+        """Show the answers of the plan, what follows from them, and what blocks a release."""
+        self._onward.setVisible(self.session.opened is not None)
+        if self.session.opened is None:
+            self.set_note("")
+            return
+        asked = self.session.questions
+        self._recipients[asked.recipient].setChecked(True)
+        self._why.setText(recipient(asked.recipient).why)
+        whole = len(self.session.plan.columns)
+        self._count.set_whole(f"{len(asked.needed):,} of {count(whole, 'column')}: the rest is not released")
+        for name, box in self._asks.items():
+            box.setChecked(name in asked.asks)
+        self._show_target(asked)
+        if not self._wishes.hasFocus():
+            self._show_wishes(asked)
+        self.set_note(self._next(asked), wrapped=True)
+
+    def _show_target(self, asked: Questions) -> None:
+        choices = [*([] if asked.target else [NO_TARGET]), *asked.needed]
+        if [self._target.itemText(at) for at in range(self._target.count())] != choices:
+            self._target.clear()
+            self._target.addItems(choices)
+        self._target.setCurrentText(asked.target or NO_TARGET)
+        mark_wrong(self._target, MODEL in asked.asks and asked.target is None)
+
+    def _show_wishes(self, asked: Questions) -> None:
+        self._wishes.setText("; ".join(wish.text for wish in asked.wishes))
+        gone = {name for wish in asked.unanswered for name in wish.columns if name not in asked.needed}
+        self._say(f"{', '.join(gone)} is not ticked: nothing will answer that." if gone else "")
+
+    def _say(self, text: str) -> None:
+        self._wrong.setText(f"✕ {text[:1].upper()}{text[1:]}" if text else "")
+        self._wrong.setVisible(bool(text))
+        mark_wrong(self._wishes, bool(text))
+
+    def _next(self, asked: Questions) -> str:
+        """Return what follows from the answers and what comes first, and let the highlighted button lead there."""
+        opened, plan = self.session.opened, self.session.plan
+        assert opened is not None
+        self._to = "data" if blocks(opened, agreed(plan)) else "ways"
+        self._onward.setEnabled(bool(asked.needed))
+        title = "Columns →" if self._to == "data" else "Decide →"
+        self._onward.setText(title)
+        self._onward.setAccessibleName(title)
+        if not asked.needed:
+            return "Tick the columns that they need."
+        of = f" of {asked.target}" if asked.way == "model" and asked.target else ""
+        told = f"{count(len(asked.needed), 'column')}, {WAYS[asked.way]}{of} advised, ε up to {entered(asked.most)}."
+        if MODEL in asked.asks and asked.target is None:
+            return f"{told} Choose the column that a model predicts."
+        first = [f"{words} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
+        return f"{told} To declare: {', '.join(first)}." if first else told
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the list the keys: it is what most people change."""
+        super().showEvent(event)
+        if self.session.opened is not None:
+            self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def _take_recipient(self, name: str) -> None:
+        self.session.answer(f"release to {recipient(name).title.lower()}", recipient=name)
+        self.refresh()
+
+    def _take_ask(self, name: str, *, ticked: bool) -> None:
+        asked = self.session.questions
+        asks = tuple(ask.name for ask in ASKS if (ask.name in asked.asks) != (ask.name == name))
+        target = asked.target
+        if name == MODEL:
+            target = (asked.target or self._suggested_target()) if ticked else None
+        self.session.answer("change what they ask", asks=asks, target=target)
+        if name == MODEL and target is None and ticked:
+            self._target.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _suggested_target(self) -> str | None:
+        opened = self.session.opened
+        named = opened.suggested.target if opened else None
+        return named if named in self.session.questions.needed else None
+
+    def _take_target(self) -> None:
+        asked, chosen = self.session.questions, self._target.currentText()
+        if chosen not in asked.needed:
+            return
+        asks = tuple(ask.name for ask in ASKS if ask.name in (*asked.asks, MODEL))
+        self.session.answer(f"train a model of {chosen}", asks=asks, target=chosen)
+
+    def _take_wishes(self) -> None:
+        """Take the wishes; what is no wish stays in the field with the reason."""
+        asked = self.session.questions
+        kinds = {c.name: c.kind for c in self.session.plan.columns if c.name in asked.needed}
+        try:
+            parts = [part for part in self._wishes.text().split(";") if part.strip()]
+            wishes = tuple(dict.fromkeys(Wish.parse(part).checked(kinds) for part in parts))
+        except ParameterError as error:
+            self._say(without_place(error))
+            return
+        if wishes != asked.wishes:
+            self.session.answer("change the wishes", wishes=wishes)
+        self._show_wishes(self.session.questions)
+
+    def _skip(self, number: int) -> None:
+        """Take what is suggested as the answer to one question, and go on to the next."""
+        opened = self.session.opened
+        assert opened is not None
+        suggested = opened.suggested
+        if number == 1:
+            self.session.answer("take the suggested recipient", recipient=suggested.asked.recipient)
+            self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif number == 2:
+            target = self.session.questions.target
+            kept = target if target in suggested.needed else None
+            self.session.answer("take the suggested columns", needed=suggested.needed, target=kept)
+            self._asks[AVERAGES].setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            asks = suggested.asked.asks
+            target = self._suggested_target() if MODEL in asks else None
+            self.session.answer("ask as suggested", asks=asks, target=target, wishes=())
+            self._onward.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.refresh()
+
+    def _go_on(self) -> None:
+        """Take the columns as they are ticked, and go to what blocks a release, else to the decision."""
+        self.session.edit("choose the columns", agreed(self.session.plan))
+        asked = self.session.questions
+        if MODEL in asked.asks and asked.target is None:
+            self._target.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._target.showPopup()
+        else:
+            self.session.go(self._to)
+
+
+def _part(*lines: QLayout | QWidget) -> QWidget:
+    part = QWidget()
+    inside = stack(spacing=8)
+    for line in lines:
+        if isinstance(line, QLayout):
+            inside.addLayout(line)
+        else:
+            inside.addWidget(line, int(isinstance(line, ColumnList)))
+    if not any(isinstance(line, ColumnList) for line in lines):
+        inside.addStretch(1)
+    part.setLayout(inside)
+    return part

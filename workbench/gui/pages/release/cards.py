@@ -1,0 +1,231 @@
+"""Cards of every release: its exact cost against the account, what ε does not cover, and what is said of images."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from workbench.gui.gauges.budget import HIGH
+from workbench.gui.pages.release.pane import Fact
+from workbench.gui.pages.release_account import (
+    both_words,
+    left_of,
+    left_text,
+    replaced_words,
+    short_words,
+    what_remains,
+    with_delta,
+)
+from workbench.gui.pages.release_tasks import Foreseen
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look
+from workbench.gui.widgets.explain import Explainable, of_plan, percent
+from workbench.gui.widgets.formatting import at_least, at_most, in_full
+from workbench.privacy.accounting.posterior import posterior
+
+FIGURE_MEANS = "The most that anyone can learn about one row, compared with a table in which it is"
+"""Stands below the ε and is ended by each of the two lines that follow: … blanked, … replaced."""
+
+ZERO_OUT = "Zero-out neighbours: somebody's row is blanked, the number of rows is public. The ledger counts in these."
+REPLACE_ONE = (
+    "Replace-one neighbours: somebody's row is replaced by any other. A sanitised table bounds both by the same "
+    "ε; a model that was trained with noise may need more here."
+)
+
+
+LEAVES = (
+    "Of images, only a trained network can be released. Models, Train makes one with noise, charges it to the "
+    "budget, and writes its folder: the weights and a card that states its ε. It is then listed below and can be "
+    "verified."
+)
+STAYS = (
+    "No image and no label is ever released, and no copy of the set, not even with noise: noisy rows, synthetic rows "
+    "and statistics are for tables. What this window shows of the images, their counts, predictions and accuracies, "
+    "is private as well."
+)
+
+
+class CostCard(Card):
+    """The exact cost in both neighbouring relations, what remains of the cap, and two ways out where it is short.
+
+    Attributes:
+        allowed: (ε, δ) of one row that the caps still allow, where they do not pay for this.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName("release_cost")
+        self.setAccessibleName("What it costs")
+        self._session = session
+        self._figure = label("–", "figure", name="release_epsilon")
+        self._facts = Facts()
+        self._lines: dict[str, tuple[str, str, str]] = {}
+        self.allowed: tuple[Decimal, Decimal] | None = None
+        self._short = label("", "danger", wrap=True, name="release_short")
+        self._high = label("", "warn", wrap=True, name="release_high")
+        self.use_rest = button(
+            "Use what remains",
+            "release_use_rest",
+            tip="Lower ε, and δ if there is one, to what remains under the cap",
+        )
+        self.raise_cap = button(
+            "Raise the cap…", "release_raise_cap", "link", tip="Released, Ledger sets the cap; the ledger records it"
+        )
+        self.raise_cap.clicked.connect(lambda: session.go("ledger"))
+        self._explain = button("What does it mean?", "release_explain", "link", accessible="What does this ε mean?")
+        self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
+        Explainable(self, session, lambda: of_plan(session))
+        head = caption("WHAT IT COSTS", self._explain)
+        for part in (
+            head,
+            self._figure,
+            label(FIGURE_MEANS, "muted", wrap=True, name="release_compared"),
+            self._facts,
+            self._high,
+            self._short,
+            self.use_rest,
+            self.raise_cap,
+        ):
+            self.body.addWidget(part)
+        self.body.addStretch(1)
+
+    def show_cost(self, found: Foreseen | None, facts: tuple[Fact, ...], *, done: bool) -> None:
+        """Show a cost against the account.
+
+        Args:
+            found: what is foreseen; ``None`` while it is not known.
+            facts: further lines, of the way that is shown.
+            done: whether just this was released.
+        """
+        session = self._session
+        cost, delta = (session.plan.cost(), Decimal(0)) if found is None else (found.epsilon, found.delta)
+        self._figure.setText(both_words(cost, delta) if cost is not None else "–")
+        self._figure.setToolTip(in_full(cost))
+        self._show_neighbours(found, cost, delta)
+        lines: dict[str, tuple[str, str, str]] = {}
+        if session.plan.rows_per_person != 1:
+            lines["rows_each"] = ("rows of one person", str(session.plan.rows_per_person), "")
+        if delta:
+            lines["delta"] = ("δ", f"{float(delta):.3g}", "")
+        if found is not None:
+            lines |= {key: (words, stated(found.facts), tip) for key, words, tip, stated in facts}
+        for key in self._lines.keys() - lines.keys():
+            self._facts.hide_line(key)
+        for key, (words, text, tip) in lines.items():
+            self._facts.show_line(key, words, text, tip=tip)
+        self._lines = lines
+        self._show_left(cost)
+        high = cost is not None and cost > HIGH
+        self._high.setVisible(high)
+        if cost is not None and high:
+            self._high.setText(f"⚠ High: a suspicion of 10 % can grow to {percent(posterior(float(cost), 0.1).high)}.")
+        self._show_short(cost, delta, done=done)
+
+    def _show_neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> None:
+        stated = "–" if cost is None else with_delta(at_most(cost), delta)
+        self._facts.show_line("zero_out", "blanked (zero-out)", stated, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
+        local = found is not None and found.local
+        if cost is None or (found is None and self._session.way != "rows"):
+            stated = "–"
+        elif local or found is None:
+            stated = with_delta(at_most(cost), delta)
+        else:
+            stated = replaced_words(cost, delta).removeprefix("ε = ")
+        self._facts.show_line("replace_one", "replaced (replace-one)", stated, tip=REPLACE_ONE)
+
+    def _show_left(self, cost: Decimal | None) -> None:
+        account, facts = self._session.account, self._facts
+        remaining = account.remaining
+        facts.hide_line("after")
+        if account.problem:
+            stated = "not certain who pays" if account.in_doubt else "cannot be read"
+            facts.show_line("cap_left", "ledger", stated, "danger")
+        elif remaining is None:
+            facts.show_line("cap_left", "cap", "this release sets it", "muted")
+        else:
+            assert account.cap is not None
+            what = f"remains of ε {at_least(account.cap)}"
+            facts.show_line("cap_left", what, at_least(remaining), tip=in_full(remaining))
+            after = remaining - (cost or Decimal(0))
+            if cost is not None and after >= 0:
+                facts.show_line("after", "remains afterwards", at_least(after), "accent", tip=in_full(after))
+            elif cost is not None:
+                facts.show_line("after", "short by", at_most(-after), "danger", tip=in_full(-after))
+
+    def _show_short(self, cost: Decimal | None, delta: Decimal, *, done: bool) -> None:
+        session = self._session
+        short = short_words(session, cost, delta) if cost is not None else ""
+        self.allowed = what_remains(session, cost or Decimal(0), delta) if short else None
+        self._short.setVisible(bool(short))
+        self.use_rest.setVisible(self.allowed is not None)
+        self.raise_cap.setVisible(bool(short))
+        if short and cost is not None:
+            look(self._short, "muted" if done else "danger")
+            needs = "A second draw needs" if done else "⚠ Needs"
+            self._short.setText(f"{needs} {both_words(cost, delta)}, but {left_of(session, delta)}.")
+        if self.allowed is not None:
+            self.use_rest.setText(f"Use what remains ({left_text(*self.allowed)})")
+
+
+class OutsideCard(Card):
+    """What the ε does not cover, one sentence each."""
+
+    def __init__(self) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName("release_outside")
+        self.setAccessibleName("What the guarantee does not cover")
+        self._text = label("", wrap=True, name="release_outside_text")
+        self.body.addWidget(label("OUTSIDE THE GUARANTEE", "caption"))
+        self.body.addWidget(self._text)
+        self.body.addStretch(1)
+
+    def show_outside(self, sentences: tuple[str, ...] | None) -> None:
+        """Show the sentences; ``None`` while they are not known."""
+        if sentences is None:
+            look(self._text, "muted")
+            self._text.setText("Listed once the plan is ready.")
+        elif sentences:
+            look(self._text, "warn")
+            self._text.setText("\n".join(f"⚠ {sentence}" for sentence in sentences))
+        else:
+            look(self._text, "muted")
+            self._text.setText("Nothing: every published value goes through a mechanism. The number of rows is public.")
+
+
+class OnlyModelsCard(Card):
+    """What can be released of images, what cannot, and what is left of the budget for it."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("release_of_images")
+        self._session = session
+        self._facts = Facts()
+        for part in (
+            label("Only trained networks are released of images", "heading"),
+            label(LEAVES, wrap=True, name="release_leaves"),
+            label(STAYS, "muted", wrap=True, name="release_stays"),
+            self._facts,
+        ):
+            self.body.addWidget(part)
+        session.account_changed.connect(self.refresh)
+        session.table_changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is open, and what is left of its budget."""
+        images, account = self._session.images, self._session.account
+        self.setVisible(images is not None)
+        if images is None:
+            return
+        self._facts.show_line("release_images", "open", f"{images.title}: {images.stated}")
+        remaining = account.remaining
+        if account.problem:
+            stated = account.problem
+        elif remaining is None:
+            stated = "the first network that is released sets its cap"
+        else:
+            stated = f"ε = {at_least(max(remaining, Decimal(0)))} for further networks"
+        self._facts.show_line("release_images_left", "budget left", stated)
+        outside = " ".join(images.outside)
+        self._facts.show_line("release_images_outside", "outside the guarantee", outside, "warn")
+        if not outside:
+            self._facts.hide_line("release_images_outside")

@@ -1,0 +1,137 @@
+"""What a way to release brings to the settings: its fields, its forecast, and a look into what was released by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.pages.release_page import ReleasedPart, ReleaseWords
+from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.session.job_center import JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, label
+from workbench.gui.widgets.delta_entry import DeltaEntry
+from workbench.params import Parameters
+from workbench.signals.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from workbench.sanitize.plan import Plan
+
+Fact = tuple[str, str, str, Callable[[Any], str]]
+"""Key, words and tip of a line beside the cost, and what it says of a forecast's facts."""
+
+
+class WayPane(Card):
+    """The fields of one way; they follow table, plan and questions until a person chooses another value.
+
+    ε is the plan's, which is chosen by what recipients will see; of the budget a way has δ alone.
+
+    Attributes:
+        what: what is released, in words.
+        kind: the kind of release in certificates; empty of noisy rows.
+        facts: lines beside the cost.
+        wide: whether it needs the whole width of a page.
+        below: what is shown below fields and cost.
+        others: further buttons of the foot.
+        results: a look into the newest release; ``None`` where it has none of its own.
+
+    Signals:
+        changed: something else is asked for; ask :meth:`value`.
+        refreshed: what can be pressed differs.
+    """
+
+    changed = Signal()
+    refreshed = Signal()
+    facts: tuple[Fact, ...] = ()
+    wide = False
+
+    def __init__(self, session: Session, what: ReleaseWords, kind: str = "", pad: int = 16) -> None:
+        super().__init__(pad=pad)
+        self.setObjectName(f"pane_{what.name}")
+        self.session, self.what, self.kind = session, what, kind
+        self._own: set[str] = set()
+        self.delta = DeltaEntry(f"{what.name}_delta")
+        self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem")
+        self._problem.hide()
+        self.below: tuple[QWidget, ...] = ()
+        self.others: tuple[QWidget, ...] = ()
+        self.results: ReleasedPart | None = None
+        self.delta.textEdited.connect(lambda _text: self.chose("delta"))
+
+    def request(self) -> Parameters | None:
+        """Return what is asked for, as the engine takes it; ``None`` while a field is refused."""
+        raise NotImplementedError
+
+    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+        """Return what is known of it before a row is read; called in a worker, with ``self`` only for its class.
+
+        Raises:
+            ParameterError: it does not fit the plan, or ε is too small for it.
+        """
+        raise NotImplementedError
+
+    def asked(self, found: Foreseen) -> Asked:
+        """Return what would be released, as it is forecast."""
+        raise NotImplementedError
+
+    def enable(self, on: bool) -> None:
+        """Let the fields be changed, or not while a release goes on."""
+        raise NotImplementedError
+
+    def hindrance(self) -> tuple[str, str]:
+        """Return what keeps it from being forecast by this plan, and the page where that is put right."""
+        return "", ""
+
+    def nothing_asked(self) -> str:
+        """Return that nothing is asked for; empty where something is."""
+        return ""
+
+    def field_problem(self) -> str:
+        """Return why a field is refused; empty where none is."""
+        return self.delta.problem()
+
+    def show_foreseen(self, found: Foreseen | None) -> None:
+        """Show beside the fields what is foreseen, or that it is not known yet."""
+
+    def show_others(self, *, ready: bool) -> None:
+        """Show what it has beside its fields; ``ready`` says whether its request is forecast."""
+
+    @property
+    def job(self) -> JobHandle | None:
+        """What else of it runs and can be cancelled."""
+        return None
+
+    def value(self) -> Chosen | None:
+        """Return what is chosen; ``None`` while a field is refused."""
+        request, delta = self.request(), self.delta.value()
+        return None if request is None or delta is None else Chosen(request, self.session.plan.epsilon, delta)
+
+    def use_delta(self, delta: Decimal) -> None:
+        """Set δ, as if a person had written it."""
+        self.delta.show_value(delta)
+        self.chose("delta")
+
+    def start_over(self) -> None:
+        """Take everything from another table and its plan."""
+        self._own.clear()
+        self.delta.clear()
+        self.say("")
+        self.follow()
+
+    def follow(self) -> None:
+        """Show what follows from table, plan and questions, but for what a person has chosen here."""
+
+    def chose(self, key: str) -> None:
+        """Keep what a person has chosen in the field ``key``."""
+        self._own.add(key)
+        self.say(self.field_problem())
+        self.changed.emit()
+
+    def say(self, problem: str) -> None:
+        """Say which field is refused, and why."""
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))

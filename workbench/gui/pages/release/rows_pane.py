@@ -1,0 +1,254 @@
+"""Noisy rows in the settings: what is done to each column, and what a recipient can learn from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from workbench.gui.pages.release.pane import WayPane
+from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
+from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.widgets.basic import Elided, button, label, look
+from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
+from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.recipient import (
+    MOST_NAMED,
+    RELATIONS_WAYS_OUT,
+    Learnt,
+    is_mostly_noise,
+    learnt,
+    mostly_noise,
+    noisy_columns,
+    relations_words,
+)
+from workbench.signals.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from workbench.gui.session.draft import DraftColumn
+    from workbench.sanitize.forecast import ColumnForecast, Forecast
+    from workbench.sanitize.plan import Plan
+
+LEARN_TIP = "With a confidence of about 95 %, from the mechanisms and the number of rows alone: no row was read for it"
+
+SHOWN = 12
+"""Attributes that are listed one by one; of a wider table the rest is counted."""
+
+_KNOWN = 2
+"""Significant digits of an error, which is known no better."""
+
+WAYS_OUT = "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
+
+RELEASED = ReleaseWords(
+    name="rows",
+    question="Release this table?",
+    file="The released table; .csv, .tsv or .parquet",
+    ending="released",
+    tip="Charge the budget, draw the table, certify and write it",
+)
+
+
+class RowsPane(WayPane):
+    """Noisy rows: one line per attribute, with what is done to it and its share of ε."""
+
+    def __init__(self, page: ReleasePage) -> None:
+        session = page.session
+        super().__init__(session, RELEASED)
+        self._session = session
+        self._title = label("", "caption", name="release_published_title")
+        self._size = label("", "muted", name="release_size")
+        self._lines = QGridLayout()
+        self._lines.setContentsMargins(0, 0, 0, 0)
+        self._lines.setHorizontalSpacing(16)
+        self._lines.setVerticalSpacing(6)
+        self._lines.setColumnMinimumWidth(0, 130)
+        self._lines.setColumnStretch(0, 2)
+        self._lines.setColumnStretch(1, 3)
+        self._shown: list[_Line] = []
+        self._more = label("", "muted", name="release_more")
+        self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
+        holder = QWidget()
+        holder.setLayout(self._lines)
+        self._means = label(f"Of this release, {MEANS_ARE_OF_CLAMPED}.", "muted", wrap=True, name="release_means")
+        self._learn = label("", wrap=True, name="release_learn")
+        self._learn.setToolTip(LEARN_TIP)
+        self._noise = label("", "warn", wrap=True, name="release_noise")
+        self._relations = label("", "warn", wrap=True, name="release_relations")
+        self._change = button("Change the plan…", "release_to_protect", "link", tip="Actions and shares of ε: Columns")
+        self._change.clicked.connect(lambda: session.go("protect"))
+        self._invalid = label("", "muted", wrap=True, name="release_invalid")
+        for part in (
+            self._title,
+            self._size,
+            self._learn,
+            self._noise,
+            self._relations,
+            self._change,
+            holder,
+            self._means,
+            self._invalid,
+        ):
+            self.body.addWidget(part)
+        self.body.addStretch(1)
+
+    def value(self) -> Chosen | None:
+        """Return the plan's ε; noisy rows have no request beside the plan."""
+        return Chosen(None, self.session.plan.epsilon)
+
+    def hindrance(self) -> tuple[str, str]:
+        """Return that nothing is protected."""
+        if self.session.plan.protected:
+            return "", ""
+        return "Nothing is protected: there is nothing to release under a guarantee.", "protect"
+
+    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+        """Return the forecast of every column."""
+        from workbench.sanitize.forecast import forecast
+
+        found = forecast(plan)
+        return Foreseen(chosen, found.epsilon_total, Decimal(0), found, found.outside, local=True)
+
+    def show_foreseen(self, found: Foreseen | None) -> None:
+        """Show the plan; mechanisms and shares once they are known."""
+        self.show_plan(None if found is None else found.facts, again=self.session.has_released(self.session.plan))
+
+    def asked(self, found: Foreseen) -> Asked:
+        """Return the table with noise."""
+        opened = self.session.opened
+        assert opened is not None
+        return Asked(worth=worth_words(found.facts, opened.rows_under(self.session.plan)), way="rows")
+
+    def says_little(self, found: Foreseen | None) -> bool:
+        """Return whether most of what would be released is noise: another way is better, or more ε."""
+        opened = self.session.opened
+        if opened is None or found is None:
+            return False
+        return is_mostly_noise(found.facts, opened.rows_under(self.session.plan))
+
+    def enable(self, on: bool) -> None:
+        """Nothing is chosen here: noisy rows follow the plan."""
+
+    def show_plan(self, forecast: Forecast | None, *, again: bool) -> None:
+        """Show the plan; mechanisms and shares once the forecast knows them.
+
+        Args:
+            forecast: what is known of it, or ``None`` until it is.
+            again: whether this very plan was released, so that this is what another release would publish.
+        """
+        title = "What another release would publish" if again else "What will be published"
+        self._title.setText(title.upper())
+        self.setAccessibleName(title)
+        opened, plan = self._session.opened, self._session.plan
+        if opened is None:
+            return
+        left = [c for c in plan.columns if c.action != "drop"]
+        order = "in their original order" if plan.keep_order else "in a new random order"
+        self._size.setText(f"{count(opened.rows_under(plan), 'row')} × {count(len(left), 'column')}, rows {order}")
+        rows = opened.rows_under(plan)
+        self._learn.setVisible(forecast is not None)
+        noise, relations = "", ""
+        if forecast is not None:
+            noise, relations = noise_words(forecast, rows), relations_words(forecast)
+            self._learn.setText(learn_words(forecast, rows))
+            self._noise.setText(f"⚠ {noise} {WAYS_OUT}")
+            self._relations.setText(f"⚠ {relations} {RELATIONS_WAYS_OUT}")
+        self._noise.setVisible(bool(noise))
+        self._relations.setVisible(bool(relations))
+        self._change.setVisible(bool(noise or relations))
+        known = {c.name: c for c in forecast.columns} if forecast is not None else {}
+        for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
+            self._shown[at].setVisible(False)
+        for at, column in enumerate(plan.columns[:SHOWN]):
+            if at == len(self._shown):
+                self._shown.append(_Line(self._lines, at))
+            self._shown[at].setVisible(True)
+            self._shown[at].show_column(column, known.get(column.name), rows)
+        more = len(plan.columns) - SHOWN
+        self._more.setVisible(more > 0)
+        self._more.setText(f"and {more} more")
+        self._means.setVisible(any(c.numeric for c in plan.protected))
+        invalid = "Values that cannot be used count as missing." if plan.replaces_invalid else ""
+        self._invalid.setText(invalid)
+        self._invalid.setVisible(bool(invalid))
+
+
+class _Line:
+    """One attribute. It is written over when the plan changes: a grid of new widgets is laid out a dozen times."""
+
+    def __init__(self, grid: QGridLayout, at: int) -> None:
+        self._name, self._done, self._share = self._parts = Elided(), Elided(), label()
+        self._share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        for place, part in enumerate(self._parts):
+            grid.addWidget(part, at, place)
+
+    def setVisible(self, visible: bool) -> None:  # noqa: N802 - as a widget is shown
+        for part in self._parts:
+            part.setVisible(visible)
+
+    def show_column(self, column: DraftColumn, known: ColumnForecast | None, rows: int) -> None:
+        from workbench.privacy.local.mechanisms import mechanism
+
+        self._name.set_whole(column.name)
+        self._share.setText(f"ε {at_most(known.epsilon)}" if known else "–" if column.action != "protect" else "")
+        self._share.setToolTip(in_full(known.epsilon) if known else "")
+        look(self._share, "muted" if column.action == "drop" else "")
+        done, kind, lost = mechanism(known.mechanism).title if known else "protected", "", ""
+        if column.action == "keep":
+            done, kind = "⚠ kept as it is", "warn"
+        elif column.action == "drop":
+            done, kind = "dropped", "muted"
+        elif known is not None and mostly_noise(known, rows):
+            done, kind = f"{done}  ⚠", "warn"
+            lost = f"{column.name} will be mostly noise. {WAYS_OUT}"
+        self._done.set_whole(done, lost)
+        self._done.setAccessibleName(done)
+        self._done.setAccessibleDescription(lost)
+        look(self._done, kind)
+
+
+def noise_words(forecast: Forecast, rows: int) -> str:
+    """Return which columns will be mostly noise, in one sentence; empty where none will."""
+    names = noisy_columns(forecast, rows)
+    if not names:
+        return ""
+    if len(names) == len(forecast.columns) > 1:
+        return "Every protected column will be mostly noise."
+    return f"Mostly noise: {listed(names, MOST_NAMED)}."
+
+
+def learn_words(forecast: Forecast, rows: int) -> str:
+    """Return what a recipient can learn from the table with about 95 % confidence, in one sentence."""
+    found = learnt(forecast, rows)
+    means = [_stated(one) for one in found if one.numeric]
+    shares = [_stated(one) for one in found if not one.numeric]
+    parts = []
+    if means:
+        parts.append(f"the mean of {_joined(means)}")
+    if shares:
+        parts.append(f"shares of {_joined(shares)}")
+    if not parts:
+        return "A recipient can learn next to nothing from this table."
+    return f"A recipient can learn {'; '.join(parts)}; little else."
+
+
+def worth_words(forecast: Forecast, rows: int) -> str:
+    """Return both sentences, and how far relations between columns fade."""
+    stated = (learn_words(forecast, rows), noise_words(forecast, rows), relations_words(forecast))
+    return " ".join(filter(None, stated))
+
+
+def _stated(one: Learnt) -> str:
+    return f"{one.name} to ± {rounded(one.half_length, _KNOWN)}" if one.numeric else f"{one.name} to ± {_points(one)}"
+
+
+def _points(one: Learnt) -> str:
+    return f"{rounded(100 * one.half_length, _KNOWN)} points"
+
+
+def _joined(stated: Sequence[str]) -> str:
+    if len(stated) > MOST_NAMED + 1:
+        return f"{', of '.join(stated[:MOST_NAMED])} and of {len(stated) - MOST_NAMED} more"
+    return " and of ".join(filter(None, (", of ".join(stated[:-1]), stated[-1])))

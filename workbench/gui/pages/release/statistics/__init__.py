@@ -1,0 +1,1 @@
+"""Statistics in the settings: ticks with what to expect, and the released figures."""

@@ -1,0 +1,196 @@
+"""Statistics: which figures of which columns, by which groups, with what to expect of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QCheckBox
+
+from workbench.gui.pages.release.pane import WayPane
+from workbench.gui.pages.release.statistics.figures_model import FiguresModel
+from workbench.gui.pages.release.statistics.results import ResultsCard
+from workbench.gui.pages.release.statistics.tasks import checked, released, work_of
+from workbench.gui.pages.release_account import steps_of
+from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
+from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.basic import button, label, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.delta_entry import DeltaLine
+from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.settings_table import SettingsTable
+from workbench.gui.widgets.table_filter import TableFilter
+from workbench.signals.cancel import CancelToken
+from workbench.statistics.asked import COUNT, Request, Statistic
+
+if TYPE_CHECKING:
+    from workbench.sanitize.plan import Plan
+
+RELEASED = ReleaseWords(
+    name="statistics",
+    question="Release these statistics?",
+    file="The figures; .csv or .json",
+    ending="statistics",
+    tip="Charge the budget, compute, certify and write the file",
+    kinds="CSV (*.csv);;JSON (*.json)",
+)
+LOOK = "Look at the figures", "Reads the released file, which is public"
+STEPS = (
+    "Histograms, shares and quantiles read from them count in the steps of the plan ({steps}); means and sums do not."
+)
+NO_GROUPS, NO_SECOND = "none, all rows", "no other"
+BY_HELP = "Every figure is released for each group that the declared values of this column make, also empty ones"
+COUNT_HELP = "How many rows each group has"
+WIDEST = 170
+
+
+class StatisticsPane(WayPane):
+    """The ticks and the groups; they answer what will be asked until a person chooses another."""
+
+    facts = (("figures", "spent on", "", lambda found: count(found.queries, "noisy query", "noisy queries")),)
+    wide = True
+
+    def __init__(self, page: ReleasePage) -> None:
+        session = page.session
+        super().__init__(session, RELEASED, "statistics", pad=12)
+        self.model = FiguresModel(session)
+        accessible = "Protected columns: which figures are released, and half of the interval to expect of each"
+        self.table = SettingsTable(session, self.model, "statistics_table", accessible)
+        self.table.setMinimumHeight(6 * ROW)  # five columns
+        self._filter = TableFilter(self.table, needs=False)
+        usual = button(
+            "As asked", "statistics_usual", "link", tip="Tick what answers the questions that recipients will ask"
+        )
+        none = button("None", "statistics_none", "link", tip="Tick nothing")
+        usual.clicked.connect(lambda: self.model.tick_all(usual=True))
+        none.clicked.connect(lambda: self.model.tick_all(usual=False))
+        self._by = tuple(
+            named(ChoiceBox(), f"statistics_by_{number}", f"{which} column that makes groups", BY_HELP)
+            for number, which in ((1, "First"), (2, "Second"))
+        )
+        for box in self._by:
+            box.setMaximumWidth(WIDEST)
+            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(12)
+            box.activated.connect(lambda _at: self._grouped())
+        self._count = named(QCheckBox("count rows"), "statistics_count", "Count the rows of each group", COUNT_HELP)
+        self._count.toggled.connect(lambda _on: self.changed.emit())
+        self._expected = label("", "muted", name="statistics_count_expected")
+        self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
+        self._sizes.hide()
+        head = row(label("WHAT IS RELEASED", "caption"), None, self._filter, usual, none)
+        self.body.addLayout(head)
+        self.body.addWidget(self.table, 1)
+        self.body.addWidget(self._problem)
+        groups = row(label("groups by", "muted"), self._by[0], label("and", "muted"), self._by[1])
+        for part in (self._count, self._expected):
+            groups.addWidget(part)
+        groups.addStretch(1)
+        self.body.addLayout(groups)
+        self._steps = label("", "muted", wrap=True, name="statistics_steps")
+        for below in (self._sizes, self._steps, DeltaLine(self.delta)):
+            self.body.addWidget(below)
+        view = ResultsCard(session)
+        self.results = ReleasedPart(
+            page,
+            view,
+            lambda _opened, path, _plan, _emit, cancel: released(path, cancel),
+            LOOK,
+            "The figures cannot be shown.",
+            kind="statistics",
+            card=False,
+        )
+        self.below = (self.results, view)
+        self.model.changed.connect(self.changed)
+        self.model.refused.connect(self.say)
+
+    def request(self) -> Request:
+        """Return what is ticked, of the groups that are chosen."""
+        counted = (Statistic(statistic=COUNT, by=self._groups()),) if self._groups() and self._count.isChecked() else ()
+        return Request(figures=(*self.model.wanted(), *counted))
+
+    def hindrance(self) -> tuple[str, str]:
+        """Return that there is no protected column."""
+        if self.session.plan.protected:
+            return "", ""
+        return "The plan protects no column, and only of protected ones are there figures: protect one.", "protect"
+
+    def nothing_asked(self) -> str:
+        """Return that nothing is ticked."""
+        return "" if self.request().figures else "Nothing is ticked: tick a figure of a column."
+
+    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+        """Return what to expect of every figure."""
+        return checked(plan, rows, chosen, cancel)
+
+    def asked(self, found: Foreseen) -> Asked:
+        """Return the statistics that are forecast."""
+        from workbench.statistics.release_file import FORMATS
+
+        chosen = found.chosen
+        assert isinstance(chosen.request, Request)
+        columns = {name for one in chosen.request.figures for name in (one.column, *(one.by or ())) if name}
+        title = f"statistics of {count(len(columns), 'column')}"
+        return Asked(title, lambda plan, rows, kind: work_of(chosen, plan, rows, kind), FORMATS, way="statistics")
+
+    def start_over(self) -> None:
+        """Take everything from another table and its plan."""
+        for box in self._by:
+            box.clear()
+        self._count.blockSignals(True)
+        self._count.setChecked(True)
+        self._count.blockSignals(False)
+        self.model.start_over()
+        super().start_over()
+
+    def follow(self) -> None:
+        """Show what follows from table and plan, but for what a person has chosen here."""
+        self.model.follow()
+        names = [column.name for column in self.session.plan.protected]
+        for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
+            former = box.currentData()
+            if [None, *names] != [box.itemData(i) for i in range(box.count())]:
+                box.clear()
+                box.addItem(nothing, None)
+                for name in names:
+                    box.addItem(name, name)
+            box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
+        self._show_groups()
+        steps = steps_of(self.session)
+        self._steps.setText(STEPS.format(steps=steps) if steps else "")
+        self._steps.setVisible(bool(steps))
+
+    def show_foreseen(self, found: Foreseen | None) -> None:
+        """Show what to expect of every figure."""
+        checked = None if found is None else found.facts
+        self.model.show_checked(checked)
+        groups = checked.expected.get((COUNT, "")) if checked is not None else None
+        self._expected.setText(groups.words if groups is not None else "")
+        self._expected.setToolTip(groups.stated if groups is not None else "")
+        self._sizes.setText(checked.sizes if checked is not None else "")
+        self._sizes.setVisible(bool(self._sizes.text()))
+
+    def enable(self, on: bool) -> None:
+        """Let the settings be changed, or not while a release goes on."""
+        for part in (self.table, *self._by, self.delta):
+            part.setEnabled(on)
+        self._show_groups()
+        self._count.setEnabled(on and bool(self._groups()))
+        self._by[1].setEnabled(on and self._by[0].currentData() is not None)
+
+    def _groups(self) -> tuple[str, ...]:
+        first, second = (box.currentData() for box in self._by)
+        if first is None:
+            return ()
+        return (first,) if second in (None, first) else (first, second)
+
+    def _grouped(self) -> None:
+        self._show_groups()
+        self.changed.emit()
+
+    def _show_groups(self) -> None:
+        groups = self._groups()
+        self._by[1].setEnabled(bool(groups))
+        self._count.setEnabled(bool(groups))
+        if groups != self.model.groups:
+            self.model.group_by(groups)

@@ -1,0 +1,1 @@
+"""Synthetic rows in the settings: fields, private preview, comparison with the original."""

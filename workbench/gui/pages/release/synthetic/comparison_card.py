@@ -1,0 +1,167 @@
+"""A synthetic table beside the original: one figure, a column's spread, and how columns go together; private."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
+
+from workbench.gui.session.session import Session
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.basic import Card, badge, button, label, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.widgets.correlation_matrix import Correlations
+from workbench.gui.widgets.distribution import Distribution
+from workbench.gui.widgets.fast_table import RowsTable
+from workbench.gui.widgets.fast_table_model import RowsModel
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from workbench.gui.pages.release.synthetic.comparing import Compared
+    from workbench.gui.pages.release.synthetic.tasks import ReleasedRows
+
+SPREAD, PAIRS, ROWS = "distribution", "correlations", "rows"
+HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
+"""Pixels that each picture needs at least."""
+
+WIDEST_CHOICE = 220
+ADVICE = "Raise ε, or choose another method."
+LOOKS = {
+    SPREAD: ("Distribution", "How the values of one column are spread, in the original and in the synthetic rows"),
+    PAIRS: ("Correlations", "How the columns go together, in the original and in the synthetic rows"),
+    ROWS: ("Rows", "The rows that were released: public"),
+}
+
+
+class _Pictures(QStackedWidget):
+    """As high as it must be, and as the page has room for: no picture asks for more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.MinimumExpanding)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the least height; a policy that ignores this would count as nothing where labels are wrapped."""
+        return self.minimumSize()
+
+
+class ComparisonCard(Card):
+    """The figure and the pictures of one synthetic table; of a released one its rows, too."""
+
+    def __init__(self, session: Session, name: str, title: str, *, rows: bool = False) -> None:
+        """Make it.
+
+        Args:
+            session: whose colours and target it takes.
+            name: begins the object names of its parts.
+            title: its caption.
+            rows: whether released rows are shown beside the pictures.
+        """
+        super().__init__(pad=12, spacing=6)
+        self.setObjectName(name)
+        self._found: Compared | None = None
+        self._column = ""
+        self.title = label(title, "caption")
+        self.badge = badge()
+        self.body.addLayout(row(self.title, None, self.badge))
+        self.figure = label("", "figure", name=f"{name}_error")
+        self.words = label("", "muted", wrap=True, name=f"{name}_words")
+        line = row(self.figure)
+        line.addWidget(self.words, 1)
+        self.body.addLayout(line)
+        self.learned = label("", "muted", wrap=True, name=f"{name}_learned")
+        self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
+        self._beside = (self.learned, self.invented)
+        self.distribution = Distribution(session, f"{name}_spread", "synthetic")
+        self.correlations = Correlations(session, name, "Synthetic", ADVICE)
+        self._choice = named(ChoiceBox(), f"{name}_column", "Column whose distribution is shown")
+        self._choice.setMaximumWidth(WIDEST_CHOICE)
+        self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._choice.textActivated.connect(self._choose)
+        self._pictures = _Pictures()
+        self._views = {SPREAD: self.distribution, PAIRS: self.correlations}
+        self._model = RowsModel(session)
+        if rows:
+            table = RowsTable(session, self._model, f"{name}_table", "The released rows: public", row_height=ROW - 6)
+            CopyRows(table, session, private=False)
+            self._model.modelReset.connect(table.fit_columns)
+            self._views[ROWS] = table
+        group = QButtonGroup(self)
+        self._segments = {}
+        for key, view in self._views.items():
+            words, tip = LOOKS[key]
+            segment = self._segments[key] = button(words, f"{name}_{key}", "segment", tip=tip)
+            segment.setCheckable(True)
+            group.addButton(segment)
+            segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
+            self._pictures.addWidget(view)
+        self._facts = label("", "muted", name=f"{name}_facts")
+        self._stated = dict.fromkeys(LOOKS, "")
+        # The views first: they stay where they are when the sentences below them come and go.
+        self.body.insertLayout(1, row(*self._segments.values(), 4, self._choice, 8, self._facts, None))
+        for part in self._beside:
+            self.body.addWidget(part)
+        self.body.addWidget(self._pictures, 1)
+        self.show_view(SPREAD)
+
+    def show_view(self, key: str) -> None:
+        """Show the spread of one column, the correlations of all, or the rows."""
+        self._segments[key].setChecked(True)
+        self._choice.setVisible(key == SPREAD)
+        self._facts.setText(self._stated[key])
+        self._pictures.setCurrentWidget(self._views[key])
+        self._pictures.setMinimumHeight(HIGH[key])
+        # Released rows alone are public; whatever stands beside the original is not.
+        self.badge.setVisible(key != ROWS)
+        self.figure.setVisible(key != ROWS)
+        self.words.setVisible(key != ROWS)
+        for part in self._beside:
+            part.setVisible(key != ROWS and bool(part.text()))
+
+    def show_compared(self, found: Compared | None, stated: str = "") -> None:
+        """Show another comparison, or none; ``stated`` says of which draw."""
+        self._found = found
+        names = [] if found is None else [spread.name for spread in found.spreads]
+        if names != [self._choice.itemText(i) for i in range(self._choice.count())]:
+            self._choice.clear()
+            self._choice.addItems(names)
+        if self._column not in names:
+            self._column = names[0] if names else ""
+        self._choice.setCurrentText(self._column)
+        pairs = self.correlations.show_pairs(None if found is None else found.pairs)
+        self._stated[SPREAD], self._stated[PAIRS] = stated, pairs
+        self._choose(self._column)
+        if found is not None:
+            from workbench.gui.pages.release.synthetic.comparing import percent
+
+            self.figure.setText(percent(found.quality.mean))
+            self.words.setText(found.words)
+            self.learned.setText("" if found.learned is None else found.learned.words)
+            self.invented.setText(found.invented)
+            for part in self._beside:
+                part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
+        self._facts.setText(next(self._stated[key] for key, one in self._segments.items() if one.isChecked()))
+
+    def _segments_checked(self, key: str) -> bool:
+        return key in self._segments and self._segments[key].isChecked()
+
+    def show_released(self, found: ReleasedRows | None) -> None:
+        """Show a released table with its comparison, or none."""
+        self.show_rows(*((None, 0) if found is None else (found.frame, found.rows)))
+        self.show_compared(*((None, "") if found is None else (found.compared, found.path.name)))
+        if found is not None:
+            self.show_view(ROWS)
+
+    def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
+        """Show the first rows of a released table of ``rows`` rows, or none."""
+        self._model.show_frame(frame)
+        seen = 0 if frame is None else frame.height
+        self._stated[ROWS] = f"the first {seen:,} of {rows:,} rows" if seen < rows else f"{rows:,} rows"
+
+    def _choose(self, name: str) -> None:
+        self._column = name
+        spreads = () if self._found is None else self._found.spreads
+        self.distribution.show_column(next((spread for spread in spreads if spread.name == name), None))

@@ -1,0 +1,292 @@
+"""Synthetic rows: method, target, cuts and number of rows, a private preview, and a look at what was released."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+
+from workbench.gui.pages.release.pane import WayPane
+from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
+from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
+from workbench.gui.pages.release.synthetic.tasks import checked, preview, released_rows, work_of
+from workbench.gui.pages.release_account import steps_of
+from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
+from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobHandle
+from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.basic import button, label, mark_wrong, named
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.delta_entry import DeltaLine
+from workbench.gui.widgets.formatting import at_most, count, listed
+from workbench.params import ParameterError
+from workbench.signals.cancel import CancelToken
+from workbench.synth import MARGINALS, MST, SYNTHESISERS, synthesiser
+from workbench.synth.parameters import SynthesisParameters
+
+if TYPE_CHECKING:
+    from workbench.gui.pages.release.synthetic.comparing import Compared
+    from workbench.sanitize.plan import Plan
+
+FREE = "The preview is private, costs nothing and is never released."
+NEEDS_TIP = "Estimated from the numbers of rows, columns and values; Cancel stops it within a second"
+LOOK = (
+    "Look at the rows, and compare them with the original",
+    "Reads the released file; what is compared with the original is private and costs nothing",
+)
+RELEASED = ReleaseWords(
+    name="synthetic",
+    question="Draw and release new synthetic rows?",
+    file="The synthetic table; .csv, .tsv or .parquet",
+    ending="synthetic",
+    tip="Charge the budget, count, draw, certify and write the file",
+)
+OWN_STEPS = "While cuts are automatic values keep their own steps; only noisy rows are rounded ({steps})."
+PLANNED_STEPS = "Values are rounded as the plan says: {steps}."
+NO_TARGET = "none"
+WIDEST = 320
+
+
+class SyntheticPane(WayPane):
+    """The settings; method, target and rows follow table and plan until a person chooses another."""
+
+    facts = (
+        ("counts", "spent on", "", lambda found: found.counted),
+        ("needs", "takes about", NEEDS_TIP, lambda found: found.needs.words()),
+    )
+
+    def __init__(self, page: ReleasePage) -> None:
+        session = page.session
+        super().__init__(session, RELEASED, "synthetic")
+        self._page, self._draw = page, 0
+        self._drawing: JobHandle | None = None
+        self._planned = session.plan
+        self.method = named(ChoiceBox(), "synthetic_method", "Method", "Which tables are counted")
+        for entry in SYNTHESISERS:
+            self.method.addItem(entry.title, entry.name)
+        self._help = label("", "muted", wrap=True, name="synthetic_method_help")
+        self.target = named(
+            ChoiceBox(), "synthetic_target", "Target", "The column that the recipient wants to predict from the others"
+        )
+        for box in (self.method, self.target):
+            box.setMaximumWidth(WIDEST)
+            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(14)
+        declared = SynthesisParameters.declared()
+        self._fields = {
+            "rows": named(QLineEdit(), "synthetic_rows", "Rows", declared["rows"].help),
+            "cuts": named(QLineEdit(), "synthetic_cuts", "Cuts", declared["cuts"].help),
+        }
+        self._fields["cuts"].setPlaceholderText("auto")
+        for field in self._fields.values():
+            field.setFixedWidth(88)
+        self._impossible = ImpossibleEditor(session)
+        self._arrange()
+        self.method.activated.connect(lambda _at: self.chose("method"))
+        self.target.activated.connect(lambda _at: self.chose("target"))
+        self._fields["rows"].textEdited.connect(lambda _text: self.chose("rows"))
+        self._fields["cuts"].textEdited.connect(lambda _text: self.chose("cuts"))
+        self._impossible.problem.connect(self.say)
+        self._again = button("Draw a preview", "synthetic_preview_start", tip=FREE)
+        self._again.clicked.connect(self._preview)
+        self.others = (self._again,)
+        self._preview_card = ComparisonCard(session, "synthetic_preview", "A PRIVATE PREVIEW")
+        self._preview_card.hide()
+        view = ComparisonCard(session, "synthetic_released", "RELEASED, BESIDE THE ORIGINAL", rows=True)
+        failed = "It cannot be compared with the original."
+        self.results = ReleasedPart(page, view, released_rows, LOOK, failed, kind="synthetic", card=False)
+        self.below = (self._preview_card, self.results, view)
+
+    def request(self) -> SynthesisParameters | None:
+        """Return the settings; ``None`` while a field is refused, or no rows are asked for."""
+        try:
+            rows, cuts = self._number("rows"), self._number("cuts")
+        except ParameterError:
+            return None
+        method, target = self.method.currentData(), self.target.currentData()
+        return None if rows is None else SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts)
+
+    def start_over(self) -> None:
+        """Take everything from another table and its plan."""
+        self._fields["cuts"].clear()
+        self._forget_preview()
+        super().start_over()
+
+    def follow(self) -> None:
+        """Show what follows from table and plan, but for what a person has chosen here."""
+        session = self.session
+        chosen = self.target.currentData() if "target" in self._own else session.target
+        names = [column.name for column in session.plan.protected]
+        if chosen not in names:
+            self._own.discard("target")
+            chosen = session.target if session.target in names else None
+        # A plan with a target always tells the method of it.
+        entries = [*([] if session.target in names else [None]), *names]
+        if entries != [self.target.itemData(i) for i in range(self.target.count())]:
+            self.target.clear()
+            for name in entries:
+                self.target.addItem(NO_TARGET if name is None else name, name)
+        self.target.setCurrentIndex(max(self.target.findData(chosen), 0))
+        if session.opened is not None and "rows" not in self._own:
+            self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
+        self._impossible.follow()
+        self._follow_target()
+        self._say_steps()
+        if self._planned != session.plan:
+            self._planned = session.plan
+            self._forget_preview()
+
+    def enable(self, on: bool) -> None:
+        """Let the settings be changed, or not while a release goes on."""
+        for part in (self.method, self.target, *self._fields.values(), self.delta, self._impossible):
+            part.setEnabled(on)
+
+    def _arrange(self) -> None:
+        self.body.addWidget(label("WHAT IS DRAWN", "caption"))
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(6)
+        fields: tuple[tuple[str, QWidget, int, int], ...] = (
+            ("method", self.method, 0, 0),
+            ("target", self.target, 1, 0),
+            ("rows to draw", self._fields["rows"], 2, 0),
+            ("cuts of numbers", self._fields["cuts"], 2, 2),
+            ("impossible", self._impossible, 3, 0),
+        )
+        for words, field, down, across in fields:
+            title = label(words, "muted")
+            title.setBuddy(field)
+            grid.addWidget(title, down, across)
+            grid.addWidget(field, down, across + 1, 1, 1 if field in self._fields.values() else 3)
+        grid.setColumnStretch(4, 1)
+        self.body.addLayout(grid)
+        for part in (self._help, self._problem):
+            self.body.addWidget(part)
+        self._steps = label("", "muted", wrap=True, name="synthetic_steps")
+        self.body.addWidget(self._steps)
+        self.body.addWidget(DeltaLine(self.delta))
+        self.body.addStretch(1)
+
+    def show_foreseen(self, found: Foreseen | None) -> None:
+        """Show how many parts a range is cut into while nobody has said so."""
+        if found is not None:
+            cuts = found.facts.cuts
+            self._fields["cuts"].setPlaceholderText(f"auto: {cuts}" if cuts else "auto")
+
+    def _number(self, key: str) -> int | None:
+        """Return what stands in a field; ``None`` for empty cuts."""
+        text = self._fields[key].text().strip().replace(",", "")
+        if key == "cuts" and not text:
+            return None
+        found: int = SynthesisParameters.declared()[key].parse(text, key)
+        return found
+
+    def chose(self, key: str) -> None:
+        """Keep what a person has chosen, and let the method follow it."""
+        self._own.add(key)
+        self._follow_target()
+        self._say_steps()
+        super().chose(key)
+
+    def hindrance(self) -> tuple[str, str]:
+        """Return that a column is published as it is, or none is protected."""
+        plan = self.session.plan
+        kept = [column.name for column in plan.columns if column.action == "keep"]
+        if kept:
+            stated = f"The plan publishes {listed(kept)} as it is, and no row of a synthetic table is anybody's: "
+            return f"{stated}protect or drop {'it' if len(kept) == 1 else 'them'}.", "protect"
+        return ("", "") if plan.protected else ("No column is left to synthesise: protect at least one.", "protect")
+
+    def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+        """Return what would be counted."""
+        return checked(plan, rows, chosen, cancel)
+
+    def asked(self, found: Foreseen) -> Asked:
+        """Return the rows that are forecast."""
+        chosen = found.chosen
+        assert isinstance(chosen.request, SynthesisParameters)
+        title = count(chosen.request.rows or 0, "synthetic row")
+        own = chosen.request.cuts is None
+        work = partial(work_of, chosen)
+        return Asked(title, work, way="synthetic", unrounded=own)
+
+    def field_problem(self) -> str:
+        """Mark the fields that are refused, and return why the last of them is."""
+        wrong = ""
+        for name, field in self._fields.items():
+            try:
+                self._number(name)
+                mark_wrong(field, wrong=False)
+            except ParameterError as error:
+                mark_wrong(field, wrong=True)
+                wrong = sentence(error)
+        return wrong or super().field_problem()
+
+    def _follow_target(self) -> None:
+        """Take the usual method where none was chosen, and say what it does."""
+        if "method" not in self._own:
+            usual = MST if self.target.currentData() is None else MARGINALS
+            self.method.setCurrentIndex(self.method.findData(usual.name))
+        stated = synthesiser(self.method.currentData()).help
+        self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")
+
+    # -- the preview ----------------------------------------------------------------------------------------------
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The preview that is drawn."""
+        return self._drawing
+
+    def _say_steps(self) -> None:
+        steps = steps_of(self.session)
+        stated = OWN_STEPS if self._fields["cuts"].text().strip() == "" else PLANNED_STEPS
+        self._steps.setText(stated.format(steps=steps) if steps else "")
+        self._steps.setVisible(bool(steps))
+
+    def _forget_preview(self) -> None:
+        """Show no draw of another table or plan, and wait for none."""
+        if self._drawing is not None:
+            former, self._drawing = self._drawing, None
+            former.cancel()
+        self._draw = 0
+        self._preview_card.show_compared(None)
+        self._preview_card.hide()
+
+    def show_others(self, *, ready: bool) -> None:
+        """Show the preview and the button that draws it."""
+        self._again.setEnabled(ready)
+        self._again.setText("Another draw" if self._draw else "Draw a preview")
+        self._preview_card.setVisible(self._draw > 0)
+
+    def _preview(self) -> None:
+        session, chosen = self.session, self.value()
+        if session.opened is None or chosen is None or self._page.job is not None:
+            return
+        if not figures_first.may_show(self._page, session):
+            return
+        number, request = self._draw + 1, chosen.request
+        assert isinstance(request, SynthesisParameters)
+
+        def apply(found: Compared) -> None:
+            if self._drawing is handle:
+                self._draw = number
+                rows = count(found.rows, "row")
+                stated = f"draw {number}, {rows} by {request.method} at ε = {at_most(chosen.epsilon)}"
+                self._preview_card.show_compared(found, stated)
+                self.refreshed.emit()
+                if number == 1:
+                    self._page.scroll_to(self._preview_card)
+
+        handle = preview(session.opened, session.plan, chosen, number, self._page.jobs, apply, session.report)
+        self._drawing = figures_first.follow_note(session, self._page.jobs, handle)
+        handle.cancelling.connect(self.refreshed)
+        handle.ended.connect(lambda: self._drawn(handle))
+        self.refreshed.emit()
+
+    def _drawn(self, handle: JobHandle) -> None:
+        if self._drawing is handle:
+            self._drawing = None
+            self.refreshed.emit()

@@ -1,0 +1,204 @@
+"""What the Synthetic rows page starts: a check of the settings, a private preview, and a look at what was released.
+
+A preview is drawn from a key of this process: nobody can draw it again, and nothing of it can be released.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable
+from workbench.gui.widgets.formatting import count
+from workbench.jobs import Job
+from workbench.params import InputError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.synth.parameters import SynthesisParameters
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from workbench.gui.pages.release.synthetic.comparing import Compared
+    from workbench.sanitize.plan import Plan
+    from workbench.synth.columns import CoarseColumn
+    from workbench.synth.needs import Needs
+    from workbench.work.work import Work
+
+KEY_PREVIEW = "synthetic-preview"
+SHOWN_ROWS = 2000
+
+_KEY = secrets.token_bytes(32)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is counted for synthetic rows, from public facts alone.
+
+    Attributes:
+        tables: tables that are counted with noise.
+        selections: choices of a pair of columns that are paid for.
+        cuts: most parts of the range of a column of numbers; 0 where there is none.
+        needs: time and memory that it is expected to take.
+    """
+
+    tables: int
+    selections: int
+    cuts: int
+    needs: Needs
+
+    @property
+    def counted(self) -> str:
+        """What is counted with noise, in words."""
+        stated = count(self.tables, "noisy table")
+        return f"{stated}, {count(self.selections, 'noisy choice')} of a pair" if self.selections else stated
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedRows:
+    """A released table as it can be looked at, and how far it is from the original.
+
+    Attributes:
+        path: the file.
+        frame: its first rows as text; public.
+        rows: how many it has.
+        compared: the comparison with the table that is open; private.
+    """
+
+    path: Path
+    frame: pl.DataFrame
+    rows: int
+    compared: Compared
+
+
+def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
+    """Describe the release; called in a worker."""
+    from workbench.release.synthetic.synthesis_work import synthesis_work
+
+    assert isinstance(chosen.request, SynthesisParameters)
+    return synthesis_work(plan, chosen.epsilon, rows, kind, chosen.request, chosen.delta)
+
+
+def drawn_by(plan: Plan, chosen: Chosen) -> Plan:
+    """Return the plan by which rows are drawn: while cuts are automatic, noisy rows alone are rounded."""
+    assert isinstance(chosen.request, SynthesisParameters)
+    return plan.unrounded() if chosen.request.cuts is None else plan
+
+
+def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
+    """Return what the release would count and cost.
+
+    Raises:
+        ParameterError: it does not fit the plan, or ε is too small for it.
+    """
+    from workbench.synth.base import COUNTS
+    from workbench.synth.needs import needs_of
+
+    plan = drawn_by(plan, chosen)
+    work = work_of(chosen, plan, rows, "csv")
+    method, setting = _setting(plan, rows, chosen)
+    cancel.check()
+    counted = [query.form == COUNTS for query in method.queries(setting)]
+    cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
+    assert isinstance(chosen.request, SynthesisParameters)
+    needs = needs_of(method, setting, chosen.request.rows or rows)
+    facts = Checked(sum(counted), len(counted) - sum(counted), cuts, needs)
+    return foresee(work, chosen, plan, rows, facts)
+
+
+def preview(
+    opened: OpenTable,
+    draft: DraftPlan,
+    chosen: Chosen,
+    number: int,
+    jobs: JobCenter,
+    apply: Callable[[Compared], None],
+    on_failure: Callable[[BaseException], None],
+) -> JobHandle:
+    """Draw synthetic rows from a seeded stream and compare them with the original; only the newest request counts."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Compared:
+        return drawn_preview(opened, draft.plan(), chosen, number, emit, cancel)
+
+    job = Job("Drawing a private preview", work, about=opened.title)
+    return jobs.start(job, key=KEY_PREVIEW, on_result=apply, on_failure=on_failure)
+
+
+def drawn_preview(
+    opened: OpenTable, plan: Plan, chosen: Chosen, number: int, emit: Emit, cancel: CancelToken
+) -> Compared:
+    """Return the comparison of one private draw; runs in a worker. Nothing is charged and nothing can be released."""
+    import numpy as np
+
+    from workbench.gui.pages.release.synthetic.comparing import coded_rows, compared
+    from workbench.privacy.entropy import KeyedEntropy
+    from workbench.release.ledger.study_note import note_study
+    from workbench.sanitize.engine import check_columns
+    from workbench.synth.columns import coarse_columns
+    from workbench.synth.synthesis import cost_of_synthesis, synthesised
+    from workbench.work.noise import Study
+
+    assert isinstance(chosen.request, SynthesisParameters)
+    plan = drawn_by(plan, chosen)
+    check_columns(plan, opened.table)
+    table = plan.rows_of(opened.table)
+    if not table.rows:
+        raise InputError("the table has no rows", hint="open another one")
+    method, setting = _setting(plan, table.rows, chosen)
+    note_study(opened.table, "synthetic", emit=emit)
+    name = str(number).encode()
+    seed = [int(word) for word in KeyedEntropy(_KEY, b"noise", name).words(4)]
+    entropy = KeyedEntropy(_KEY, b"rows", name)
+    ask = Study(np.random.default_rng(seed), entropy).ask(cost_of_synthesis(method, setting))
+    original = coded_rows(setting.columns, table, cancel)
+    drawn = synthesised(method, setting, original, chosen.request.rows or table.rows, ask, emit, cancel)
+    places = {column.name: place for place, column in enumerate(setting.columns)}
+
+    def fine(column: CoarseColumn) -> Any:
+        place = places[column.name]
+        return setting.columns[place].draw(drawn.codes[:, place], entropy)
+
+    columns = coarse_columns([column.facts() for column in plan.protected])
+    return compared(columns, table, fine, chosen.request.target, plan, emit, cancel)
+
+
+def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
+    """Return a released table and its comparison with the original; runs in a worker."""
+    from workbench.gui.pages.release.synthetic.comparing import compared
+    from workbench.release.certificate import certificate_path, read_any_certificate
+    from workbench.release.ledger.study_note import note_study
+    from workbench.release.open_release import certified_rows, released_cells
+    from workbench.sanitize.engine import check_columns
+    from workbench.synth.columns import coarse_columns
+
+    document = read_any_certificate(certificate_path(path))
+    certified, released = certified_rows(path, document, certificate_path(path), cancel)
+    if plan is not None and any(certified.column(c.name).cells != c.cells for c in plan.protected if c.numeric):
+        plan = plan.unrounded()  # its rounding was for noisy rows
+    plan = plan or certified
+    check_columns(plan, opened.table)
+    note_study(opened.table, "synthetic", emit=emit)
+    columns = coarse_columns([column.facts() for column in plan.protected])
+    stated = compared(
+        columns,
+        plan.rows_of(opened.table),
+        lambda column: released_cells(column.grid, released),
+        document["request"]["target"],
+        plan,
+        emit,
+        cancel,
+    )
+    return ReleasedRows(path, released.frame.head(SHOWN_ROWS), released.rows, stated)
+
+
+def _setting(plan: Plan, rows: int, chosen: Chosen) -> Any:
+    from workbench.release.synthetic.synthesis_work import synthesis_setting
+
+    assert isinstance(chosen.request, SynthesisParameters)
+    return synthesis_setting(plan, chosen.epsilon, rows, chosen.request, chosen.delta)

@@ -1,0 +1,78 @@
+"""What Curves has found of the chosen model on this table, or the way to find it: how accurate it is at which ε."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.widgets.basic import Card, button, label, row, stack
+
+ROOM = 620
+"""Points of the card from which a curve with its names can be read."""
+
+UNKNOWN = "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."
+KNOWN = "Curves has drawn how accurate it is against ε."
+
+
+class StudyCard(Card):
+    """The newest curve of the chosen model, with the ε in the form marked; below a line that leads to Curves."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._model, self._epsilon = "", Decimal(1)
+        self._words = label(UNKNOWN, "muted", wrap=True, name="train_study")
+        self._onward = button("Its accuracy against ε →", "train_to_curves", "link", tip="Open Curves with this model")
+        self._onward.clicked.connect(self._go)
+        self._holder = QWidget()
+        self._place = stack()
+        self._holder.setLayout(self._place)
+        self._plot: QWidget | None = None
+        self.body.addWidget(label("ACCURACY TO EXPECT", "caption"))
+        self.body.addWidget(self._words)
+        self.body.addLayout(row(self._onward, None))
+        self.body.addWidget(self._holder, 100)
+        self.body.addStretch(1)
+        self._holder.hide()
+        session.runs_changed.connect(self._draw)
+        session.theme_changed.connect(self._draw)
+
+    def show_model(self, model: str, epsilon: Decimal) -> None:
+        """Show what is known of ``model``, and mark ``epsilon``."""
+        if (model, epsilon) != (self._model, self._epsilon):
+            self._model, self._epsilon = model, epsilon
+            self._draw()
+
+    def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+        """Draw the curve where there is room for it."""
+        self._draw()
+
+    def _found(self) -> RunRecord | None:
+        runs = [run for run in self._session.runs if run.kind == "curve" and not run.result.plan.against]
+        return next((run for run in reversed(runs) if run.result.plan.model == self._model), None)
+
+    def _draw(self) -> None:
+        found = self._found()
+        self._words.setText(UNKNOWN if found is None else KNOWN)
+        drawn = found is not None and self.width() >= ROOM and self.isVisible()
+        self._holder.setVisible(drawn)
+        if found is None or not drawn:
+            return
+        # It knows pyqtgraph, which a page without a study does not wait for.
+        from dataclasses import replace
+
+        from workbench.gui.widgets.curve_plot import CurvePlot
+        from workbench.render.curve_figure import curve_figure
+
+        if not isinstance(self._plot, CurvePlot):
+            self._plot = CurvePlot("train_study", "Accuracy of the model against ε")
+            self._place.addWidget(self._plot)
+        figure = curve_figure(found.result, found.source)
+        figure = replace(figure, badge="") if found.made_up else figure
+        self._plot.show_figure(figure, self._session.theme, self._epsilon)
+
+    def _go(self) -> None:
+        self._session.ask_for_curve(self._model)
+        self._session.go("utility")

@@ -1,0 +1,263 @@
+"""The questions as rows, the ways to release as columns: what a recipient will see, and whether it is near enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+
+from workbench.gui.pages.ways.marks import Marks, with_wish
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
+from workbench.gui.widgets.table_model import Cell, Column, EditedModel
+from workbench.gui.widgets.way_bar import ways
+
+if TYPE_CHECKING:
+    from workbench.studies.ways import Answer, Way
+    from workbench.studies.ways_asked import Question
+    from workbench.studies.ways_draw import DrawnWays
+
+SHORT = {"rows": "Noisy", "synthetic": "Synthetic", "model": "Model"}
+"""Titles of columns that are shorter than the words of the way."""
+
+MARKED = {"yes": " ✓", "no": " ✗"}
+UNKNOWN, NOTHING = "…", "–"
+WITHIN_HELP = "How near to the truth an answer must be, in 95 of 100 releases. Type your own, or leave it empty"
+TRUTH_HELP = "The figure of the rows themselves: private, shown once you agree to it"
+SIGN = 8
+"""Pixels that the sign before a heading needs beyond what the font of the heading says."""
+
+LEAST_QUESTION = 150
+"""Pixels of a question before the table is scrolled sideways."""
+
+TRUTH, FIRST_WAY = 2, 3
+"""The column of the first way: questions, margins and the truth are before it."""
+
+
+class DecideModel(EditedModel):
+    """One row for each question.
+
+    Attributes:
+        names: of the ways, in the order of their columns.
+
+    Signals:
+        told: the cells may be wider or narrower.
+    """
+
+    told = Signal()
+
+    def __init__(self, session: Session, marks: Marks) -> None:
+        known = ways()
+        self.names = tuple(name for name, _, _ in known)
+        columns = (
+            Column("Question", self._asked, "What recipients will ask of the release", 164, 1.0, sorts=False),
+            Column(
+                "within",
+                self._within,
+                WITHIN_HELP,
+                76,
+                right=True,
+                sorts=False,
+                field="within_editor",
+                spoken="How near an answer must be; empty: near enough to say something",
+                edit=self._wish,
+            ),
+            Column("truth", self._truth, TRUTH_HELP, 56, right=True, sorts=False),
+            *(
+                Column(SHORT.get(name, words), partial(self._cell, name), tip, 120, 0.4, right=True, sorts=False)
+                for name, words, tip in known
+            ),
+        )
+        super().__init__(session, columns)
+        self._words = {name: SHORT.get(name, words) for name, words, _ in known}
+        self._tips = {name: tip for name, _, tip in known}
+        self._marks = marks
+        self._questions: tuple[Question, ...] = ()
+        self._drawn: DrawnWays | None = None
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What is asked, a row each."""
+        return self._questions
+
+    def height(self) -> int:
+        """Return the number of questions."""
+        return len(self._questions)
+
+    def show_questions(self, questions: tuple[Question, ...], drawn: DrawnWays | None) -> None:
+        """Show what is known of the questions, with the private draw where there is one of this plan."""
+        self._drawn = drawn
+        if [q.key for q in questions] != [q.key for q in self._questions]:
+            self.beginResetModel()
+            self._questions = questions
+            self.endResetModel()
+        else:
+            self._questions = questions
+            self.refresh()
+        found = self._marks.ways
+        for place, name in enumerate(self.names):
+            chosen = "●" if name == self.session.way else "○"
+            star = " ★" if found is not None and name == found.advised else ""
+            way = None if found is None or name not in _names(found.ways) else found.way(name)
+            self.retitle(FIRST_WAY + place, f"{chosen} {self._words[name]}{star}", self._help(name, way, star))
+        self.told.emit()
+
+    def _help(self, name: str, way: Way | None, star: str) -> str:
+        parts = [self._tips[name] if way is None else way.gives]
+        if way is not None:
+            parts += [way.problem and f"It cannot be made: {way.problem}.", way.warning]
+        return "\n".join(filter(None, (*parts, star and "★ advised", "Click to choose it.")))
+
+    # -- cells ----------------------------------------------------------------------------------------------------
+
+    def _asked(self, at: int) -> Cell:
+        question = self._questions[at]
+        words = f"{question.words[:1].upper()}{question.words[1:]}"
+        return Cell(words, tip=words)
+
+    def _within(self, at: int) -> Cell:
+        question = self._questions[at]
+        wish = question.wish
+        if wish is None:
+            return Cell("", tip="There is no margin to wish for.")
+        if question.wished:
+            return Cell(wish.margin, value=wish.margin.removeprefix("± "))
+        near = f"more than no table ({_margin(question)})"
+        return Cell(_margin(question), "muted", f"Nobody typed how near it must be: {near}.", value="")
+
+    def _truth(self, at: int) -> Cell:
+        drawn, question = self._drawn, self._questions[at]
+        value = None if drawn is None else drawn.truth.get(question.key)
+        return Cell("", "muted") if value is None else Cell(figure(question, value))
+
+    def _cell(self, name: str, at: int) -> Cell:
+        found, question = self._marks.ways, self._questions[at]
+        if found is None:
+            return Cell(UNKNOWN, "muted", "Not known yet", spoken="not known yet")
+        if name not in _names(found.ways) or at >= len(found.questions) or found.questions[at].key != question.key:
+            return Cell(NOTHING, "muted", "This way is not compared with the questions", spoken="not compared")
+        answer = found.way(name).answers[at]
+        seen = None if self._drawn is None else self._drawn.seen.get((name, question.key))
+        return answer_cell(question, answer, None if seen is None else figure(question, seen))
+
+    def _wish(self, at: int, text: str) -> None:
+        question = self._questions[at]
+        plan = with_wish(self.session.plan, question, text)
+        self.session.edit(f"wish {question.words} within {text.strip()}", plan)
+
+
+def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
+    """Return what a recipient sees of a question by a way, and whether it is near enough."""
+    if answer.mark == "not known yet":
+        return Cell(UNKNOWN, "muted", "Not known yet", spoken="not known yet")
+    if answer.mark == "not answered":
+        tip = f"Answered {answer.note} only" if answer.note else "This way does not answer it"
+        return Cell(NOTHING, "muted", tip, spoken="not answered")
+    if answer.half_length is None:
+        kept = answer.note.replace("0.", ".")  # .71 of .85
+        stated = seen or (kept if question.asked != "rows" else "yes" if answer.mark == "yes" else "noise")
+    else:
+        half = _half(question, answer.half_length)
+        stated = f"{seen.removesuffix(' %')} {half}" if seen else half
+    near = answer.mark == "yes"
+    words = {True: "near enough", False: "not near enough"}[near]
+    if question.asked == "model":
+        tip = f"On made-up rows of this shape a model reaches {answer.note} of what the rows themselves teach"
+    elif question.asked == "rows":
+        tip = answer.note
+    else:
+        tip = f"Half of the expected 95 % interval; {words}" + (f"; {answer.note}" if answer.note else "")
+    spoken = f"{stated}, {words}"
+    return Cell(f"{stated}{MARKED[answer.mark]}", "" if near else "danger", tip, spoken=spoken)
+
+
+def figure(question: Question, value: float) -> str:
+    """Return a figure as a person reads it."""
+    if question.asked == "share":
+        return f"{100 * value:.2g} %"
+    if question.asked in ("correlation", "model"):
+        return f"{value:.2f}".replace("0.", ".", 1)
+    return f"{value:.3g}" if abs(value) < 1_000 else f"{value:,.0f}"
+
+
+def _half(question: Question, half: float) -> str:
+    if question.asked == "share":
+        return f"± {min(100 * half, 100):.3g} %" if half >= 0.1 else f"± {100 * half:.2g} %"
+    return f"± {half:,.2g}" if half < 100 else f"± {half:,.0f}"
+
+
+def _margin(question: Question) -> str:
+    return _half(question, question.enough)
+
+
+def _names(found: tuple[Way, ...]) -> Mapping[str, Way]:
+    return {way.name: way for way in found}
+
+
+class DecideTable(SettingsTable):
+    """A click on the heading of a way chooses it; Return in one of its cells does the same.
+
+    Signals:
+        chosen_way: (name) the person wants that way.
+        drop_asked: (row) nobody needs the columns of that question.
+        least_asked: (row) at which ε it is answered is wanted.
+    """
+
+    chosen_way = Signal(str)
+    drop_asked = Signal(int)
+    least_asked = Signal(int)
+
+    def __init__(self, session: Session, model: DecideModel) -> None:
+        super().__init__(session, model, "decide_table", "Questions, and how near to the truth each way answers them")
+        self._model = model
+        self.horizontalHeader().sectionClicked.connect(self._choose)
+        self.horizontalHeader().setSortIndicatorShown(False)
+        self._add("decide_drop", "Drop Its Columns: Nobody Needs Them", "Del", self.drop_asked.emit)
+        self._add("decide_within", "Type How Near It Must Be", "", self._edit_within)
+        self._add("decide_least", "Find the Least ε for It", "", self.least_asked.emit)
+        self.horizontalHeader().setStretchLastSection(False)
+        model.told.connect(self._share_out)
+        CopyRows(self, session, private=lambda _rows: model._drawn is not None)
+
+    def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
+        action = QAction(words, self)
+        action.setObjectName(name)
+        if key:
+            action.setShortcut(key)
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.triggered.connect(lambda: self.currentIndex().isValid() and do(self.currentIndex().row()))
+        self.addAction(action)
+
+    def _share_out(self) -> None:
+        """Give every figure the room that it needs, and the questions what is left."""
+        heads = self.horizontalHeader()
+        rest = self.viewport().width()
+        self.setColumnHidden(TRUTH, self._model._drawn is None)  # its width is the questions' until it is asked for
+        for column in range(1, self._model.columnCount()):
+            if self.isColumnHidden(column):
+                continue
+            width = max(self.sizeHintForColumn(column), heads.sectionSizeHint(column) + SIGN, NARROWEST)
+            heads.resizeSection(column, width)
+            rest -= width
+        longest = max(self.sizeHintForColumn(0), heads.sectionSizeHint(0))
+        heads.resizeSection(0, max(rest, min(longest, LEAST_QUESTION)))
+
+    def _edit_within(self, at: int) -> None:
+        self.edit(self._model.index(at, 1))
+
+    def _choose(self, column: int) -> None:
+        if column >= FIRST_WAY:
+            self.chosen_way.emit(self._model.names[column - FIRST_WAY])
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Let Return choose the way of the current cell."""
+        index = self.currentIndex()
+        pressed = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers()
+        if pressed and index.column() >= FIRST_WAY:
+            self._choose(index.column())
+            return
+        super().keyPressEvent(event)

@@ -1,0 +1,130 @@
+"""What blocks a release of the open table: facts that nobody has declared, errors, guesses, values that are refused.
+
+The rail's dot, the foot of the pages, the filter “needs you” and the questions ask this, so that all of them name the
+same; a column that is not released needs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.gui.session.draft import OWN_VALUE, DraftColumn, DraftPlan
+
+if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
+    from workbench.data.columns.profile import ColumnProfile
+    from workbench.gui.session.session import OpenTable
+
+
+SHOWN = 3
+"""Values that are named; all of it is private and stays on the screen."""
+
+_NUMBERS = {"integer": "whole numbers", "real": "numbers", "date": "dates"}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a release would stop at a column.
+
+    Attributes:
+        fact: what to change: ``missing``, ``kind`` or ``domain``.
+        words: what is wrong, as a clause.
+    """
+
+    fact: str
+    words: str
+
+
+class InvalidValues:
+    """Finds them, once for each column as it is declared: a list of values may be long, and edits are many."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[DraftColumn, ColumnProfile, Refused | None]] = {}
+
+    def columns(self, opened: OpenTable | None, plan: DraftPlan) -> tuple[str, ...]:
+        """Return the names of the protected columns with a cell that is missing, unreadable or not listed.
+
+        Values outside bounds are not among them: they are moved to the nearest bound in any case.
+        """
+        if opened is None or plan.replaces_invalid:
+            return ()
+        return tuple(c.name for c in plan.protected if self._refused(c, opened.profiles.get(c.name)) is not None)
+
+    def why(self, opened: OpenTable | None, plan: DraftPlan, name: str) -> Refused | None:
+        """Return what a release would refuse in a column; ``None`` where that is nothing."""
+        if opened is None or plan.replaces_invalid or not (column := plan.column(name)).protected:
+            return None
+        return self._refused(column, opened.profiles.get(name))
+
+    def _refused(self, column: DraftColumn, profile: ColumnProfile | None) -> Refused | None:
+        if profile is None:
+            return None
+        known = self._known.get(column.name)
+        if known is None or known[0] is not column or known[1] is not profile:
+            known = self._known[column.name] = column, profile, _refused(column, profile)
+        return known[2]
+
+
+def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
+    if profile.missing and column.missing != OWN_VALUE:
+        rows = "1 row has no value" if profile.missing == 1 else f"{profile.missing:,} rows have no value"
+        return Refused("missing", f"{rows}, which “if a value is missing” refuses")
+    if column.kind == "integer" and profile.kind == "real":
+        return Refused("kind", "some numbers are not whole")
+    if column.numeric:
+        # its values did not read as numbers or dates
+        found = profile.lower is None and profile.distinct > 0
+        return Refused("kind", f"its values are no {_NUMBERS[column.kind or 'real']}") if found else None
+    if column.domain is None or column.other is not None or profile.values == column.domain:
+        return None
+    listed = set(column.domain)
+    unlisted = [value for value in profile.values if value not in listed]
+    if not unlisted:
+        return None
+    stated = ", ".join(f"“{value}”" for value in unlisted[:SHOWN])
+    more = "" if len(unlisted) <= SHOWN else f" and {len(unlisted) - SHOWN:,} more"
+    verb = "is" if len(unlisted) == 1 else "are"
+    return Refused("domain", f"{stated}{more} {verb} in the rows and not in the list of values")
+
+
+FOUND = InvalidValues()
+"""One for the whole window: the rail's dot, the foot and the line below the attributes ask the same."""
+
+
+FACT_WORDS = {
+    "lower": "bounds",
+    "upper": "bounds",
+    "domain": "values",
+    "missing": "what a missing value means",
+    "date_order": "day or month first",
+}
+"""What the window calls a fact that is still open."""
+
+
+def open_facts(plan: DraftPlan) -> dict[str, list[str]]:
+    """Return which columns still need each fact, by its words; the fact that is needed first comes first."""
+    found: dict[str, list[str]] = {}
+    for column in plan.protected:
+        for words in dict.fromkeys(FACT_WORDS[fact] for fact in column.unfilled):
+            found.setdefault(words, []).append(column.name)
+    return found
+
+
+def in_need(opened: OpenTable | None, plan: DraftPlan, column: DraftColumn) -> bool:
+    """Return whether something of a released column blocks a release: open, wrong, guessed, or refused in its rows."""
+    if column.action == "drop":
+        return False
+    blocked = bool(column.unfilled) or bool(column.problems()) or bool(column.unconfirmed)
+    return blocked or FOUND.why(opened, plan, column.name) is not None
+
+
+def blocks(opened: OpenTable, plan: DraftPlan) -> bool:
+    """Return whether anything about the table or its columns blocks a release."""
+    stated = bool(opened.table.doubts) or bool(plan.guesses()) or any(p.column for p in plan.problems())
+    return stated or bool(FOUND.columns(opened, plan))
+
+
+def needed_first(plan: DraftPlan) -> list[int]:
+    """Return the places of the columns: those that are released, then the others, each in the table's order."""
+    places = range(len(plan.columns))
+    return sorted(places, key=lambda at: plan.columns[at].action == "drop")

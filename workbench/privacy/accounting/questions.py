@@ -1,0 +1,307 @@
+"""Questions about a budget that touch no data: what is given, and the answer as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from workbench.params import ParameterError, Parameters, choice, integer, real, text
+from workbench.params.codec import parse_json, parse_toml, read_text
+from workbench.privacy.accounting.accountant import LEAST_NOISE, MOST_NOISE, accountant_names, event_of, loss
+from workbench.privacy.accounting.calculators import (
+    MOST_REPORTS,
+    laplace,
+    laplace_within,
+    randomised_response,
+    shuffled,
+    staircase,
+)
+from workbench.privacy.accounting.event import exact
+from workbench.privacy.accounting.event_text import events_of
+from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
+from workbench.privacy.accounting.neighbours import RELATION, group, replace_one
+from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
+from workbench.privacy.accounting.run_curves import TrainingRun
+from workbench.privacy.accounting.solve import solve
+from workbench.privacy.accounting.totals import compose_totals
+
+_LIKELY = 0.95
+_ROWS = {"at_least": 1, "upto": 10**12, "help": "rows of the table, public"}
+_BATCH = {"at_least": 1, "upto": 10**12, "help": "expected rows of a batch"}
+_NOISE = {"at_least": LEAST_NOISE, "upto": MOST_NOISE, "symbol": "σ", "help": "noise over clipping norm"}
+_EPOCHS = {"at_least": 1, "upto": 10**9, "help": "expected passes over the table"}
+_DELTA = {"below": 1, "symbol": "δ", "help": "chance that the guarantee fails"}
+_EPSILON = {"upto": 1e6, "symbol": "ε"}
+_OF_NOISE = {"at_least": 1e-6, "upto": 700, "symbol": "ε"}
+_ACCOUNTANT: dict[str, Any] = {
+    "choices": accountant_names,
+    "default": "pld",
+    "help": "pld, rdp, or the published rdp-classic",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DpSgdBudget(Parameters):
+    """A DP-SGD run as its accountant sees it."""
+
+    rows: int = integer(**_ROWS)
+    batch: int = integer(**_BATCH)
+    noise: float = real(**_NOISE)
+    epochs: int = integer(**_EPOCHS)
+    delta: float = real(above=0, **_DELTA)
+    accountant: str = choice(**_ACCOUNTANT)
+
+    def run(self) -> TrainingRun:
+        """Return it as what its curves are drawn of."""
+        return TrainingRun(self.rows, self.batch, self.noise, self.epochs, self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianBudget(Parameters):
+    """A Gaussian release of a vector."""
+
+    epsilon: float = real(above=0, **_EPSILON, help="privacy loss")
+    delta: float = real(above=0, **_DELTA)
+    sensitivity: float = real(above=0, upto=1e9, symbol="Δ", help="L2 sensitivity of the whole vector")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeliefBudget(Parameters):
+    """What someone believes before a release."""
+
+    epsilon: float = real(at_least=0, **_EPSILON, help="privacy loss of the release")
+    prior: float = real(at_least=0, upto=1, symbol="p", help="belief before the release, a probability")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveBudget(Parameters):
+    """A DP-SGD run of which one figure is open."""
+
+    rows: int = integer(**_ROWS)
+    delta: float = real(above=0, **_DELTA)
+    epsilon: float | None = real(default=None, above=0, **_EPSILON, help="privacy loss of the run")
+    noise: float | None = real(default=None, **_NOISE)
+    epochs: int | None = integer(default=None, **_EPOCHS)
+    batch: int | None = integer(default=None, **_BATCH)
+    accountant: str = choice(**_ACCOUNTANT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseBudget(Parameters):
+    """Noise that is added to one number."""
+
+    epsilon: float = real(**_OF_NOISE, help="privacy loss")
+    sensitivity: float = real(above=0, upto=1e9, default=1.0, symbol="Δ", help="how far one row moves the number")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseBudget(Parameters):
+    """Randomised response."""
+
+    epsilon: float = real(**_OF_NOISE, help="privacy loss of one answer")
+    values: int = integer(at_least=2, upto=10**9, default=2, help="how many answers there are")
+    rows: int = integer(at_least=1, upto=10**12, default=1000, help="how many people answer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffleBudget(Parameters):
+    """Local reports that reach the analyst in random order, without names."""
+
+    epsilon: float = real(at_least=1e-6, upto=700, symbol="ε₀", help="privacy loss of one local report")
+    rows: int = integer(at_least=1, upto=MOST_REPORTS, help="how many reports are shuffled")
+    delta: float = real(above=0, **_DELTA)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupBudget(Parameters):
+    """What a release guarantees to somebody with several rows."""
+
+    epsilon: float = real(at_least=0, **_EPSILON, help="privacy loss of one row")
+    delta: float = real(at_least=0, below=1, default=0.0, symbol="δ", help="chance that the guarantee of one row fails")
+    rows: int = integer(at_least=1, upto=10**6, help="rows of one person")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComposeBudget(Parameters):
+    """A list of events in a file."""
+
+    delta: str | None = text(default=None, symbol="δ", help="delta of the whole (default: the one in the file, else 0)")
+
+
+def dpsgd(asked: DpSgdBudget) -> dict[str, Any]:
+    """Return what a run costs."""
+    event = event_of(asked.rows, asked.batch, asked.epochs, asked.noise)
+    bound = loss(event, asked.delta, asked.accountant)
+    return {
+        "epsilon": bound.epsilon,
+        "order": bound.order,
+        "steps": event.steps,
+        "sample_rate": event.sample_rate,
+        "delta": asked.delta,
+        "noise_multiplier": asked.noise,
+        "accountant": asked.accountant,
+        "discretisation": bound.discretisation,
+        **_neighbours(bound.epsilon, asked.delta),
+    }
+
+
+def _neighbours(epsilon: float, delta: float) -> dict[str, Any]:
+    """Return the relation of a loss, and the loss under the other one."""
+    other = replace_one(epsilon, delta)
+    return {"relation": RELATION, "replace_one": {"epsilon": other[0], "delta": other[1]}}
+
+
+def _gaussian(asked: GaussianBudget) -> dict[str, Any]:
+    textbook = classic_sigma(asked.epsilon, asked.delta, asked.sensitivity)
+    return {
+        **asdict(asked),
+        "sigma": analytic_sigma(asked.epsilon, asked.delta, asked.sensitivity),
+        "textbook_sigma": textbook,
+        "textbook_delta": gaussian_delta(asked.epsilon, textbook, asked.sensitivity),
+    }
+
+
+def _belief(asked: BeliefBudget) -> dict[str, Any]:
+    belief = posterior(asked.epsilon, asked.prior)
+    return {**asdict(asked), "low": belief.low, "high": belief.high, "note": DELTA_NOTE}
+
+
+def _solved(asked: SolveBudget) -> dict[str, Any]:
+    given = asdict(asked)
+    found = solve(**{"sigma" if name == "noise" else name: value for name, value in given.items()})
+    return {
+        "solved": next(name for name in ("epsilon", "noise", "epochs", "batch") if given[name] is None),
+        "epsilon": found.epsilon,
+        "noise_multiplier": found.sigma,
+        "epochs": found.epochs,
+        "batch": found.batch,
+        **{name: given[name] for name in ("rows", "delta", "accountant")},
+        "relation": RELATION,
+    }
+
+
+def _laplace(asked: NoiseBudget) -> dict[str, Any]:
+    noise = laplace(asked.epsilon, asked.sensitivity)
+    return {
+        **asdict(asked),
+        "scale": noise.scale,
+        "expected_absolute_error": noise.absolute,
+        "variance": noise.variance,
+        "within_95": laplace_within(asked.epsilon, asked.sensitivity, _LIKELY),
+    }
+
+
+def _staircase(asked: NoiseBudget) -> dict[str, Any]:
+    found, other = staircase(asked.epsilon, asked.sensitivity), laplace(asked.epsilon, asked.sensitivity)
+    return {
+        **asdict(asked),
+        "gamma_absolute": found.gamma_absolute,
+        "expected_absolute_error": found.absolute,
+        "gamma_variance": found.gamma_variance,
+        "variance": found.variance,
+        "laplace_absolute_error": other.absolute,
+        "laplace_variance": other.variance,
+    }
+
+
+def _response(asked: ResponseBudget) -> dict[str, Any]:
+    found = randomised_response(asked.epsilon, asked.values)
+    share_sd = (found.variance_rare / asked.rows) ** 0.5
+    return {**asdict(asked), "truth": found.truth, "other": found.other, "share_sd": share_sd}
+
+
+def _shuffle(asked: ShuffleBudget) -> dict[str, Any]:
+    found = shuffled(asked.epsilon, asked.rows, asked.delta)
+    return {
+        "epsilon": found.epsilon,
+        "epsilon_local": asked.epsilon,
+        "delta": asked.delta,
+        "rows": asked.rows,
+        "exact": found.exact,
+        "closed_form": found.closed,
+        "relation": "replace-one",
+        "trust": "somebody other than the analyst shuffles the reports and removes every name",
+    }
+
+
+def _group(asked: GroupBudget) -> dict[str, Any]:
+    epsilon, delta = group(asked.epsilon, asked.delta, asked.rows)
+    if delta >= 1:
+        raise ParameterError(
+            f"the delta of {asked.rows} rows is 1 or more, which guarantees nothing",
+            "--delta",
+            "give a smaller delta, a smaller epsilon or fewer rows",
+        )
+    row = {"epsilon_row": asked.epsilon, "delta_row": asked.delta}
+    return {"epsilon": epsilon, "delta": delta, "rows": asked.rows, **row, "relation": RELATION}
+
+
+def composed(path: Path, given: str | None) -> dict[str, Any]:
+    """Return the total of the events in a file, TOML or JSON, by every account.
+
+    Args:
+        path: the file.
+        given: δ of the whole as text; the one in the file where none is given, else 0.
+
+    Raises:
+        InputError: the file cannot be read.
+        ParameterError: a key or a value is refused.
+    """
+    parse = parse_json if path.suffix.lower() == ".json" else parse_toml
+    document = parse(read_text(path, "list of events"), "list of events", str(path))
+    if not isinstance(document, dict):
+        raise ParameterError("the file is not a table of keys", str(path), "begin with [[event]]")
+    unknown = sorted(set(document) - {"delta", "event"})
+    if unknown:
+        raise ParameterError(f"{unknown[0]!r} is not a key of a list of events", str(path), "remove it")
+    stated = given if given is not None else document.get("delta", 0)
+    try:
+        number = Decimal("NaN" if isinstance(stated, bool) else str(stated))
+        delta = exact(number) if number.is_finite() else None
+    except ArithmeticError:
+        delta = None
+    if delta is None or not 0 <= delta < 1:
+        raise ParameterError("delta is not a number of at least 0 and below 1", "--delta", "give a δ such as 1e-5")
+    found = compose_totals(events_of(document.get("event"), str(path)), delta)
+    best = found.best
+    assert best.epsilon is not None
+    return {
+        "totals": {t.method: t.epsilon for t in found.totals},
+        "refused": {t.method: t.why_not for t in found.totals if t.epsilon is None},
+        "orders": {t.method: t.order for t in found.totals if t.order is not None},
+        "best": best.method,
+        "epsilon": best.epsilon,
+        "delta": float(delta),
+        **_neighbours(best.epsilon, float(delta)),
+    }
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question.
+
+    Attributes:
+        help: what it is for.
+        parameters: what is given.
+        answer: returns the answer as plain values.
+    """
+
+    help: str
+    parameters: type[Parameters]
+    answer: Callable[[Any], dict[str, Any]]
+
+
+QUESTIONS: dict[str, Question] = {
+    "dpsgd": Question("cost of a DP-SGD run before it starts", DpSgdBudget, dpsgd),
+    "gaussian": Question("noise of a Gaussian release", GaussianBudget, _gaussian),
+    "belief": Question("how far a belief can move", BeliefBudget, _belief),
+    "solve": Question("any one of epsilon, noise, epochs and batch from the others", SolveBudget, _solved),
+    "laplace": Question("error of Laplace noise", NoiseBudget, _laplace),
+    "staircase": Question("error of staircase noise, beside Laplace's", NoiseBudget, _staircase),
+    "randomised-response": Question("error of randomised response", ResponseBudget, _response),
+    "shuffle": Question("what shuffling local reports adds", ShuffleBudget, _shuffle),
+    "group": Question("what a person with several rows is guaranteed", GroupBudget, _group),
+}

@@ -1,0 +1,100 @@
+"""What a released table tells of the original: estimates of its columns and of pairs of them, from its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.params import ParameterError
+from workbench.params.field import did_you_mean
+from workbench.release.verify import VerifiedRelease
+from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.estimates import ColumnEstimate, estimate_column
+from workbench.sanitize.estimates.pair import PairEstimate, estimate_pair
+from workbench.sanitize.estimates.quantiles import Quantile, estimate_quantiles
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+
+@dataclass(frozen=True, eq=False)
+class OfColumn:
+    """The estimates of one column.
+
+    Attributes:
+        column: the column with the mechanism that ran.
+        found: its mean or frequencies.
+        quantiles: those that were asked for, of a column of numbers.
+    """
+
+    column: ProtectedColumn
+    found: ColumnEstimate
+    quantiles: tuple[Quantile, ...]
+
+
+def estimates_of(
+    released: VerifiedRelease,
+    names: Sequence[str] | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    *,
+    confidence: float,
+    quantiles: tuple[float, ...] = (),
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> tuple[list[OfColumn], list[PairEstimate]]:
+    """Return the estimates of columns, all that are protected where none is named, and of pairs.
+
+    Raises:
+        ParameterError: the release protects no such column, or nothing is estimated of such a pair.
+    """
+    cancel = cancel or CancelToken()
+    chosen = protected(released, names)
+    columns: list[OfColumn] = []
+    together: list[PairEstimate] = []
+    steps = len(chosen) + len(pairs)
+    for name in chosen:
+        cancel.check()
+        emit(Progress(len(columns), steps, f"column {name}"))
+        column = released.column(name)
+        counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
+        found, cells = estimate_column(column, counts, confidence, cancel), column.grid.cells
+        drawn = quantiles if cells.numeric else ()
+        shares = estimate_quantiles(name, cells, column.randomiser, counts, drawn, confidence, cancel) if drawn else ()
+        columns.append(OfColumn(column, found, tuple(shares)))
+    for first, second in pairs:
+        cancel.check()
+        emit(Progress(len(columns) + len(together), steps, f"columns {first} and {second}"))
+        answers = released.cells(first), released.cells(second)
+        together.append(estimate_pair(released.column(first), released.column(second), answers, confidence, cancel))
+    return columns, together
+
+
+def protected(released: VerifiedRelease, names: Sequence[str] | None) -> list[str]:
+    """Return ``names``, or every protected column.
+
+    Raises:
+        ParameterError: the release does not protect one of them.
+    """
+    known = released.protected
+    for name in names or ():
+        if name not in known:
+            what = f"the release protects no column {name!r}{did_you_mean(name, known)}"
+            raise ParameterError(what, hint=f"choose from {', '.join(known)}")
+    return list(names or known)
+
+
+def pair_named(released: VerifiedRelease, text: str) -> tuple[str, str]:
+    """Return the two columns that a text such as ``A,B`` names; their names may hold commas themselves.
+
+    Raises:
+        ParameterError: it does not name two protected columns.
+    """
+    parts, known = text.split(","), released.protected
+    splits = [(",".join(parts[:at]).strip(), ",".join(parts[at:]).strip()) for at in range(1, len(parts))]
+    if not splits:
+        raise ParameterError(f"{text!r} does not name two columns", "--pair", "write --pair A,B")
+    fitting = [split for split in splits if all(name in known for name in split)]
+    first, second = protected(released, (fitting or splits)[0])
+    return first, second

@@ -1,0 +1,104 @@
+"""The models that were ever released: from the ledger, and from their cards where these can still be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from workbench.params import InputError
+from workbench.release.certificate import checksum, is_model, read_card
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import COUNTED, has_output
+from workbench.signals.cancel import CancelToken
+
+NETWORK, FIT = "dpsgd", "fit "
+"""What the ledger calls the work that makes a model."""
+
+
+@dataclass(frozen=True)
+class ReleasedModel:
+    """A model that was released, or is being trained.
+
+    Attributes:
+        release_id: the ledger's name of it.
+        name: the model's name in the program; of a network whose card cannot be read, empty.
+        account: the ledger's mark of the table.
+        called: the public name of its account, if it has one.
+        epsilon: what was charged.
+        delta: the same.
+        time: when it was charged.
+        status: what the ledger says of it.
+        output: its folder.
+        released: whether there is an output.
+        card: whether its card could be read.
+        target: the column that it predicts; empty where its card could not be read or it predicts none.
+        accuracy: on a test table that was declared public, with its number of rows; ``None`` where there is none.
+    """
+
+    release_id: str
+    name: str
+    account: str
+    called: str
+    epsilon: Decimal
+    delta: Decimal
+    time: str
+    status: str
+    output: str
+    released: bool
+    card: bool = False
+    target: str = ""
+    accuracy: tuple[float, int] | None = None
+
+
+def released_models(cancel: CancelToken | None = None) -> tuple[ReleasedModel, ...]:
+    """Return the models that count in the ledger, the newest first; changes nothing on disk."""
+    found = []
+    with Ledger.read() as book:
+        known = book.accounts()
+        for release in reversed(book.releases()):
+            if cancel is not None:
+                cancel.check()
+            work = release.body.get("work", "")
+            if release.status not in COUNTED or not (work == NETWORK or work.startswith(FIT)):
+                continue
+            output, account = release.body.get("output", ""), known.of(release.dataset)
+            card = _card(output, release.release_id, release.body.get("certificate", ""))
+            model = ReleasedModel(
+                release.release_id,
+                card.get("model", work.removeprefix(FIT) if work != NETWORK else ""),
+                account,
+                known.name_of(account),
+                release.epsilon,
+                release.delta,
+                release.time,
+                release.status,
+                output,
+                has_output(release),
+                bool(card),
+                str(card["inputs"][-1]["name"]) if card else "",
+                _public_accuracy(card),
+            )
+            found.append(model)
+    return tuple(found)
+
+
+def _card(output: str, release_id: str, certified: str) -> dict[str, Any]:
+    """Return the card of a release; empty where it has gone, is another model's, or is not as the ledger knows it."""
+    if not output or not is_model(Path(output)):
+        return {}
+    try:
+        card = read_card(Path(output))
+    except InputError:  # the ledger's line is shown all the same
+        return {}
+    genuine = card.get("release_id") == release_id and checksum(card) == (certified or card["checksum"])
+    return card if genuine else {}
+
+
+def _public_accuracy(card: dict[str, Any]) -> tuple[float, int] | None:
+    """Return what a card tells of a test table that was declared public."""
+    stated = card.get("training", {}).get("accuracy")
+    if not isinstance(stated, dict) or not isinstance(stated.get("value"), int | float):
+        return None
+    return float(stated["value"]), int(stated.get("rows", 0))

@@ -1,0 +1,405 @@
+"""Who gets a release, which columns they need and what they will ask of it: public choices, and the plan they lead to.
+
+Only names, kinds and counts of the columns suggest an answer; no other fact of the rows is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from workbench.params import ParameterError, Parameters, choice, texts
+from workbench.params.field import did_you_mean
+from workbench.sanitize.wishes import Wish
+
+if TYPE_CHECKING:  # loads polars, which the window's first paint does not wait for
+    from workbench.data.columns.profile import ColumnProfile
+
+FIRST_EPSILON = Decimal(1)
+"""The ε of a plan that nobody has chosen one for."""
+
+VALUES, STATISTICS = "values", "statistics"
+DROPPED = "drop"
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """One who may get a release.
+
+    Attributes:
+        name: one word, as files and options write it.
+        title: in words.
+        most: the largest ε that is offered.
+        why: the reason, in a sentence.
+    """
+
+    name: str
+    title: str
+    most: Decimal
+    why: str
+
+
+RECIPIENTS = (
+    Recipient(
+        "anyone",
+        "Anyone",
+        Decimal(1),
+        "What is published cannot be taken back, and anyone may combine it with what they know: ε up to 1.",
+    ),
+    Recipient(
+        "named",
+        "Named recipients",
+        Decimal(3),
+        "They are known and have agreed to terms, not to look for persons, so a release may say more: ε up to 3.",
+    ),
+    Recipient(
+        "us",
+        "Only us",
+        Decimal(10),
+        "It stays with people who may see the table itself; ε limits what a leak would reveal: ε up to 10.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One thing that recipients may do with a release.
+
+    Attributes:
+        name: one word, as files and options write it.
+        title: in words.
+        help: what it is, in a sentence.
+    """
+
+    name: str
+    title: str
+    help: str
+
+
+AVERAGES, PAIRS, MODEL, ROWS, FIGURES = NAMES = ("averages", "pairs", "model", "rows", "figures")
+ASKS = (
+    Ask(AVERAGES, "Averages and shares", "Means, percentages and histograms of single columns"),
+    Ask(PAIRS, "How columns go together", "Tables of two columns, correlations, differences between groups"),
+    Ask(MODEL, "Train a model of", "Predict one column from the others"),
+    Ask(ROWS, "Look at rows", "Open a table row by row, where each value may be far off"),
+    Ask(FIGURES, "A few exact figures", "A handful of figures, each as near to the truth as ε allows"),
+)
+
+
+def recipient(name: str) -> Recipient:
+    """Return the recipient of that name."""
+    return next(each for each in RECIPIENTS if each.name == name)
+
+
+def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of :data:`ASKS` in ``words`` and the column to predict, written ``model:COLUMN``.
+
+    Raises:
+        ParameterError: a word is not known, or a model names no column.
+    """
+    target = None
+    asks = []
+    for word in words:
+        name, _, column = word.strip().partition(":")
+        if name == MODEL and not column:
+            raise ParameterError("a model is of one column", word, f"write {MODEL}:COLUMN")
+        if name not in NAMES or (column and name != MODEL):
+            hint = f"choose from {', '.join(NAMES)}, a model with its column: {MODEL}:COLUMN"
+            raise ParameterError(f"{word!r} is not known{did_you_mean(name, NAMES)}", hint=hint)
+        asks.append(name)
+        target = column or target
+    return Asked(asks=tuple(dict.fromkeys(asks))).asks, target
+
+
+def recipient_at(epsilon: Decimal) -> Recipient:
+    """Return the widest circle that is offered ``epsilon``; only we where nobody is, or where it is no number."""
+    offered = () if epsilon.is_nan() else RECIPIENTS
+    return next((each for each in offered if epsilon <= each.most), RECIPIENTS[-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Parameters):
+    """The table ``[questions]`` of a plan. The columns needed are those that are not dropped; a role is the target."""
+
+    recipient: str = choice(
+        choices=tuple(r.name for r in RECIPIENTS), default="anyone", help="who gets the release: the range of ε"
+    )
+    asks: tuple[str, ...] = texts(default=(AVERAGES, PAIRS), help=f"what they will do with it: {', '.join(NAMES)}")
+    wishes: tuple[str, ...] = texts(default=(), help="figures and their margins, such as mean(age) ± 2")
+
+    @classmethod
+    def key_of(cls, name: str) -> str:
+        """Return the TOML key: who gets it is written ``for``."""
+        return "for" if name == "recipient" else name
+
+    def __post_init__(self) -> None:
+        """Check the values; the asks take the order of :data:`ASKS`, the wishes their usual form."""
+        super().__post_init__()
+        for name in self.asks:
+            if name not in NAMES:
+                hint = f"choose from {', '.join(NAMES)}"
+                raise ParameterError(f"asks has {name!r}, which is not known{did_you_mean(name, NAMES)}", hint=hint)
+        object.__setattr__(self, "asks", tuple(name for name in NAMES if name in self.asks))
+        written = dict.fromkeys(Wish.parse(text).text for text in self.wishes)
+        object.__setattr__(self, "wishes", tuple(written))
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The answers to the three questions, whole.
+
+    Attributes:
+        recipient: the name of one of :data:`RECIPIENTS`.
+        needed: the columns that are released, in the table's order.
+        asks: names of :data:`ASKS`, in their order.
+        target: the column to predict; ``None`` where there is none.
+        wishes: figures that must be near to the truth.
+    """
+
+    recipient: str = "anyone"
+    needed: tuple[str, ...] = ()
+    asks: tuple[str, ...] = (AVERAGES, PAIRS)
+    target: str | None = None
+    wishes: tuple[Wish, ...] = ()
+
+    @property
+    def asked(self) -> Asked:
+        """What a plan's file says of them."""
+        return Asked(recipient=self.recipient, asks=self.asks, wishes=tuple(w.text for w in self.wishes))
+
+    @property
+    def most(self) -> Decimal:
+        """The largest ε that is offered."""
+        return recipient(self.recipient).most
+
+    def require_offered(self, epsilon: float) -> None:
+        """Raise :class:`ParameterError` if ``epsilon`` is above what is offered to this recipient."""
+        if epsilon > self.most:
+            wider = [each.name for each in RECIPIENTS if epsilon <= each.most]
+            hint = f"give at most {self.most}" + (f", or release to {' or '.join(wider)} only" if wider else "")
+            who = recipient(self.recipient).title.lower()
+            raise ParameterError(f"epsilon = {epsilon:g} is more than is offered to {who}", hint=hint, field="epsilon")
+
+    def offered(self, epsilon: Decimal) -> Decimal:
+        """Return ``epsilon``, or the largest that is offered where it is above that or no number."""
+        return self.most if epsilon.is_nan() else min(epsilon, self.most)
+
+    @cached_property
+    def way(self) -> str:
+        """The way of releasing that fits: ``rows``, ``synthetic``, ``statistics`` or ``model``.
+
+        Noisy rows serve those who only look at rows; synthetic rows serve pairs and several kinds of asking at once.
+        """
+        asks = set(self.asks) | ({FIGURES} if self.wishes and not self.asks else set())
+        if asks == {ROWS}:
+            return "rows"
+        if asks == {MODEL}:
+            return "model"
+        return "statistics" if asks <= {AVERAGES, FIGURES} else "synthetic"
+
+    @property
+    def purpose(self) -> str:
+        """The purpose of each released column: values for those who look at noisy rows, else statistics."""
+        return VALUES if self.way == "rows" else STATISTICS
+
+    def wishes_of(self, needed: Sequence[str]) -> tuple[Wish, ...]:
+        """Return the wishes that are about ``needed`` columns alone."""
+        return tuple(wish for wish in self.wishes if all(name in needed for name in wish.columns))
+
+    @property
+    def unanswered(self) -> tuple[Wish, ...]:
+        """The wishes about a column that is not needed: no release answers them."""
+        answered = self.wishes_of(self.needed)
+        return tuple(wish for wish in self.wishes if wish not in answered)
+
+
+class PlannedColumn(Protocol):
+    """What is read of a plan's or a draft's column."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def action(self) -> str: ...  # noqa: D102
+
+    @property
+    def role(self) -> str | None: ...  # noqa: D102
+
+
+def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Asked | None) -> Questions:
+    """Return the questions that a plan answers; of one that says nothing of them what it can be for.
+
+    Args:
+        columns: of the plan; those that are not dropped are needed, and one may be the target.
+        epsilon: the plan's ε.
+        asked: what it says.
+    """
+    target = next((c.name for c in columns if c.role == "target"), None)
+    if asked is None:
+        model = (MODEL,) if target is not None else ()
+        asked = Asked(recipient=recipient_at(epsilon).name, asks=(AVERAGES, PAIRS, *model))
+    needed = tuple(c.name for c in columns if c.action != DROPPED)
+    return Questions(asked.recipient, needed, asked.asks, target, tuple(map(Wish.parse, asked.wishes)))
+
+
+def changes(questions: Questions, columns: Sequence[PlannedColumn]) -> dict[str, dict[str, Any]]:
+    """Return what the answers change in a plan, by column: action, role and purpose.
+
+    What is not needed is dropped; what is needed and was dropped is protected; a column that is kept stays so.
+    """
+    out: dict[str, dict[str, Any]] = {}
+    for column in columns:
+        needed = column.name in questions.needed
+        now: dict[str, Any] = {}
+        if needed == (column.action == DROPPED):
+            now["action"] = "protect" if needed else DROPPED
+        role = "target" if needed and column.name == questions.target else column.role
+        role = None if role == "target" and column.name != questions.target else role
+        role = None if needed and role == "identifier" else role
+        if role != column.role:
+            now["role"] = role
+        if needed and getattr(column, "purpose", questions.purpose) != questions.purpose:
+            now["purpose"] = questions.purpose
+        if now:
+            out[column.name] = now
+    return out
+
+
+# -- what is suggested ----------------------------------------------------------------------------------------------
+
+FEW, MOST = 8, 12
+"""Columns that are suggested of many: the first by name and kind, more where more names are telling."""
+
+_NEVER = {
+    "identifier": "an identifier",
+    "e-mail": "e-mail addresses",
+    "phone": "telephone numbers",
+    "person": "names of persons",
+    "name": "may be names of persons",
+    "household": "says which rows belong together",
+    "constant": "every row has the same value",
+    "empty": "no row has a value",
+    "domain": "too many different values",
+}
+_TARGET = re.compile(r"^(label|labels|target|outcome|class|diagnosis|response|y)$", re.IGNORECASE)
+_TELLING = re.compile(
+    r"(^|[_\W])(age|sex|gender|income|salary|wage|education|occupation|employment|marital|region|state|country"
+    r"|satisfaction|height|weight|bmi|smok\w*)([_\W]|$)",
+    re.IGNORECASE,
+)
+_TEXT = re.compile(
+    r"(^|[_\W])(comments?|remarks?|notes?|text|description|message|feedback|other)([_\W]|$)", re.IGNORECASE
+)
+_ENOUGH_ROWS = 10
+
+
+_TOLD = 3
+"""Columns that a sentence names for each reason; of more it gives the number."""
+
+_IDENTIFIES = ("identifier", "e-mail", "phone", "person")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Which columns are suggested.
+
+    Attributes:
+        needed: their names, in the table's order.
+        why_not: the reason of each column that is not.
+        identifiers: those of them that say by themselves who somebody is.
+        target: the column to predict if somebody wants to, by its name; ``None`` if no name says so.
+        asked: the other answers that are suggested.
+    """
+
+    needed: tuple[str, ...] = ()
+    why_not: Mapping[str, str] = field(default_factory=dict)
+    identifiers: tuple[str, ...] = ()
+    target: str | None = None
+    asked: Asked = field(default_factory=Asked)
+
+    @property
+    def left_out_in_words(self) -> str:
+        """One sentence about the columns that are not suggested; empty where all are."""
+        if not self.why_not:
+            return ""
+        by_reason: dict[str, list[str]] = {}
+        for name, why in self.why_not.items():
+            by_reason.setdefault(why, []).append(name)
+        parts = [
+            f"{', '.join(names if len(names) <= _TOLD + 1 else [*names[:_TOLD], f'{len(names) - _TOLD} more'])} ({why})"
+            for why, names in by_reason.items()
+        ]
+        what = "1 column is" if len(self.why_not) == 1 else f"{len(self.why_not)} columns are"
+        return f"{what} left out, as suggested: {'; '.join(parts)}"
+
+
+def suggestion(
+    columns: Sequence[ColumnProfile], rows: int, roles: Mapping[str, str | None] | None = None
+) -> Suggestion:
+    """Return which columns are suggested, from names, kinds and counts.
+
+    Identifiers, free text and near-unique columns never are. Of at most :data:`MOST` others all are; of more, those
+    with telling names and then numbers and short categories, :data:`FEW` to :data:`MOST`.
+
+    Args:
+        columns: their profile.
+        rows: the number of rows.
+        roles: roles that are declared; an identifier is never suggested, and a target always.
+    """
+    roles = roles or {}
+    why_not = {c.name: why for c in columns if (why := _excluded(c, rows, roles.get(c.name)))}
+    able = [c for c in columns if c.name not in why_not]
+    target = next((c.name for c in able if roles.get(c.name) == "target"), None)
+    target = target or next((c.name for c in able if _TARGET.match(c.name.strip())), None)
+    ranked = sorted(able, key=lambda c: _rank(c, c.name == target))
+    if len(able) > MOST:
+        telling = sum(_rank(c, c.name == target) <= _TELLS for c in able)
+        ranked = ranked[: min(max(telling, FEW), MOST)]
+    chosen = {c.name for c in ranked}
+    why_not |= {c.name: f"not among the first {len(chosen)}" for c in able if c.name not in chosen}
+    identifiers = tuple(
+        c.name for c in columns if c.name in why_not and any(s.what in _IDENTIFIES for s in c.suspicions)
+    )
+    return Suggestion(tuple(c.name for c in columns if c.name in chosen), why_not, identifiers, target)
+
+
+def _excluded(column: ColumnProfile, rows: int, role: str | None) -> str:
+    """Return why a column is never suggested; empty for one that may be."""
+    if role == "target":
+        return ""
+    if role == "identifier":
+        return _NEVER["identifier"]
+    found = next((s for s in column.suspicions if s.what in _NEVER), None)
+    if found is not None:
+        return _NEVER[found.what]
+    if column.kind != "category":
+        return ""
+    present = rows - column.missing
+    if rows >= _ENOUGH_ROWS and 2 * column.distinct > present:
+        return "nearly every row has its own value"
+    return "free text, by its name" if _TEXT.search(column.name) and column.distinct > MOST else ""
+
+
+_TELLS = 1
+
+
+def _rank(column: ColumnProfile, target: bool) -> int:
+    """Return how early a column is suggested: the target, telling names, numbers and short categories, the rest."""
+    if target:
+        return 0
+    doubtful = any(s.what in ("code", "date", "date-order") for s in column.suspicions)
+    if doubtful or column.kind == "date":
+        return 4
+    if _TELLING.search(_spaced(column.name)):
+        return _TELLS
+    short = column.kind == "boolean" or (column.kind == "category" and column.distinct <= MOST)
+    return 2 if short or column.kind in ("integer", "real") else 3
+
+
+def _spaced(name: str) -> str:
+    """Return a name with its words apart: ``MaritalStatus`` and ``marital_status`` are ``Marital Status``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)

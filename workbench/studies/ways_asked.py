@@ -1,0 +1,184 @@
+"""What recipients will ask of a release, as questions that each way to release can be measured by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Literal
+
+from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.questions import AVERAGES, FIGURES, PAIRS, Questions, questions_of
+from workbench.sanitize.questions import MODEL as A_MODEL
+from workbench.sanitize.questions import ROWS as LOOKED_AT
+from workbench.sanitize.wishes import Wish
+from workbench.statistics.asked import HISTOGRAM, MEAN, QUANTILES, Request, Statistic, read_off, usual_request
+
+Asked = Literal["mean", "share", "correlation", "median", "model", "rows"]
+
+KNOWN = 8.0
+"""A mean counts as answered from a half-length of this part of the range on."""
+
+WEAK = 0.5
+"""Half-length of a correlation's interval from which on it says little."""
+
+MOST_PAIRS = 3
+"""Pairs of numbers that are asked about where nobody named one."""
+
+HALF_LEARNT = 0.5
+"""A model counts as one from this part of what the rows themselves teach, above always giving one answer."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that a recipient may want to know.
+
+    Attributes:
+        asked: what kind of figure; ``model`` to train one, ``rows`` to look at them.
+        columns: of which columns.
+        words: the question in words.
+        enough: half-length below which an answer says more than no table at all, or is what was wished for.
+        value: whose share it is; empty of the others.
+        wished: whether somebody typed how near it must be.
+    """
+
+    asked: Asked
+    columns: tuple[str, ...]
+    words: str
+    enough: float
+    value: str = ""
+    wished: bool = False
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...], str]:
+        """What is asked, however near it must be."""
+        return self.asked, self.columns, self.value
+
+    @property
+    def wish(self) -> Wish | None:
+        """The wish that can be typed of it, with the margin that counts now; ``None`` of a kind without one."""
+        if self.asked not in ("mean", "share", "correlation") or self.words.startswith("how "):
+            return None
+        return Wish(self.asked, self.columns, self.enough, self.value)
+
+
+def answered_by(plan: Plan) -> Questions:
+    """Return what ``plan`` is to answer; where it does not say so, averages, pairs and a model of its target."""
+    return questions_of(plan.columns, Decimal(repr(plan.epsilon)), plan.questions)
+
+
+def asked_of(plan: Plan) -> tuple[Question, ...]:
+    """Return what recipients will ask of a release by ``plan``, each once, those with a typed wish first."""
+    asks = answered_by(plan)
+    wished = [_wished(plan, wish) for wish in asks.wishes_of([c.name for c in plan.protected])]
+    found = {question.key: question for question in wished if question is not None}
+    shares = {question.columns for question in found.values() if question.asked == "share"}
+    for question in _asked(plan, asks):
+        if question.asked != "share" or question.columns not in shares:  # one share of a column says enough of it
+            found.setdefault(question.key, question)
+    return tuple(found.values())
+
+
+def typical_questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
+    """Return one question of each kind that the plan's columns allow, where nobody said what will be asked."""
+    numbers = [c for c in plan.protected if c.kind in ("integer", "real")]
+    names = [c for c in plan.protected if not c.numeric]
+    found = []
+    plain = [c for c in numbers if c.name != target] or numbers
+    if plain:
+        found.append(_mean(plain[0]))
+    if names:
+        found.append(_share(next((c for c in names if c.name == target), names[0])))
+    if len(numbers) > 1:
+        found.append(_pair(*_two(numbers, target)))
+    return tuple(found)
+
+
+def asked_request(plan: Plan) -> Request:
+    """Return the figures that answer what will be asked; the usual ones where the plan does not say what that is."""
+    if plan.questions is None:
+        return usual_request(plan)
+    figures: dict[tuple[str, str], Statistic] = {}
+    stated = {"mean": MEAN, "share": HISTOGRAM, "median": QUANTILES}
+    for question in asked_of(plan):
+        name = question.columns[0] if question.columns else ""
+        if question.asked in stated and not read_off(plan.column(name)):
+            statistic = stated[question.asked]
+            figures[statistic, name] = Statistic(statistic=statistic, column=name)
+    return Request(figures=tuple(figures.values())) if figures else usual_request(plan)
+
+
+def _asked(plan: Plan, asks: Questions) -> Iterator[Question]:
+    numbers = [c for c in plan.protected if c.kind in ("integer", "real")]
+    target = asks.target
+    for column in plan.protected:
+        if AVERAGES in asks.asks and not (column.name == target and A_MODEL in asks.asks):
+            if column in numbers:
+                yield _mean(column)
+            elif not column.numeric:
+                yield _share(column)
+        if FIGURES in asks.asks and column.numeric:
+            yield _median(column)
+    if PAIRS in asks.asks:
+        yield from _pairs(plan, numbers, target)
+    if A_MODEL in asks.asks and target is not None:
+        yield Question("model", (target,), f"a model of {target}", HALF_LEARNT)
+    if LOOKED_AT in asks.asks:
+        yield Question("rows", (), "look at rows", 0.0)
+
+
+def _pairs(plan: Plan, numbers: list[Column], target: str | None) -> list[Question]:
+    """Return pairs with the target, else of neighbours in the table."""
+    goal = next((c for c in plan.protected if c.name == target), None)
+    others = [c for c in numbers if c is not goal]
+    couples = [(c, goal) for c in others] if goal is not None else list(pairwise(others))
+    return [_pair(a, b) for a, b in couples[:MOST_PAIRS]]
+
+
+def _two(numbers: list[Column], target: str | None) -> tuple[Column, Column]:
+    if target in [c.name for c in numbers]:
+        goal, other = sorted(numbers, key=lambda c: c.name != target)[:2]
+        return other, goal
+    return numbers[0], numbers[1]
+
+
+def _mean(column: Column) -> Question:
+    lower, upper = column.bounds()
+    return Question("mean", (column.name,), f"the mean of {column.name}", (upper - lower) / KNOWN)
+
+
+def _median(column: Column) -> Question:
+    lower, upper = column.bounds()
+    return Question("median", (column.name,), f"the median of {column.name}", (upper - lower) / KNOWN)
+
+
+def _share(column: Column) -> Question:
+    grid = column.grid()
+    size = grid.cells.size
+    value = grid.labels[size - 1]
+    # A share lies between 0 and 1; an even one is known without any table.
+    return Question("share", (column.name,), f"the share of {value} in {column.name}", 1 / size, value)
+
+
+def _pair(a: Column, b: Column) -> Question:
+    names = a.name, b.name
+    words = f"the correlation of {a.name} and {b.name}" if b.numeric else f"how {a.name} goes with {b.name}"
+    return Question("correlation", names, words, WEAK)
+
+
+def _wished(plan: Plan, wish: Wish) -> Question | None:
+    """Return the question of a typed wish; ``None`` where its columns have another kind now."""
+    columns = [plan.column(name) for name in wish.columns]
+    numbers = all(c.kind in ("integer", "real") for c in columns)
+    if wish.asked == "share":
+        if columns[0].numeric or wish.value not in columns[0].grid().labels:
+            return None
+        words = f"the share of {wish.value} in {wish.columns[0]}"
+        return Question("share", wish.columns, words, wish.within, wish.value, wished=True)
+    if not numbers:
+        return None
+    if wish.asked == "mean":
+        return Question("mean", wish.columns, f"the mean of {wish.columns[0]}", wish.within, wished=True)
+    words = f"the correlation of {' and '.join(wish.columns)}"
+    return Question("correlation", wish.columns, words, wish.within, wished=True)

@@ -1,0 +1,189 @@
+"""What recipients would see by each way, beside the truth: one private draw, of which nothing can be released."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.data.columns.values import numbers
+from workbench.data.table import Table
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION
+from workbench.params import ParameterError
+from workbench.privacy.entropy import KeyedEntropy
+from workbench.privacy.local.cells import CellArray
+from workbench.sanitize.calibrated import protected_column
+from workbench.sanitize.estimates import estimate_column
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.realisation import Realisation
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+from workbench.statistics.figures import figures
+from workbench.statistics.queries import queries_of
+from workbench.studies.association import association, variable
+from workbench.studies.curve import CurvePlan, run_curve
+from workbench.studies.learned_from import MODELS
+from workbench.studies.regimes import StudyData
+from workbench.studies.ways import ROWS, STATISTICS, SYNTHETIC, synthetic_setting
+from workbench.studies.ways_asked import Question, asked_of, asked_request
+from workbench.studies.ways_model import PLAIN, REGIMES
+from workbench.synth import MARGINALS, MST
+from workbench.synth.columns import coded_cells
+from workbench.synth.synthesis import cost_of_synthesis, synthesised
+from workbench.work.noise import Study
+from workbench.work.work import cost_of
+
+Key = tuple[str, tuple[str, ...], str]
+CONFIDENCE = 0.95
+REPEATS = 10
+"""Splits of the rows that a model is trained on."""
+
+_KEY = secrets.token_bytes(32)
+"""Of this process: nobody can draw again what was shown."""
+
+
+@dataclass(frozen=True)
+class DrawnWays:
+    """Figures of the rows, and of one draw by each way. Private.
+
+    Attributes:
+        truth: by question, as :attr:`~.ways_asked.Question.key` names it.
+        seen: by way and question.
+    """
+
+    truth: Mapping[Key, float]
+    seen: Mapping[tuple[str, Key], float]
+
+
+def draw_ways(
+    plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken | None = None
+) -> DrawnWays:
+    """Return the truth and what recipients would see of draw ``number``; the caller has noted the study.
+
+    Synthetic rows have numbers in their own steps, whatever steps noisy rows are rounded to.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+        InputError: the table does not fit the plan.
+        ParameterError: a mechanism does not fit.
+    """
+    cancel = cancel or CancelToken()
+    questions = asked_of(plan)
+    drawn = Realisation(table, plan, number, cancel)
+    names = [c.name for c in plan.protected]
+    before, noisy = {}, {}
+    for at, name in enumerate(names):
+        emit(Progress(at, len(names), "drawing noisy rows"))
+        one = drawn.all_rows(name)
+        before[name], noisy[name] = one.before, one.after
+    truth = {q.key: _figure(plan, q, before) for q in questions if q.asked != "rows"}
+    for question in questions:
+        if question.asked in ("mean", "median"):
+            column = plan.column(question.columns[0])
+            values = np.clip(numbers(drawn.table, column), *column.bounds())
+            truth[question.key] = float(np.nanmean(values) if question.asked == "mean" else np.nanmedian(values))
+    seen = {(ROWS, q.key): _of_rows(plan, q, noisy, cancel) for q in questions if q.asked != "rows"}
+    emit(Progress(0, 1, "drawing synthetic rows"))
+    own = plan.unrounded()
+    made = _synthetic(own, drawn.table, number, cancel)
+    if made:
+        seen |= {(SYNTHETIC, q.key): _figure(own, q, made) for q in questions if q.asked != "rows"}
+    told = _statistics(plan, drawn.table, number)
+    seen |= {(STATISTICS, q.key): told[q.key] for q in questions if q.key in told}
+    for question in questions:
+        if question.asked == "model":
+            learnt = _models(plan, table, question.columns[0], emit, cancel)
+            truth[question.key] = learnt.get(PLAIN, math.nan)
+            seen |= {(way, question.key): learnt.get(regime, math.nan) for way, regime in REGIMES.items()}
+    known = {key: value for key, value in seen.items() if not math.isnan(value)}
+    return DrawnWays({key: value for key, value in truth.items() if not math.isnan(value)}, known)
+
+
+def _entropy(what: str, number: int) -> KeyedEntropy:
+    return KeyedEntropy(_KEY, what.encode(), str(number).encode())
+
+
+def _generator(what: str, number: int) -> np.random.Generator:
+    return np.random.default_rng([int(word) for word in _entropy(what, number).words(4)])
+
+
+def _figure(plan: Plan, question: Question, cells: Mapping[str, CellArray]) -> float:
+    """Return a figure of rows on the plan's grids, as whoever reads them computes it."""
+    grids = [plan.column(name).grid() for name in question.columns]
+    own = [cells[name] for name in question.columns]
+    if question.asked == "mean":
+        return float(np.nanmean(grids[0].numbers_of(own[0])))
+    if question.asked == "share":
+        return float(np.mean(own[0] == grids[0].labels.index(question.value)))
+    if question.asked == "correlation":
+        return association(*(variable(grid, one) for grid, one in zip(grids, own, strict=True)))
+    return math.nan
+
+
+def _of_rows(plan: Plan, question: Question, noisy: Mapping[str, CellArray], cancel: CancelToken) -> float:
+    """Return what is estimated from noisy rows; of how columns go together, what the rows themselves say."""
+    if question.asked not in ("mean", "share"):
+        return _figure(plan, question, noisy)
+    column = protected_column(plan, question.columns[0])
+    counts = np.bincount(noisy[question.columns[0]], minlength=column.grid.cells.total)
+    found = estimate_column(column, counts, CONFIDENCE, cancel)
+    if question.asked == "mean":
+        return math.nan if found.mean is None else found.mean.consistent
+    shares = found.frequencies or {}
+    return shares[question.value].consistent if question.value in shares else math.nan
+
+
+def _synthetic(plan: Plan, table: Table, number: int, cancel: CancelToken) -> dict[str, CellArray]:
+    """Return one draw of as many synthetic rows, by column; empty where they cannot be made."""
+    target = next((c.name for c in plan.protected if c.role == "target"), None)
+    cells = np.column_stack([c.grid().encode(table) for c in plan.protected]).astype(np.uint32)
+    method = MST if target is None else MARGINALS
+    entropy = _entropy("synthetic rows", number)
+    try:
+        setting = synthetic_setting(plan, target, len(cells))
+        ask = Study(_generator("synthetic noise", number), entropy).ask(cost_of_synthesis(method, setting))
+        rows = synthesised(method, setting, coded_cells(setting.columns, cells), len(cells), ask, ignore, cancel)
+    except ParameterError:
+        return {}
+    return {c.name: c.draw(rows.codes[:, place], entropy) for place, c in enumerate(setting.columns)}
+
+
+def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
+    """Return one draw of the figures that were asked for; empty where there are none."""
+    try:
+        queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), table.rows)
+    except ParameterError:
+        return {}
+    cost = cost_of(tuple(query.event for query in queries), 1)
+    ask = Study(_generator("statistics", number)).ask(cost)
+    answers = {query.label: query.noisy(ask, query.answer(table)) for query in queries}
+    found: dict[Key, float] = {}
+    stated = {"mean": "mean", "histogram": "share", "quantile": "median"}
+    for one in figures(queries, answers):
+        if one.statistic not in stated or isinstance(one.estimate, str):
+            continue
+        if one.statistic == "quantile" and not one.value.startswith("0.5"):
+            continue
+        unit = max(table.rows, 1) if one.statistic == "histogram" else 1
+        value = one.value if one.statistic == "histogram" else ""
+        found[stated[one.statistic], (one.column,), value] = one.estimate / unit
+    return found
+
+
+def _models(plan: Plan, table: Table, target: str, emit: Emit, cancel: CancelToken) -> dict[str, float]:
+    """Return what a model of ``target`` reaches on held-out rows, by what it was trained on."""
+    task = REGRESSION if plan.column(target).numeric else CLASSIFICATION
+    curve = CurvePlan(
+        model=MODELS[task],
+        regimes=(PLAIN, *REGIMES.values()),
+        epsilons=(float(plan.row_epsilon()),),
+        repeats=REPEATS,
+    )
+    data = StudyData.read(table, replace(plan, columns=plan.protected), target, task)
+    result = run_curve(curve, data, jobs=1, emit=emit, cancel=cancel)
+    main = curve.measured.main.name
+    return {p.regime: p.mean for p in result.points if p.metric == main}
