@@ -176,8 +176,8 @@ def build_wheel(bundle: Bundle) -> Path:
     """Make the wheel and return its path."""
     for former in bundle.dist.glob("privacy_workbench-*.whl"):
         former.unlink()
-    pip = [bundle.environment.python, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", bundle.dist, "."]
-    bundle.run("pip wheel", *pip)
+    python = bundle.environment.python
+    bundle.run("pip wheel", python, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", bundle.dist, ".")
     return next(bundle.dist.glob("privacy_workbench-*.whl"))
 
 

@@ -163,10 +163,9 @@ def licences(names: set[str], libraries: list[SystemLibrary]) -> Iterator[str]:
 def stated_licence(package: metadata.Distribution) -> str:
     """Return what a package says its licence is, in one line."""
     fields = package.metadata
-    stated = fields.get("License-Expression") or ""
+    stated, written = ((fields.get_all(name) or [""])[0].strip() for name in ("License-Expression", "License"))
     classified = [c.rpartition(" :: ")[2] for c in fields.get_all("Classifier") or () if c.startswith("License ::")]
-    written = (fields.get("License") or "").strip().partition("\n")[0]
-    return stated or ", ".join(classified) or written or "see its text"
+    return stated or ", ".join(classified) or written.partition("\n")[0] or "see its text"
 
 
 def main(bundle: Path, out: Path) -> int:

@@ -12,11 +12,12 @@ import polars as pl
 import psutil
 import pytest
 
-from workbench.data import columnar, columnar_child
+from workbench.data import columnar
 from workbench.data.columnar_child import LEAST_BYTES, limits
 from workbench.data.read import read_table
 from workbench.params import CancelledError, InputError
 from workbench.params.errors import WorkbenchError
+from workbench.processes.child_program import WORD
 from workbench.signals.cancel import CancelToken
 
 FRAME = pl.DataFrame(
@@ -204,4 +205,4 @@ def test_a_bundle_reads_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(columnar.subprocess, "Popen", refused)
     with pytest.raises(WorkbenchError, match="no process can be started to read the file: Cannot allocate memory"):
         read_table(path)
-    assert commands == [[sys.executable, columnar_child.WORD]]
+    assert commands == [[sys.executable, WORD, "workbench.data.columnar_child"]]

@@ -27,7 +27,7 @@ def how_to_install(module: str) -> str:
     """Return how to get ``module``, one of :data:`EXTRAS`, as a clause without a final full stop."""
     command = f'pip install "privacy-workbench[{EXTRAS[module][1]}]"'
     if getattr(sys, "frozen", False):
-        return f"this bundle works without it; install the workbench beside it: {command} (see READ-ME.txt)"
+        return f"it is not part of this bundle: beside it, with Python, {command} (see READ-ME.txt)"
     return f"in a terminal: {command}"
 
 
