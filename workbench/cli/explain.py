@@ -24,7 +24,11 @@ class Explained(Parameters):
     epsilon: float = real(default=1, above=0.0, upto=MOST_EPSILON, symbol="ε", help="the privacy loss to explain")
     delta: float = real(default=0, at_least=0.0, below=1.0, symbol="δ", help="δ beside it")
     rows_per_person: int = integer(
-        default=1, at_least=1, symbol="K", help="maximum rows per person: the ε of a person is as many times as much"
+        default=1,
+        at_least=1,
+        upto=10_000,
+        symbol="K",
+        help="maximum rows per person: the ε of a person is as many times as much",
     )
 
 
