@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Set up the workbench in this folder, then run it or test it.
+"""Set up the workbench in this folder, then run it, test it or bundle it.
 
     python3 packaging/dev.py run [FILE]
     python3 packaging/dev.py test [PYTEST ARGUMENTS]
+    python3 packaging/dev.py bundle
 
 This file keeps to syntax that every Python can read, so that an old one says in one sentence what is wrong.
 """

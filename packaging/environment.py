@@ -27,6 +27,8 @@ from console import Progress, say, stream
 from failure import SetupError
 
 EXTRAS = ("api", "boost", "deep", "dist", "dev")
+BUNDLED = (".venv-bundle", ("bundle",))
+"""Folder and extras of the environment that bundles are made from: what is not installed there cannot slip in."""
 # What a set-up writes: 2.5 GB installed (measured on Linux with the CPU build of torch) and the archives.
 NEEDED_BYTES = 3_200_000_000
 KEPT = {"setup.lock", "setup.log"}
@@ -51,14 +53,18 @@ class Environment:
 
     Attributes:
         root: the top folder of the checkout.
+        name: of its folder there.
+        extras: of the workbench, which are installed with it.
     """
 
     root: Path
+    name: str = ".venv"
+    extras: tuple[str, ...] = EXTRAS
 
     @property
     def folder(self) -> Path:
         """Where the environment is."""
-        return self.root / ".venv"
+        return self.root / self.name
 
     @property
     def scripts(self) -> Path:
@@ -110,7 +116,7 @@ class Environment:
         parts = {
             "constraints": (self.root / "packaging" / "constraints.txt").read_text("utf-8"),
             "pyproject": [pyproject["build-system"], pyproject["project"], pyproject["tool"]["hatch"]],
-            "extras": EXTRAS,
+            "extras": self.extras,
             "python": [*sys.version_info[:2], sys.implementation.name, sys.platform, platform.machine()],
             # Programs and the editable install name the folder, so a moved checkout is another recipe.
             "root": str(self.root),
@@ -257,7 +263,7 @@ def install(environment: Environment, lock: int) -> None:
                     "--retries",
                     "3",
                 ),
-                *("-c", Path("packaging", "constraints.txt"), "-e", f".[{','.join(EXTRAS)}]"),
+                *("-c", Path("packaging", "constraints.txt"), "-e", f".[{','.join(environment.extras)}]"),
             ],
             log=environment.log,
             env=environment.variables() | {"TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)},

@@ -1,4 +1,4 @@
-"""``dev.py run`` and ``dev.py test``: set up what they need, then do the work."""
+"""``dev.py run``, ``dev.py test`` and ``dev.py bundle``: set up what they need, then do the work."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+import bundle as bundles
 import environment as environments
 import main_job
 import qt_libraries
@@ -25,9 +26,9 @@ CANCELLED = 4
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
-        prog="dev.py", description="Set up the workbench in this folder, then run it or test it."
+        prog="dev.py", description="Set up the workbench in this folder, then run it, test it or bundle it."
     )
-    tasks = top.add_subparsers(dest="task", required=True, metavar="run|test")
+    tasks = top.add_subparsers(dest="task", required=True, metavar="run|test|bundle")
     run = tasks.add_parser(
         "run",
         help="open the window; without a display: plan, release and curve into results/",
@@ -37,17 +38,20 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("file", nargs="?", metavar="FILE", help="a table (default: the bundled sample people)")
     run.add_argument("--target", metavar="COL", help="the attribute that the models of the curve predict")
     tasks.add_parser("test", add_help=False, help="check and test everything; further arguments go to pytest")
+    tasks.add_parser("bundle", help="make what is handed out, into dist/: a folder that needs no Python, and a wheel")
     return top
 
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line asks; return the exit status."""
     options, further = parser().parse_known_args(arguments)
-    if options.task == "run" and further:
+    if options.task != "test" and further:
         parser().error(f"unrecognized arguments: {' '.join(further)}")
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        return run(options.file, options.target) if options.task == "run" else test(further)
+        if options.task == "run":
+            return run(options.file, options.target)
+        return test(further) if options.task == "test" else bundles.make(ROOT)
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -14,12 +14,11 @@ def _quit(number: int, frame: object) -> None:
 def entry() -> int:
     """Run the program; from its first line on Ctrl+C ends it, before anything large is imported."""
     signal.signal(signal.SIGINT, _quit)
-    # A bundle has no other interpreter: its reader of columnar files is the bundle itself.
-    from workbench.data.columnar_child import WORD
-    from workbench.data.columnar_child import main as read_columnar
+    from workbench.processes.child_program import called
 
-    if sys.argv[1:] == [WORD]:
-        return read_columnar()
+    status = called(sys.argv[1:])
+    if status is not None:
+        return status
     from workbench.cli import main
 
     code = main()

@@ -360,3 +360,19 @@ MECHANISMS: dict[str, tuple[str, str]] = {
 def test_a_mechanism_that_cannot_be_is_one_sentence(run: Run, kind: str) -> None:
     words, sentence = MECHANISMS[kind]
     assert run("mechanism", *words.split(), "--epsilon", "1").error().startswith(sentence)
+
+
+def test_a_network_without_pytorch_is_refused_before_it_is_charged(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("plan", "sample:iris", "--epsilon", "3", "--target", "species", "-o", "plan.toml").code == 0
+    monkeypatch.setattr("workbench.params.extras.is_missing", lambda module: module == "torch")
+    words = ["dpsgd", "sample:iris", "--target", "species", "--bounds", "plan.toml", "--network", "mlp", "-o", "net"]
+    words += ["--epsilon", "3", "--delta", "1e-3", "--batch", "16", "--epochs", "1", "--lr", "0.5", "--clip", "1"]
+    refused = run(*words, "--ledger", "l.sqlite")
+    assert refused.code == 2
+    assert 'pip install "privacy-workbench[deep]"' in refused.err.splitlines()[-1]
+    assert not Path("net").exists()
+    with Ledger.open(Path("l.sqlite")) as ledger:
+        assert list(ledger.releases()) == []

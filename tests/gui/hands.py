@@ -73,7 +73,7 @@ WAYS = ("rows", "synthetic", "statistics")
 
 
 def go_to(window: MainWindow, page: str) -> None:
-    """Click the room of a page and its tab; of a way to release the settings, and there the way."""
+    """Click the room of a page, its tab, and its link where it shares the tab; of a way to release, its settings."""
     if page in WAYS:
         go_to(window, "release")
         _click_seen(window, f"release_way_{page}")
@@ -82,6 +82,9 @@ def go_to(window: MainWindow, page: str) -> None:
     _click_seen(window, f"rail_{wanted.room}")
     if len(window.rail.tabs(page)) > 1:
         _click_seen(window, f"tab_{wanted.tab}")
+    shown = window.page.objectName().removeprefix("page_")
+    if shown != page:
+        _click_seen(window, f"{shown}_way_{page}")
     assert window.page.objectName() == f"page_{page}"
 
 
@@ -281,9 +284,9 @@ class Hands:
         view, goal = self.table(table), self.index(table, attribute, heading)
         assert view.hasFocus(), f"{self.focus.objectName()} has the focus"
         self.key(Qt.Key.Key_Home, CTRL)
-        for _ in range(goal.row()):
+        for _ in range(view.verticalHeader().visualIndex(goal.row())):  # rows can be shown in another order
             self.key(Qt.Key.Key_Down)
-        for _ in range(goal.column()):
+        for _ in range(view.horizontalHeader().visualIndex(goal.column())):
             self.key(Qt.Key.Key_Right)
         assert view.currentIndex() == goal, f"the arrows lead to {view.currentIndex().data()}"
 

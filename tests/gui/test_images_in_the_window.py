@@ -93,7 +93,7 @@ def test_a_table_after_images_is_a_table_again(images, press, idle) -> None:
     images.open("sample:iris")
     idle(images)
     assert images.session.images is None
-    assert images.page.objectName() == "page_data"
+    assert images.page.objectName() == "page_questions"
     press(images, "tab_train")
     assert text_of(images, "train_images") == ""
     assert not images.findChild(QWidget, "train_test_choose").isVisible()

@@ -95,11 +95,13 @@ def test_the_views_and_attributes_of_the_data_page_fit(sized, tmp_path, press, i
     path.write_text("age;town\n" + "".join(f"{20 + i % 40};{'ab'[i % 2]}\n" for i in range(300)), "utf-8")
     sized.open(str(path))
     idle(sized)
+    press(sized, "tab_data")
     for view in ("rows", "dialect", "attributes"):
         press(sized, f"view_{view}")
         check(sized, qtbot, f"data, {view}")
     sized.open("sample:people")
     idle(sized)
+    press(sized, "tab_data")
     for row in range(len(sized.session.plan.columns)):
         sized.page.table.selectRow(row)
         check(sized, qtbot, f"data, attribute {row}")

@@ -317,7 +317,7 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     hands = Hands(window, qtbot)
     hands.drop(path)
     plan = window.session.plan
-    bounds = {column.name: {"lower": 0.0, "upper": 9.0} for column in plan.columns}
+    bounds = {column.name: {"action": "protect", "lower": 0.0, "upper": 9.0} for column in plan.columns}
     window.session.edit("declare", plan.with_columns(bounds))
     press(window, "tab_statistics")
     idle(window)

@@ -170,6 +170,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.name_file(source)
     hands.key(Qt.Key.Key_O, CTRL)
     hands.idle()
+    go_by_keys(hands, "data")
     hands.key(Qt.Key.Key_Return, CTRL)
     assert hands.sees("dialect_doubts")
     hands.key(Qt.Key.Key_Return, CTRL)

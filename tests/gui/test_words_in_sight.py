@@ -8,7 +8,7 @@ import pytest
 from hands import Hands
 from mishaps import retype
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from workbench.gui.widgets.path_field import PathField
 
@@ -80,15 +80,11 @@ def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual
     assert problem.text().startswith("share of class sizes ")
 
 
-def test_without_a_column_to_predict_the_way_leads_on_to_the_release(people, press, idle):
+def test_the_preview_leads_to_the_decision(people, press, idle):
     press(people, "tab_preview")
     idle(people)
-    onward = people.findChild(QPushButton, "to_utility")
-    assert onward.text() == "Utility →"
-    people.session.set_target(None)
-    assert onward.text() == "Release →"
-    press(people, "to_utility")
-    assert people.page.objectName() == "page_release"
+    press(people, "to_decide")
+    assert people.page.objectName() == "page_ways"
 
 
 def test_a_long_path_shows_both_its_ends_until_it_is_edited(qtbot):

@@ -20,9 +20,10 @@ from workbench.data.schema import Attribute
 from workbench.learners import MEDIAN_FOREST, MEDIAN_XGBOOST, Learner
 from workbench.learners.checks import checked_numbers
 from workbench.learners.median_forest.asked_rows import MOST_ASKED, AskedRows
-from workbench.learners.median_forest.blocks import INSTALL, deal, expected_medians
+from workbench.learners.median_forest.blocks import deal, expected_medians
 from workbench.learners.median_forest.estimator import AnsweredRows, Blocks, SampleAndAggregate
 from workbench.params import BudgetRefusedError, InputError, ParameterError
+from workbench.params.extras import how_to_install
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.central.private_median import AGGREGATES
 from workbench.work.noise import Charged, Exact, Noise, Study, uncharged
@@ -344,7 +345,7 @@ def test_without_xgboost_there_is_one_sentence_with_the_command(monkeypatch: pyt
     ):
         with pytest.raises(ParameterError, match="XGBoost, which is not installed") as error:
             act()
-        assert INSTALL in str(error.value)
+        assert how_to_install("xgboost") in str(error.value)
     told = made(MEDIAN_FOREST, study(), epsilon=1, ask=asked, blocks=2).fit(*rows_of(8)).to_plain()
     opened = MEDIAN_XGBOOST.estimator.from_plain({**told, "learner": "median-xgboost"})
     assert len(opened.predict([(1.5, 2, 0)])) == 1, "a released model needs no library"

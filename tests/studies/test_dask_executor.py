@@ -154,7 +154,7 @@ def test_only_what_leaves_this_computer_unencrypted_is_readable() -> None:
 
 def test_without_dask_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r'Dask is not installed.*pip install "privacy-workbench\[dist\]"'):
+    with pytest.raises(ParameterError, match=r'Dask, which is not installed.*pip install "privacy-workbench\[dist\]"'):
         scheduler_address("tcp://127.0.0.1:8786")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -16,10 +15,11 @@ from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
-from workbench.data.columnar_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, WORD, limits, request_of
+from workbench.data.columnar_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, limits, request_of
 from workbench.data.columns.source_types import type_of
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
+from workbench.processes.child_program import command, environment
 from workbench.signals.cancel import CancelToken
 
 if TYPE_CHECKING:
@@ -154,18 +154,15 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 @contextlib.contextmanager
 def _child() -> Iterator[subprocess.Popen[bytes]]:
     """Start the reading process; it is always ended after the block."""
-    package = str(Path(__file__).resolve().parents[2])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))}
-    environment.pop("PYTHONFAULTHANDLER", None)
-    # -P: a file that happens to be named like a module in the working folder is not imported.
-    ours = [sys.executable, WORD] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", _MODULE]
+    variables = environment()
+    variables.pop("PYTHONFAULTHANDLER", None)
     try:
         child = subprocess.Popen(
-            ours,
+            command(_MODULE),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=variables,
             # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),

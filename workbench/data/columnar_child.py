@@ -27,8 +27,6 @@ SHAPE, TYPES, TEXT, REFUSED, END = b"S", b"K", b"T", b"R", b"E"
 Arrow stream; what, place and hint of an error (JSON); the end of a complete table."""
 
 HEAD = struct.Struct(">cQ")
-WORD = "--read-columnar"
-"""The argument that tells a bundled program, whose interpreter takes no module, to do only this."""
 
 ROWS_AT_ONCE = 1 << 18
 CELLS_AT_ONCE = 1 << 21

@@ -15,6 +15,7 @@ from workbench.jobs.mailbox import Mailbox
 from workbench.jobs.memory import MemorySampler
 from workbench.jobs.progress import TimeLeft
 from workbench.params import CancelledError, WorkbenchError
+from workbench.params.extras import absent
 from workbench.processes.redacted_traceback import chain, trace_of
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Event, Failed, Finished, Progress, Terminal, ignore
@@ -112,6 +113,10 @@ def perform(job: Job[R], emit: Callable[[Event], None], cancel: CancelToken) -> 
         return Failed(
             WorkbenchError("there is not enough memory for this", hint="close other programs or use fewer rows")
         )
+    except ModuleNotFoundError as error:
+        missing = absent(error)
+        _without_values(error)
+        return Failed(missing) if missing else Failed(error, bug=True, trace=trace_of(error))
     except BaseException as error:  # noqa: BLE001 - the worker's edge: also SystemExit ends in one terminal event
         return Failed(_without_values(error), bug=True, trace=trace_of(error))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import ipaddress
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from workbench.params import ParameterError
+from workbench.params.extras import require
 
-INSTALL = 'pip install "privacy-workbench[dist]"'
 FORMS = "tcp://HOST:PORT or tls://HOST:PORT"
 
 
@@ -27,8 +26,7 @@ def scheduler_address(text: str) -> str:
         port = None
     if not port or parts.scheme not in ("tcp", "tls") or not parts.hostname or written != _plain(written):
         raise ParameterError(f"{text!r} is not the address of a Dask scheduler", "scheduler", f"write {FORMS}")
-    if importlib.util.find_spec("distributed") is None:
-        raise ParameterError("Dask is not installed, and a scheduler needs it", "scheduler", f"run: {INSTALL}")
+    require("distributed", "a scheduler", "scheduler")
     return written
 
 

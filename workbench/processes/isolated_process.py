@@ -19,6 +19,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
 from workbench.params import WorkbenchError
+from workbench.params.extras import absent
 from workbench.processes.executor import begin, close, no_ctrl_c_at_birth
 from workbench.processes.redacted_traceback import trace_of
 from workbench.processes.worker import NICE, WorkerFaultError
@@ -174,5 +175,7 @@ def _answer(work: Work[Any, Any], argument: Any, emit: Emit, cancel: CancelToken
         return ERROR, error
     except MemoryError:
         return ERROR, MemoryError()
+    except ModuleNotFoundError as error:
+        return ERROR, absent(error) or WorkerFaultError(trace_of(error))
     except Exception as error:  # noqa: BLE001 - raised again in the parent, without the values in its text
         return ERROR, WorkerFaultError(trace_of(error))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.params import InputError, WorkbenchError
+from workbench.processes.child_program import command
 from workbench.render.document import Document, Picture
 from workbench.render.document_html import body_html
 from workbench.render.offscreen import APT, NO_QT, PATIENCE, qt_environment
@@ -59,9 +60,8 @@ def pdf_bytes(document: Document) -> bytes:
         WorkbenchError: a library of Qt is missing, or printing failed.
     """
     try:
-        # -P: a file that happens to be named like a module in the working folder is not imported.
         child = subprocess.run(
-            [sys.executable, "-P", "-m", "workbench.render.document_pdf"],
+            command("workbench.render.document_pdf"),
             input=json.dumps(document.to_plain()).encode(),
             capture_output=True,
             env=qt_environment(),

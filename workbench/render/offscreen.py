@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError, WorkbenchError
+from workbench.processes.child_program import command, environment
 from workbench.render.palette import THEMES
 from workbench.render.values import Figure, kind_of
 
@@ -62,9 +63,8 @@ def write_figure(
     }
     part = _part(path)
     try:
-        # -P: a file that happens to be named like a module in the working folder is not imported.
         child = subprocess.run(
-            [sys.executable, "-P", "-m", "workbench.render.offscreen"],
+            command("workbench.render.offscreen"),
             input=json.dumps(request).encode(),
             capture_output=True,
             env=qt_environment(),
@@ -89,14 +89,13 @@ def write_figure(
 
 def qt_environment() -> dict[str, str]:
     """Return the environment of a child that draws without a screen."""
-    package = str(Path(__file__).resolve().parents[2])
-    return {
-        **os.environ,
-        "QT_QPA_PLATFORM": "offscreen",
-        "PYQTGRAPH_QT_LIB": "PySide6",
-        "QT_HASH_SEED": "0",  # Qt writes the fonts of a PDF in the order of a table that is seeded at each start
-        "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
-    }
+    return environment(
+        {
+            "QT_QPA_PLATFORM": "offscreen",
+            "PYQTGRAPH_QT_LIB": "PySide6",
+            "QT_HASH_SEED": "0",  # Qt writes the fonts of a PDF in the order of a table that is seeded at each start
+        }
+    )
 
 
 def check_plot_path(path: Path) -> None:

@@ -31,7 +31,7 @@ def table_refusal(session: Session) -> WorkbenchError | None:
 def model_refusal(session: Session) -> WorkbenchError | None:
     """Return what keeps a model of the table from being released."""
     if session.opened is not None and session.target is None:
-        return ParameterError("no column to predict is chosen", hint="choose it on the Data page", code="no-target")
+        return ParameterError("no column to predict is chosen", hint="choose it in Data, Questions", code="no-target")
     return draft_refusal(session)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.images.overview import ClassSeen
     from workbench.data.images.read import ImageOptions
 
-FOR_TABLES = "A set of images is open, and this page is for tables: networks learn from images on the Train page."
+FOR_TABLES = "A set of images is open, and this page is for tables: networks learn from images in Models, Train."
 
 
 @dataclass(frozen=True, eq=False)

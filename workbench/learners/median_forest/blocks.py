@@ -11,7 +11,6 @@ cell; where nothing can be known it is the middle of the range. The assumptions 
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from statistics import NormalDist
@@ -20,10 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import ParameterError
+from workbench.params.extras import require
 from workbench.privacy.central.private_median import median_weights
-
-INSTALL = 'pip install "privacy-workbench[boost]"'
 
 MIDDLE = 0.5
 """What a block without a row answers, as a share of the target's range."""
@@ -111,8 +108,7 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
 
 def require_xgboost() -> None:
     """Raise :class:`ParameterError` with the command that installs XGBoost, where it is not installed."""
-    if importlib.util.find_spec("xgboost") is None:
-        raise ParameterError("median-xgboost needs XGBoost, which is not installed", hint=f"in a terminal: {INSTALL}")
+    require("xgboost", "median-xgboost")
 
 
 SPREAD = 0.05

@@ -18,6 +18,7 @@ from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_
 from workbench.deep.plan import JUDGED, DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
+from workbench.params.extras import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
@@ -118,6 +119,7 @@ def release_training(
 
 def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken | None) -> _Run:
     """Return the run of a task whose columns, δ and test rows have been checked; nothing is charged yet."""
+    require("torch", "training a network")
     features = task.features
     require_confirmed_facts((*features.attributes, features.target))
     # A person's δ is at least k times that of one row: a hopeless request is refused before the noise is calibrated.

@@ -25,7 +25,7 @@ from workbench.params import InputError
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
-HEIGHT = 220
+HEIGHT = 240
 PICTURE = 260
 ALL_OF_THEM = "edits apply to all selected columns"
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FREE = "Free, and never released or copied; the ledger notes that you looked."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
-WITHOUT = "Made-up rows also show what the noise does. Protect and Release forecast the errors without any rows."
+WITHOUT = "Made-up rows also show what the noise does. Decide and Columns forecast the errors without any rows."
 MADE_UP = "Made-up rows, which contain no real data; the ledger notes nothing."
 WAITING = "Drawing the preview…"
 DETAIL = 236
@@ -73,10 +73,12 @@ class PreviewPage(PageFrame):
         self._facts = Elided("", "muted")
         self._facts.setObjectName("preview_facts")
         self._recovered = Elided("", name="preview_recovered")
-        self._nothing = NothingYet(session, "preview_nothing", "Nothing to preview yet", "protect", "← Protect")
+        self._nothing = NothingYet(session, "preview_nothing", "Nothing to preview yet", "protect", "← Columns")
         self._first = self._ask_first()
         self._arrange()
-        self._next = self.set_primary("Utility →", "to_utility", self._go_on, "What it is good for")
+        self._next = self.set_primary(
+            "Decide →", "to_decide", lambda: session.go("ways"), "What recipients will see of it, and the release"
+        )
         session.plan_changed.connect(self.refresh)
         session.table_changed.connect(self._start_over)
         session.account_changed.connect(self._see_account)
@@ -175,9 +177,6 @@ class PreviewPage(PageFrame):
         if self.isVisible() and name in self._stale and self._views.currentWidget() is self._whole:
             self._ask()
 
-    def _go_on(self) -> None:
-        self.session.go("utility" if self.session.target is not None else "release")
-
     def _start_over(self) -> None:
         self.draw, self._column, self._made_up = 1, "", False
         self._clear()
@@ -207,11 +206,6 @@ class PreviewPage(PageFrame):
         self._outdate()
         session = self.session
         can = session.opened is not None and session.plan.ready and bool(session.plan.protected)
-        # Without a column to predict nothing can be studied or trained: the way leads on to the release.
-        studied = session.target is not None
-        self._next.setText("Utility →" if studied else "Release →")
-        self._next.setToolTip("What it is good for" if studied else "Publish the sanitised table")
-        self._next.setAccessibleName(self._next.text())
         first = can and not self._made_up and figures_first.is_first(session)
         self._views.setCurrentWidget(self._first if first else self._whole if can else self._nothing)
         self._again.setVisible(can and not first)

@@ -69,7 +69,7 @@ class ProtectPage(PageFrame):
         self._nothing = NothingYet(session, "protect_nothing", "Nothing to protect yet", "data", "← Data")
         self._nothing.say("Open a table first: then each of its attributes is listed here with its share of ε.")
         self._arrange()
-        self._next = self.set_primary("Preview →", "to_preview", self._go_on, "See what the plan does to the table")
+        self._next = self.set_primary("Rows →", "to_preview", self._go_on, "See what the plan does to the table")
         self._stale = True
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.table_changed.connect(self._show_table)

@@ -33,7 +33,7 @@ REPLACE_ONE = (
 
 
 LEAVES = (
-    "Of images, only a trained network can be released. The Train page trains one with noise, charges it to the "
+    "Of images, only a trained network can be released. Models, Train makes one with noise, charges it to the "
     "budget, and writes its folder: the weights and a card that states its ε. It is then listed below and can be "
     "verified."
 )
@@ -68,7 +68,7 @@ class CostCard(Card):
             tip="Lower ε, and δ if there is one, to what remains under the cap",
         )
         self.raise_cap = button(
-            "Raise the cap…", "release_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
+            "Raise the cap…", "release_raise_cap", "link", tip="Released, Ledger sets the cap; the ledger records it"
         )
         self.raise_cap.clicked.connect(lambda: session.go("ledger"))
         self._explain = button("What does it mean?", "release_explain", "link", accessible="What does this ε mean?")

@@ -77,7 +77,7 @@ class RowsPane(WayPane):
         self._learn.setToolTip(LEARN_TIP)
         self._noise = label("", "warn", wrap=True, name="release_noise")
         self._relations = label("", "warn", wrap=True, name="release_relations")
-        self._change = button("Change the plan…", "release_to_protect", "link", tip="Actions and shares of ε: Protect")
+        self._change = button("Change the plan…", "release_to_protect", "link", tip="Actions and shares of ε: Columns")
         self._change.clicked.connect(lambda: session.go("protect"))
         self._invalid = label("", "muted", wrap=True, name="release_invalid")
         for part in (

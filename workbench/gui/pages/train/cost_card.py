@@ -9,17 +9,17 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
-from workbench.gui.pages.train.tasks import INSTALL
+from workbench.gui.pages.train.tasks import TORCH
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import memory, plain
 from workbench.gui.widgets.path_field import PathField
+from workbench.params.extras import how_to_install
 
 if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
-NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a terminal: {INSTALL}"
 OF_NETWORKS = ("sigma", "steps", "memory")
 
 WIDEST = 720
@@ -136,7 +136,7 @@ class BeforeCard(Card):
         self.raise_cap.setVisible(beyond)
         self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
-        self._missing.setText(NO_TORCH if torch_missing else "")
+        self._missing.setText(f"Training a network needs PyTorch: {how_to_install(TORCH)}" if torch_missing else "")
         self._missing.setVisible(torch_missing)
         self._facts.show_line("cost", "cost", cost(found, working=working), "accent")
         if found is not None and found.made_of:

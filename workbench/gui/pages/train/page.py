@@ -23,6 +23,7 @@ from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.params import BudgetRefusedError, WorkbenchError
+from workbench.params.extras import how_to_install, is_missing
 from workbench.signals.events import Failed, Finished
 
 if TYPE_CHECKING:
@@ -292,8 +293,8 @@ class TrainPage(RunPage):
         run = self.paused.run
         if run is None or self.running or self.session.open_data is None:
             return
-        if actions.torch_missing():
-            self.session.notify("error", f"Training a network needs PyTorch: {actions.INSTALL}")
+        if is_missing(actions.TORCH):
+            self.session.notify("error", f"Training a network needs PyTorch: {how_to_install(actions.TORCH)}")
             return
         self.forms.choose(run.plan.network)
         if run.tested and self.test.images is None:
@@ -363,7 +364,7 @@ class TrainPage(RunPage):
         from workbench.gui.pages.train.messages import no_steps
 
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
-        no_torch = network and actions.torch_missing()
+        no_torch = network and is_missing(actions.TORCH)
         done = self._trained is not None and self._trained == self._what()
         offered = next(iter(self.session.paused), None)
         beyond = found is not None and not self.running and self._refused(found) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,12 +35,6 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
 
 PREFLIGHT = "preflight"
 TORCH = "torch"
-INSTALL = 'pip install "privacy-workbench[deep]"'
-
-
-def torch_missing() -> bool:
-    """Return whether the library that networks need is not installed; does not load it."""
-    return importlib.util.find_spec(TORCH) is None
 
 
 def first_plan(network: Network, rows: int, epsilon: Decimal, *, images: bool = False) -> DpSgdPlan:

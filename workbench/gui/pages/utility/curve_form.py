@@ -32,8 +32,8 @@ TIPS = {
     "private": "A model that adds noise to what it learns",
 }
 AS_PLANNED = (
-    "The plan: each column by the mechanism that Protect shows. Whatever is chosen, ε is split as in the plan: locked "
-    "shares keep their part of it"
+    "The plan: each column by the mechanism that Release, Columns shows. In any case ε is split as in the plan; "
+    "locked shares keep their part of it"
 )
 _LISTS = "0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios"
 OF_A_ROW = f"Privacy losses of a whole row: {_LISTS}"

@@ -34,7 +34,7 @@ SIGN = 8
 LEAST_QUESTION = 150
 """Pixels of a question before the table is scrolled sideways."""
 
-FIRST_WAY = 3
+TRUTH, FIRST_WAY = 2, 3
 """The column of the first way: questions, margins and the truth are before it."""
 
 
@@ -236,7 +236,10 @@ class DecideTable(SettingsTable):
         """Give every figure the room that it needs, and the questions what is left."""
         heads = self.horizontalHeader()
         rest = self.viewport().width()
+        self.setColumnHidden(TRUTH, self._model._drawn is None)  # its width is the questions' until it is asked for
         for column in range(1, self._model.columnCount()):
+            if self.isColumnHidden(column):
+                continue
             width = max(self.sizeHintForColumn(column), heads.sectionSizeHint(column) + SIGN, NARROWEST)
             heads.resizeSection(column, width)
             rest -= width

@@ -1,0 +1,188 @@
+"""Try the bundle where there is no Python: ``sudo python3 packaging/try_bundle.py``, after ``dev.py bundle``.
+
+It lays out the least Debian with the six libraries that every desktop has, below ``build/bare-root``, unpacks
+``dist/*.tar.gz`` there and does the main job and a few more in it, as a user without rights. It needs Linux, root and
+debootstrap. The exit status is 1 where a step fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from qt_libraries import OFFSCREEN
+
+ROOT = Path(__file__).resolve().parent.parent
+SUITE = "bookworm"
+PROGRAM = "/opt/privacy-workbench/workbench"
+NOBODY = 1000
+WINDOW_SECONDS = 12
+OF_OFFSCREEN = "This plugin does not support propagateSizeHints"
+"""What Qt says of every window without a screen."""
+KILLED = 128 + 15
+"""Exit status of a program that SIGTERM ends."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of the program.
+
+    Attributes:
+        words: of its command line.
+        files: it must have written.
+        status: its exit status.
+        says: a part of what it prints, on either stream.
+    """
+
+    words: str
+    files: tuple[str, ...] = ()
+    status: int = 0
+    says: str = ""
+
+
+STEPS = (
+    Step("--version"),
+    Step("help window", says="window"),
+    Step("plan sample:people --epsilon 3 --target label -o plan.toml", ("plan.toml",)),
+    Step("forecast --plan plan.toml --rows 2000"),
+    Step("sanitize sample:people --plan plan.toml -o out.csv", ("out.csv", "out.csv.certificate.json")),
+    Step("verify out.csv"),
+    Step("estimate out.csv"),
+    Step("ledger cap sample:people --epsilon 99"),
+    Step("certificate out.csv --pdf out.pdf --html out.html", ("out.pdf", "out.html")),
+    Step("sanitize sample:people --plan plan.toml -o out.parquet", ("out.parquet",)),
+    Step("verify out.parquet"),
+    Step("describe out.parquet"),  # read by a process of its own
+    Step("synthesize sample:people --plan plan.toml --epsilon 3 --target label -o synthetic.csv", ("synthetic.csv",)),
+    Step("verify synthetic.csv"),
+    Step(
+        "statistics sample:people --plan plan.toml --epsilon 3 --mean age --histogram label -o figures.csv",
+        ("figures.csv",),
+    ),
+    Step("plan sample:iris --epsilon 3 --target species -o iris.toml"),
+    Step("ledger cap sample:iris --epsilon 99"),
+    Step("fit sample:iris --target species --model naive-bayes --epsilon 3 --bounds iris.toml -o model", ("model",)),
+    Step("verify model"),
+    Step("predict sample:iris --model model -o predicted.csv", ("predicted.csv",)),
+    Step("fit sample:iris --target species --model random-forest --epsilon 3 --bounds iris.toml -o forest"),
+    # Worker processes, and a picture drawn by another one.
+    Step(
+        "curve sample:iris --target species --bounds iris.toml --epsilons 1,3 --repeats 4 --jobs 2 "
+        "-o curve.csv --plot curve.png",
+        ("curve.csv", "curve.png"),
+    ),
+    Step(
+        "dpsgd sample:iris --target species --bounds iris.toml --network mlp --epsilon 3 --delta 1e-3 --batch 16 "
+        "--epochs 1 --lr 0.5 --clip 1 -o network",
+        status=2,
+        says="privacy-workbench[deep]",
+    ),
+    Step("ledger verify"),
+    Step("nonsense", status=2, says="is not known"),
+)
+
+
+def lay_out(root: Path) -> None:
+    """Make the bare system where it is not there yet, and unpack the bundle in it."""
+    if not (root / "etc" / "debian_version").exists():
+        libraries = ",".join(OFFSCREEN.values())
+        print(f"laying out {root} (debootstrap)", flush=True)
+        words = ["debootstrap", "--variant=minbase", f"--include={libraries}", SUITE, str(root)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    (packed,) = (ROOT / "dist").glob("privacy-workbench-*.tar.gz")
+    shutil.rmtree(root / "opt" / "privacy-workbench", ignore_errors=True)
+    with tarfile.open(packed) as archive:
+        archive.extractall(root / "opt", filter="tar")
+    home = root / "home" / "somebody"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    os.chown(home, NOBODY, NOBODY)
+
+
+def inside(root: Path, line: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of shell in the bare system as a user without rights, in processes that see no others."""
+    given = {"HOME": "/home/somebody", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **variables}
+    enter = ["chroot", f"--userspec={NOBODY}:{NOBODY}", str(root), "env", "-i"]
+    enter += [f"{name}={value}" for name, value in given.items()]
+    enter += ["sh", "-c", f"cd ~ && {line}"]
+    proc, shared = shlex.quote(str(root / "proc")), shlex.quote(str(root / "dev" / "shm"))
+    mounted = f"mount -t proc proc {proc} && mount -t tmpfs tmpfs {shared} && exec {shlex.join(enter)}"
+    words = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", mounted]
+    return subprocess.run(words, capture_output=True, text=True, timeout=900)
+
+
+def faults_of(step: Step, root: Path) -> Iterator[str]:
+    """Do one step, print how long it took, and yield what is wrong with it."""
+    began = time.monotonic()
+    done = inside(root, f"{PROGRAM} {step.words}")
+    print(f"{time.monotonic() - began:6.1f} s  exit {done.returncode}  workbench {step.words}", flush=True)
+    if done.returncode != step.status:
+        yield f"exit status {done.returncode} in place of {step.status}: {(done.stderr or done.stdout).strip()[-500:]}"
+    if step.says not in done.stdout + done.stderr:
+        yield f"{step.says!r} is not in what it prints: {(done.stderr or done.stdout).strip()[-500:]}"
+    if "Traceback" in done.stderr:
+        yield f"a traceback: {done.stderr.strip()[-500:]}"
+    for name in step.files:
+        if not (root / "home" / "somebody" / name).exists():
+            yield f"it did not write {name}"
+
+
+def faults_of_window(root: Path) -> Iterator[str]:
+    """Open the window on a table without a screen, end it by SIGTERM, and yield what is wrong."""
+    line = (
+        f"timeout --preserve-status -s TERM {WINDOW_SECONDS} {PROGRAM} gui --sample people; ended=$?; sleep 2; "
+        "cat /proc/[0-9]*/comm | grep workbench; exit $ended"
+    )
+    done = inside(root, line, QT_QPA_PLATFORM="offscreen")
+    print(f"{WINDOW_SECONDS:6.1f} s  exit {done.returncode}  the window, ended by SIGTERM", flush=True)
+    if done.returncode != KILLED:
+        yield f"exit status {done.returncode} in place of {KILLED}"
+    lines = [line for line in done.stderr.splitlines() if not line.startswith(OF_OFFSCREEN)]
+    if lines:
+        yield f"it complains: {lines[-5:]}"
+    if done.stdout.strip():
+        yield "a process of it goes on after its end"
+    log = root / "home" / "somebody" / ".local" / "state" / "privacy-workbench" / "log" / "workbench.log"
+    if log.exists():
+        yield f"it logged a fault: {log.read_text('utf-8')[-500:]}"
+
+
+def faults_of_install(root: Path) -> Iterator[str]:
+    """Install it for one person, call it by the link, remove it again, and yield what is wrong."""
+    script, link = f"{Path(PROGRAM).parent}/install.sh", ".local/bin/workbench"
+    entry = ".local/share/applications/privacy-workbench.desktop"
+    line = f"sh {script} && {link} --version && grep -q '^Exec=\"{PROGRAM}\" gui' {entry}"
+    line += f" && sh {script} --remove && test ! -e {link} && test ! -e {entry} && test -x {PROGRAM}"
+    done = inside(root, line)
+    print(f"        exit {done.returncode}  install.sh, and install.sh --remove", flush=True)
+    if done.returncode:
+        yield f"exit status {done.returncode}: {(done.stdout + done.stderr)[-500:]}"
+
+
+def main() -> int:
+    """Try everything; return 1 where something is wrong, 2 where it cannot be tried here."""
+    if os.geteuid() or not shutil.which("debootstrap"):
+        print("error: this needs root and debootstrap (apt-get install debootstrap)", file=sys.stderr)
+        return 2
+    root = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else ROOT / "build" / "bare-root"
+    lay_out(root)
+    if inside(root, "command -v python3 || command -v python").returncode == 0:
+        print("error: there is a Python in the bare system, which would prove nothing", file=sys.stderr)
+        return 2
+    faults = [f"{step.words}: {fault}" for step in STEPS for fault in faults_of(step, root)]
+    faults += [f"the window: {fault}" for fault in faults_of_window(root)]
+    faults += [f"install.sh: {fault}" for fault in faults_of_install(root)]
+    print("\n".join(faults) if faults else f"{len(STEPS) + 2} steps went well without Python")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
