@@ -393,7 +393,7 @@ def _why_never(column: ColumnProfile, rows: int, role: str | None) -> str:
 
 
 def _rank(column: ColumnProfile, target: bool) -> int:
-    """Return how early a column is suggested, 0 to 4: target, telling name, number or short category, rest, in doubt."""
+    """Return how early a column is suggested: target, telling name, number or short category, rest, doubtful ones."""
     if target:
         return 0
     doubtful = any(s.what in ("code", "date", "date-order") for s in column.suspicions)

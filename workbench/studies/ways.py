@@ -239,7 +239,7 @@ _DESCRIPTIONS = {
     SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts. They contain no real data, "
                 "and are good for tables, charts and training models."),
     STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, but the most accurate."),
-    MODEL: ("A model", "A trained model with noise in it: it predicts, and reveals nothing else."),
+    MODEL: ("A model", "A model trained with noise: it predicts one column. No rows and no figures are released."),
 }  # fmt: skip
 """Each way's title, and what a recipient gets."""
 
@@ -291,7 +291,7 @@ def _near_enough(half: float, question: Question) -> bool:
 def _looking_answer(name: str, inputs: _Inputs) -> Answer:
     """Return the answer of a way to those who want to look at rows."""
     if name == SYNTHETIC:
-        return Answer(None, YES, "nobody’s rows")
+        return Answer(None, YES, "made-up rows")
     if name != ROWS:
         return Answer(None, NOT_ANSWERED)
     return Answer(None, NO if is_mostly_noise(inputs.forecast, inputs.rows) else YES, "yes, noisy")
@@ -467,7 +467,7 @@ def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
     at = f"At ε = {float(forecast.epsilon_row):.4g}"
     asks = () if inputs.plan.questions is None else answered_by(inputs.plan).asks
     if asks == (A_MODEL,) and target is not None:
-        return MODEL, f"Only a model of {target} is asked for: train a private model, which releases nothing else."
+        return MODEL, f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
     if asks == (LOOKED_AT,) and not noisy.warning:
         return ROWS, f"{at} noisy rows suit those who look at rows."
     if not lost and not faded and noisy.useful == max(way.useful for way in ways):
