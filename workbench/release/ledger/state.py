@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class LedgerState(LedgerBook):
-    """The middle of three: :class:`LedgerBook` stores entries, this one reads their state, ``Ledger`` adds charges."""
+    """The part of the ledger that reads: the methods that change an account or a release are in its subclasses."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         super().__init__(path, connection)
