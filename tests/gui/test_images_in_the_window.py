@@ -115,7 +115,7 @@ def test_pages_for_tables_say_so(images, press) -> None:
 
 def test_release_says_that_networks_alone_leave(images, press) -> None:
     press(images, "tab_release")
-    assert "Of images, only a trained network can be released." in text_of(images, "release_leaves")
+    assert "Only a trained network can be released of a set of images." in text_of(images, "release_leaves")
     assert text_of(images, "fact_release_images_left") == "the first network that is released sets its cap"
     for name in ("release_ways", "release_now", "release_target", "release_account", "release_to_ways", "to_ledger"):
         assert not images.findChild(QWidget, name).isVisible(), name

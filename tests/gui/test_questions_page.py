@@ -40,7 +40,7 @@ def undone(hands: Hands) -> str:
 def test_a_survey_opens_with_the_questions_and_a_suggestion_for_each(survey):
     assert survey.window.page.objectName() == "page_questions"
     assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
-    assert survey.text("questions_count") == "8 of 60 columns: the rest is not released"
+    assert survey.text("questions_count") == "8 of 60 columns: the rest are not released"
     assert survey.window.session.plan.epsilon == 1
     why = {name: survey.cell(LIST, name, "") for name in ("RespondentID", "Email", "Household", "Comments")}
     assert all(why.values())
@@ -170,7 +170,7 @@ def test_the_button_leads_to_what_blocks_and_takes_the_columns_as_said(survey):
 
 def test_without_a_column_nothing_leads_on(survey):
     survey.click("questions_none")
-    assert survey.text("note_questions") == "Tick the columns that they need."
+    assert survey.text("note_questions") == "Tick the columns they need."
     assert not survey.window.page.primary.isEnabled()
 
 

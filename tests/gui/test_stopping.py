@@ -241,13 +241,13 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "released.csv")
-    held, write = threading.Event(), export._certified
+    held, write = threading.Event(), export._write
 
     def slowly(*given):
         held.wait()
         return write(*given)
 
-    monkeypatch.setattr(export, "_certified", slowly)
+    monkeypatch.setattr(export, "_write", slowly)
     request.addfinalizer(held.set)
     answer("yes")
     press(people, "release_now")

@@ -69,7 +69,7 @@ def released_as_told(target: Path, rows: int) -> None:
 def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_path, dialect):
     source = write_people(tmp_path / "people.csv", **dialect)
     hands.drop(source)
-    assert hands.text("questions_count") == "5 of 7 columns: the rest is not released"
+    assert hands.text("questions_count") == "5 of 7 columns: the rest are not released"
     hands.click("tab_data")
     told = hands.text("data_summary")
     assert ("semicolon" in told, "decimal mark comma" in told) == ((True, True) if dialect else (False, False))

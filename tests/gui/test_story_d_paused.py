@@ -89,7 +89,7 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     assert said(window, "fact_steps").startswith("1,800, ")
     assert said(window, "fact_sigma").startswith("σ = ")
     assert "fits" in said(window, "fact_memory")
-    assert said(window, "train_quiet_words") == "Private figures are shown: who cancels the run pays for all of it."
+    assert said(window, "train_quiet_words") == "Private figures are shown: cancelling the run gives no ε back."
     answer("yes")
     notices = []
     window.jobs.noticed.connect(lambda level, text: notices.append(f"{text[:1].upper()}{text[1:]}."))
@@ -171,12 +171,12 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     to_train(window, qtbot, press, idle, tmp_path, epochs="2000")
     box = window.findChild(QCheckBox, "train_quiet")
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
-    assert "pays for its steps alone" in said(window, "train_quiet_words")
+    assert "cancelling costs only the steps taken" in said(window, "train_quiet_words")
     told = answer("yes")
     press(window, "train_start")
     going = window.page.going
     qtbot.waitUntil(lambda: going.step > 300, timeout=PATIENT)
-    assert "pays for its steps alone" in told[-1]
+    assert "cancelling costs only the steps taken" in told[-1]
     assert going.loss.points == ()
     assert not going.loss.isVisible()
     assert not going.norms.isVisible()

@@ -45,7 +45,7 @@ def test_sixty_columns_are_eight_answers_and_a_decision(hands, tmp_path, monkeyp
     session = hands.window.session
 
     # Three questions: anyone; the eight that are suggested, one of them exchanged for a date; averages and pairs.
-    assert hands.text("questions_count") == "8 of 60 columns: the rest is not released"
+    assert hands.text("questions_count") == "8 of 60 columns: the rest are not released"
     hands.click("who_anyone")
     hands.click_cell(LIST, "Satisfaction", "Needed")
     hands.click_cell(LIST, "Interview", "Needed")

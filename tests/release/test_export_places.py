@@ -93,19 +93,19 @@ def test_a_disk_filled_by_others_while_the_release_is_written_does_not_stop_it(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, ledger = small_disk / "people.csv", tmp_path / "ledger.sqlite"
-    real = export._certified
+    real = export._write
 
     def fill_then_write(*given: Any) -> Any:
         free = shutil.disk_usage(small_disk).free
         (small_disk / "ballast").write_bytes(b"x" * free)
         return real(*given)
 
-    monkeypatch.setattr(export, "_certified", fill_then_write)
+    monkeypatch.setattr(export, "_write", fill_then_write)
     with contextlib.suppress(InputError):  # where not even the certificate finds a place, the draw waits
         release(ledger, target)
     (small_disk / "ballast").unlink()
     assert statuses(ledger) == ["charged"]
-    monkeypatch.setattr(export, "_certified", real)
+    monkeypatch.setattr(export, "_write", real)
     if not target.exists():
         assert release(ledger, target).published_earlier
     assert statuses(ledger) == ["charged"]

@@ -1,8 +1,8 @@
 """The certificate of a file and the card of a model: what was done, at which ε, and what ε does not cover.
 
-Both say the same of guarantee, ledger and origin, and are sealed, written and read here. Noisy rows have a certificate
-that describes every column and its mechanism; every other kind of file has one that names its queries; a model has a
-card (:mod:`workbench.release.card`).
+Both state guarantee, ledger and origin in the same way, and both are sealed, written and read here. The certificate of
+noisy rows describes every column and its mechanism; that of every other kind of file lists its queries; the facts of a
+model's card are in :mod:`workbench.release.card`.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ MADE_FROM = "made_from"
 """Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
 
 VERSION = 2
-"""Of the certificates of noisy rows and of cards; the first one told marks and sums that followed from the rows."""
+"""Of certificates of noisy rows and of cards. Version 1 published marks and sums that depended on the rows."""
 
 ROWS_FORMAT = "privacy-workbench-certificate"
 CENTRAL_FORMAT = "privacy-workbench-central-certificate"
 CARD_FORMAT = "privacy-workbench-model-card"
 FILES = (ROWS_FORMAT, CENTRAL_FORMAT)
-"""The formats of the certificates of files."""
+"""The formats of files' certificates; a folder has a card."""
 
-_READ = {
+_FORMATS = {
     ROWS_FORMAT: (VERSION, "certificate.v2"),
     CENTRAL_FORMAT: (1, "central-certificate.v1"),
     CARD_FORMAT: (VERSION, "card.v2"),
@@ -65,16 +65,16 @@ def certificate_path(target: Path) -> Path:
     return target.with_name(target.name + SUFFIX)
 
 
-# -- what every certificate and card is made of ------------------------------------------------------------------------
+# -- making ------------------------------------------------------------------------------------------------------------
 
 
 def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict[str, Any]:
     """Return a certificate or card as JSON holds it, with its checksum.
 
     Args:
-        facts: what is stated of the release, the ``format`` among it.
-        time: of the reservation, or when it was made where nothing was charged.
-        release_id: its name in the ledger; empty where nothing was charged.
+        facts: what is stated of the release, including its ``format``.
+        time: when the cost was reserved; when it was made if nothing was charged.
+        release_id: its id in the ledger; empty if nothing was charged.
 
     Raises:
         CheckFailedError: it does not fit its published schema.
@@ -82,21 +82,21 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
     form = facts["format"]
     document = {
         "format": form,
-        "version": _READ[form][0],
+        "version": _FORMATS[form][0],
         **({"release_id": release_id} if release_id else {}),
         "time": time,
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
         **facts,
     }
     made = resealed(document)
-    problems = schema_problems(made, _READ[form][1])
+    problems = schema_problems(made, _FORMATS[form][1])
     if problems:
-        raise CheckFailedError(f"the {_what(form)} does not fit its own schema: {problems[0]}")
+        raise CheckFailedError(f"the {_title(form)} does not fit its own schema: {problems[0]}")
     return made
 
 
 def resealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a certificate or card with the checksum of what it says now."""
+    """Return a certificate or card with its checksum computed again."""
     return {**document, "checksum": checksum(document)}
 
 
@@ -116,10 +116,10 @@ def guarantee_facts(
 
     Args:
         statement: in words.
-        charged: ε and δ of a person with all her rows, for emptied rows.
-        replaced: the same for replaced ones.
-        randomness: where its random bits came from.
-        more: what else is said of it.
+        charged: ε and δ for all rows of a person, if those rows become empty (zero-out).
+        replaced: the same, if they are replaced by other rows (replace-one).
+        randomness: where the random bits came from.
+        more: further facts of the guarantee.
     """
     return {
         "relation": RELATION,
@@ -133,21 +133,21 @@ def guarantee_facts(
 
 
 def output_facts(file: str, form: str, sha256: str = "0" * 64, size: int = 0) -> dict[str, Any]:
-    """Return what a certificate says of the released file, which is public, so that its SHA-256 may be.
+    """Return what a certificate says of the released file. The file is public, so its SHA-256 may be too.
 
-    The last two are known once it is written.
+    ``sha256`` and ``size`` are placeholders until the file is written.
     """
     return {"file": file, "format": form, "sha256": sha256, "bytes": size}
 
 
 def file_facts(work: Work, plan: Plan, rows: int, method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the certificate of a released file says beside its output and what the ledger says of it.
+    """Return what the certificate of a released file says, except for its output and the account that pays.
 
     Args:
         work: what was released.
         plan: declares the columns.
         rows: number of rows, public under zero-out neighbours.
-        method: how it was made, as its kind says it; of noisy rows what was done with each column.
+        method: how it was made, as its kind states it; for noisy rows, what was done with each column.
     """
     published = plan.published()
     if work.kind == ROWS:
@@ -176,13 +176,15 @@ _COUNT_ROUNDING = Decimal("2e-6")
 
 
 def account_facts(name: str, account: Account, reserved: Decimal, charged: Decimal, release_id: str) -> dict[str, Any]:
-    """Return what is published of an account with a public name: neither name nor sum follows from the rows.
+    """Return what is published of an account that has a public name.
+
+    Name and sum depend on no row: the name was chosen, and with it the sum cannot show whether the rows have changed.
 
     Args:
         name: the name.
-        account: its budget with this release counted at what was reserved for it.
-        reserved: that ε.
-        charged: the ε that this release has really cost.
+        account: its budget, in which this release counts with what was reserved for it.
+        reserved: the ε that was reserved for this release.
+        charged: the ε that this release really cost, at most ``reserved``.
         release_id: this release.
     """
     assert account.cap is not None
@@ -201,11 +203,11 @@ def account_facts(name: str, account: Account, reserved: Decimal, charged: Decim
 
 
 def account_problems(document: dict[str, Any]) -> list[str]:
-    """Return a sentence if the total of a named account, on a certificate or card, does not add up."""
+    """Return a sentence if the stated total of a named account, on a certificate or card, does not add up."""
     stated = document.get("account")
     if stated is None:
         return []
-    left = minus(minus(Decimal(stated["cap_epsilon"]), Decimal(stated["spent_before"])), _epsilon(document))
+    left = minus(minus(Decimal(stated["cap_epsilon"]), Decimal(stated["spent_before"])), _stated_epsilon(document))
     if "count" in stated:  # a release counts for at most its ε, and the filter rounds up
         if max(left, Decimal(0)) <= Decimal(stated["remaining_after"]) + _COUNT_ROUNDING:
             return []
@@ -215,14 +217,14 @@ def account_problems(document: dict[str, Any]) -> list[str]:
     return [f"the certificate says that {stated['remaining_after']} of the budget remain, its figures give {left}"]
 
 
-def _epsilon(document: dict[str, Any]) -> Decimal:
+def _stated_epsilon(document: dict[str, Any]) -> Decimal:
     return Decimal(document["guarantee"]["epsilon"])
 
 
 def checksum(document: Mapping[str, Any]) -> str:
     """Return the SHA-256 of everything in ``document`` except its checksum.
 
-    Whoever forges a certificate can compute it anew; the ledger keeps the original one.
+    Anyone who forges a certificate can compute it again; the ledger keeps the original checksum.
     """
     plain = {k: v for k, v in document.items() if k != "checksum"}
     return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -249,7 +251,7 @@ def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str
 
 
 def described_column(column: Column, protected: ProtectedColumn | None) -> dict[str, Any]:
-    """Return what was done with one column, which is protected by ``protected`` or not at all."""
+    """Return what was done with one column; ``protected`` is its mechanism, ``None`` where it has none."""
     plain: dict[str, Any] = {"name": column.name, "action": column.action}
     if column.kind is not None:
         plain["kind"] = column.kind
@@ -277,7 +279,7 @@ def described_column(column: Column, protected: ProtectedColumn | None) -> dict[
 
 
 def raised_caps(account: Account) -> list[dict[str, str]]:
-    """Return every cap that the steward set above the one before it: later certificates name it."""
+    """Return every cap that the steward raised above the one before it, for later certificates to state."""
     return [
         {"epsilon": decimal_text(Decimal(new["epsilon"])), "time": new["time"]}
         for old, new in itertools.pairwise(account.cap_history)
@@ -286,7 +288,7 @@ def raised_caps(account: Account) -> list[dict[str, str]]:
 
 
 def query_facts(events: tuple[QueryEvent, ...]) -> list[dict[str, str]]:
-    """Return the queries as a certificate names them, each with its share of ε or ρ."""
+    """Return the queries as a certificate lists them, each with its share of ε or ρ (back: :func:`queries_of`)."""
     return [
         {"label": e.label, "epsilon" if isinstance(e, PureDp) else "rho": decimal_text(amount_of(e))} for e in events
     ]
@@ -295,7 +297,7 @@ def query_facts(events: tuple[QueryEvent, ...]) -> list[dict[str, str]]:
 def central_guarantee(
     kind_name: str, plan: Plan, events: tuple[QueryEvent, ...], budget: Budget | None = None
 ) -> dict[str, Any]:
-    """Return what a central release guarantees, as its certificate says it.
+    """Return what a release of any other kind than noisy rows guarantees, as its certificate says it.
 
     Raises:
         ParameterError: the queries cost more than ``budget``.
@@ -320,7 +322,7 @@ def central_guarantee(
 
 
 def queries_of(document: dict[str, Any]) -> tuple[QueryEvent, ...]:
-    """Return the queries that a certificate names."""
+    """Return the queries that a certificate lists."""
     return tuple(
         PureDp(Decimal(q["epsilon"]), q["label"]) if "epsilon" in q else ZeroConcentrated(Decimal(q["rho"]), q["label"])
         for q in document["queries"]
@@ -334,7 +336,7 @@ def stated_budget(document: dict[str, Any]) -> Budget:
 
 
 def outside(plan: Plan, columns: Iterable[str]) -> list[str]:
-    """Return a sentence for everything that the ε of a release from ``columns`` does not cover."""
+    """Return a sentence for everything that the ε of a release does not cover, if it reads only ``columns``."""
     return list(read_off([plan.column(name) for name in columns]))
 
 
@@ -344,23 +346,23 @@ def require_format(document: dict[str, Any], output: Path, formats: Mapping[str,
     Args:
         document: the certificate.
         output: the released file.
-        formats: those of its kind, by suffix.
+        formats: the formats of its kind, by suffix.
 
     Raises:
-        InputError: it is another one.
+        InputError: the stated format is another one.
     """
     stated = document["output"]["format"]
     for path in (Path(document["output"]["file"]), output):
         if formats.get(path.suffix.lower()) != stated:
-            what = f"the certificate says the format {str(stated)[:40]!r}, which is not that of {path.name[:80]!r}"
+            what = f"the certificate states the format {str(stated)[:40]!r}, which is not that of {path.name[:80]!r}"
             raise InputError(what, str(output), "give the file its certified name")
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-_NAME_IT = {"certificate": "name OUT.certificate.json"}
-_READ_AS_IT_IS = {
+_HINTS = {"certificate": "name OUT.certificate.json"}
+_USE_INSTEAD = {
     "synthetic": "count and average the synthetic rows as they are, with any program",
     "statistics": "the released file holds the figures with their intervals",
 }
@@ -370,13 +372,13 @@ def read_document(path: Path, *formats: str) -> dict[str, Any]:
     """Return the certificate or card in ``path``, of one of ``formats``.
 
     Raises:
-        InputError: it cannot be read or is none of a known version.
+        InputError: it cannot be read, has another format or has an unknown version.
     """
-    what = _what(formats[0])
+    what = _title(formats[0])
     document = read_json(path, what)
     if not isinstance(document, dict) or document.get("format") not in formats:
-        raise InputError(f"this is not a {what} of the workbench", str(path), _NAME_IT.get(what, ""))
-    version, schema = _READ[document["format"]]
+        raise InputError(f"this is not a {what} of the workbench", str(path), _HINTS.get(what, ""))
+    version, schema = _FORMATS[document["format"]]
     if document.get("version") != version:
         other = str(document.get("version"))[:20]
         stated = f"the {what} has version {other}, and this workbench reads version {version}"
@@ -402,7 +404,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
     if document["format"] != ROWS_FORMAT:
         name = document["kind"][:40]
         what = f"this is the certificate of a release of kind {name!r}: there is nothing to estimate from it"
-        raise InputError(what, str(path), _READ_AS_IT_IS.get(name, "`workbench verify` checks the released file"))
+        raise InputError(what, str(path), _USE_INSTEAD.get(name, "`workbench verify` checks the released file"))
     return document
 
 
@@ -421,7 +423,10 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 
 def ledger_facts(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what a ledger can confirm of a certificate or card: itself, or the release that a model was trained on."""
+    """Return the part of a certificate or card that a ledger can confirm.
+
+    This is the document itself, or the release that a model was trained on at no cost.
+    """
     made = document.get(MADE_FROM)
     if made is None:
         return document
@@ -429,5 +434,5 @@ def ledger_facts(document: dict[str, Any]) -> dict[str, Any]:
     return {**stated, "guarantee": document["guarantee"]}
 
 
-def _what(form: str) -> str:
+def _title(form: str) -> str:
     return "model card" if form == CARD_FORMAT else "certificate"

@@ -2,8 +2,9 @@
 
 Everything that is released goes this way (:func:`release`): files of noisy rows, statistics, synthetic rows and RAPPOR
 reports, and the folders of learners and networks. What differs is what is drawn and what the certificate or card says
-of it, and both are in the :class:`ReleaseRequest`. That of a file is made of a :class:`~workbench.work.work.Work`,
-which declares its cost, asks its questions of the rows and makes the bytes.
+of it, and both are in the :class:`ReleaseRequest`. For a file, :func:`prepare` checks a
+:class:`~workbench.work.work.Work`, and :func:`release_prepared` makes the request of it. For a folder,
+:mod:`workbench.release.model` makes the request itself.
 """
 
 from __future__ import annotations
@@ -69,14 +70,14 @@ _OTHER_FILE = Remedy(OTHER_OUTPUT, "name another file")
 
 @dataclass(frozen=True)
 class Destination:
-    """Where something is released to.
+    """Where a release is written.
 
     Attributes:
-        path: the file, or a new folder: it appears whole or not at all.
+        path: the file, or the new folder; it appears whole or not at all.
         format: what a file is written as.
         replace: whether it may replace an output that exists.
-        card: the file of a folder that is its certificate, by which such a folder is recognised; empty of a file, whose
-            certificate lies beside it.
+        card: the name of the card inside a folder, by which such a folder is recognised; empty for a file, whose
+            certificate is beside it.
     """
 
     path: Path
@@ -86,7 +87,7 @@ class Destination:
 
     @property
     def certificate(self) -> Path:
-        """Where the certificate or card is."""
+        """The path of the certificate or card."""
         return self.path / self.card if self.card else certificate_path(self.path)
 
     def require_new(self) -> bool:
@@ -96,7 +97,7 @@ class Destination:
         return require_new_pair(self.path, replace=self.replace)
 
     def part(self, room: int) -> DrawFile | DrawFolder:
-        """Return the output under its temporary name, with ``room`` bytes reserved."""
+        """Return the output as a part file or folder: under a temporary name, with ``room`` bytes reserved on disk."""
         if self.card:
             return DrawFolder(self.path, room, self.card, replace=self.replace)
         return DrawFile(self.path, room, replace=self.replace)
@@ -109,8 +110,8 @@ def destination(
 
     Args:
         path: the file.
-        sources: the files that the release is made from; what is no file is passed over.
-        formats: the format of each suffix that is known.
+        sources: the files that the release is made from; ``None`` and paths that do not exist are ignored.
+        formats: the known suffixes, each with its format.
         replace: whether it may replace an output that exists.
 
     Raises:
@@ -139,15 +140,17 @@ def destination(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A release that has passed every check except those of the ledger, the values and the disk.
+    """A release of a file that has passed every check except those of the ledger, the values and the disk.
+
+    :func:`release_prepared` makes the :class:`ReleaseRequest` of it.
 
     Attributes:
         plan: declares the columns.
-        table: of which table.
-        rows: its rows as the plan reads them.
-        to: where to.
+        table: the table as it was read, by which the account is found.
+        rows: the same table as the plan reads it.
+        to: where it is written.
         work: what is released.
-        cost: what it is charged, for all rows of a person.
+        cost: what is charged, for all rows of a person.
     """
 
     plan: Plan
@@ -159,8 +162,8 @@ class Prepared:
     _checked: list[bool] = field(default_factory=list, repr=False)
 
     @property
-    def request(self) -> str:
-        """Digest of what is asked for."""
+    def digest(self) -> str:
+        """SHA-256 of what is asked for: a finished draw is published only for the same digest."""
         if self.work.kind == ROWS:
             return request_of(ROWS, plan=self.plan.published().to_toml(), format=self.to.format)
         asked = {"plan": self.plan.published().to_toml(), "format": self.to.format, **self.work.request}
@@ -177,11 +180,11 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
         plan: declares the columns.
         table: the table.
         to: where to.
-        work: what is released, or what makes it of the rows as the plan reads them.
+        work: what is released, or a function that makes it from the rows as the plan reads them.
 
     Raises:
-        InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
-            file is in doubt, which one row could turn.
+        InputError: the plan contains unconfirmed guesses, plan and table do not fit each other, or one row could change
+            a guess about how the file is read.
         ParameterError: the work reads a column that the plan does not protect, asks for nothing, or at an ε out of
             bounds, or δ is not below 1/rows.
     """
@@ -227,11 +230,11 @@ class EarlierRelease:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the ledger says to a release before it is asked for a charge.
+    """Whether the ledger allows a release, and which earlier releases there are; nothing is charged yet.
 
     Attributes:
         account: the account that would be charged.
-        waiting: id of the finished release that only waits to be given this name, and is paid for; else empty.
+        waiting: id of the paid and finished release that is still to be given this name; empty where there is none.
         refusal: why the cap forbids the charge, ``None`` where it allows it.
         earlier: the newest release of noisy rows of the same table by the same plan, or ``None``.
     """
@@ -243,14 +246,14 @@ class Verdict:
 
 
 def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
-    """Return the ledger's verdict on a release; charges nothing, and records the marks of a table that is new.
+    """Return the ledger's verdict on a release. It charges nothing, but records the marks of a new table.
 
     Raises:
-        InputError: a finished draw waits there that this release did not ask for, or plan and ledger disagree about
-            the name of the account.
+        InputError: the output has a finished draw of another request, or plan and ledger disagree about the name of
+            the account.
     """
     account = ledger.enter_for_release(prepared.table, prepared.plan.account)
-    waiting = waiting_for(ledger, prepared.to.path, prepared.request, account)
+    waiting = waiting_for(ledger, prepared.to.path, prepared.digest, account)
     if waiting is not None:
         return Verdict(account, waiting.release.release_id, None)
     refused = ledger.account(account).refusal(prepared.cost)
@@ -259,7 +262,7 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
 
 
 def check_values(prepared: Prepared, cancel: CancelToken) -> None:
-    """Refuse invalid values before anything is reserved or charged.
+    """Refuse invalid values before anything is reserved or charged; the rows are read only the first time.
 
     Raises:
         InputError: there is such a value; its column and row are named.
@@ -268,9 +271,10 @@ def check_values(prepared: Prepared, cancel: CancelToken) -> None:
         return
     if prepared.work.check is not None:
         prepared.work.check(prepared.rows, cancel)
-    for name in prepared.work.columns if prepared.work.check is None else ():
-        cancel.check()
-        prepared.plan.column(name).grid().encode(prepared.rows)
+    else:
+        for name in prepared.work.columns:
+            cancel.check()
+            prepared.plan.column(name).grid().encode(prepared.rows)  # raises at an invalid value
     prepared._checked.append(True)
 
 
@@ -285,10 +289,10 @@ class Released:
         delta_charged: δ charged, for all rows of a person; 0 for pure differential privacy.
         epsilon_remaining: ε left under the cap.
         seconds: from the reservation to the rename.
-        output: the file.
-        certificate: its certificate.
-        document: what the certificate says.
-        published_earlier: whether it was drawn and charged by an earlier run, which could not give it its name.
+        output: the file or folder.
+        certificate: the path of its certificate or card.
+        document: what the certificate or card says.
+        published_earlier: whether an earlier run drew and charged it, but could not give it its name.
     """
 
     release_id: str
@@ -310,22 +314,23 @@ class Released:
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRequest:
-    """A release of whatever kind that has passed every check except those of the ledger, the values and the disk.
+    """What :func:`release` is given, for a file or a folder; it has passed every check but ledger, values and disk.
 
     Attributes:
         table: the rows, by which the account is found.
-        to: where to.
-        work: the kind of work, for the ledger.
-        digest: of what is asked for: a later run of the same digest publishes a finished draw of this one.
+        to: where it is written.
+        work: name of the kind of work, as the ledger records it.
+        digest: SHA-256 of what is asked for: a later run with the same digest publishes a finished draw of this one.
         room: bytes that the output and its certificate may need on the disk.
-        draw: charges by calling the reservation before it reads rows, asks, and returns what is published, which is
-            still only in memory. It fails rather than return what may not be published.
-        facts: what the certificate or card says of what was drawn and of its cost, beside what the path knows.
+        draw: calls the reservation with its cost before it reads a row, asks its questions, and returns what is
+            published, which is still only in memory. It raises rather than return what must not be published.
+        facts: what the certificate or card says of what was drawn and of its cost; :func:`release` adds digests,
+            account, time and checksum.
         account: the public name of the account that pays, where the plan states one.
         check: refuses values before anything is reserved.
-        watched: for work of which a person sees figures while it runs: whether any were shown yet. Then a run that is
-            cancelled or fails stays charged in full.
-        kept: the checkpoint of work that can be interrupted. While it is paused its reservation stands.
+        watched: returns whether a person has already seen private figures of the run: if so, it stays charged in full
+            when it is cancelled or fails. ``None`` where nothing is shown while it runs.
+        kept: the checkpoint of work that can be paused; the cost stays reserved while it is.
     """
 
     table: Table
@@ -342,11 +347,11 @@ class ReleaseRequest:
 
     @property
     def resumed(self) -> str:
-        """The ledger's name of the interrupted run that goes on; empty for one that begins."""
+        """The release id of the paused run that is resumed; empty for a new run."""
         return "" if self.kept is None else self.kept.facts.release_id
 
     def details(self, part: DrawFile | DrawFolder) -> dict[str, Any]:
-        """Return what the ledger's record of the reservation says of the run."""
+        """Return what the ledger records with the reservation."""
         watched = {"watched": self.watched is not None} if self.to.card else {}
         return {**begun(part), **watched, **({} if self.kept is None else self.kept.details())}
 
@@ -360,11 +365,11 @@ def release_prepared(
     account: str = "",
 ) -> Released:
     """Release what was prepared; arguments and errors are those of :func:`release`."""
-    return release(_request(prepared), ledger, emit, cancel, account=account)
+    return release(_request_for(prepared), ledger, emit, cancel, account=account)
 
 
-def _request(prepared: Prepared) -> ReleaseRequest:
-    """Return the release of a Work, whose questions are opened by the reservation of their cost."""
+def _request_for(prepared: Prepared) -> ReleaseRequest:
+    """Return the request for a prepared Work: its Ask is opened by reserving the cost."""
     work, plan = prepared.work, prepared.plan
 
     def draw(reservation: Reservation, emit: Emit, cancel: CancelToken) -> Made:
@@ -382,7 +387,7 @@ def _request(prepared: Prepared) -> ReleaseRequest:
         table=prepared.table,
         to=prepared.to,
         work=work.kind,
-        digest=prepared.request,
+        digest=prepared.digest,
         room=work.room,
         draw=draw,
         facts=lambda made, cost: file_facts(work, plan, prepared.rows.rows, made.method),
@@ -408,10 +413,10 @@ def release(
 
     Args:
         request: the release.
-        ledger: who charges it.
+        ledger: charges it.
         emit: receives progress, and notices about earlier runs.
-        cancel: looked at between the steps.
-        account: the account, where :func:`verdict_on` has found it already.
+        cancel: checked between the steps.
+        account: the account that pays, if :func:`verdict_on` has found it already.
 
     Raises:
         InputError: a value does not fit its column, or the output exists or cannot be written.
@@ -422,7 +427,9 @@ def release(
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(request.table, request.account)
     settle_earlier(ledger, to.path, emit, resumed=request.resumed)
-    if to.card and ledger.figures_shown(dataset, before=request.resumed):  # of a file it is said at its end
+    if to.card and ledger.figures_shown(
+        dataset, before=request.resumed
+    ):  # for a file, callers print the certificate's outside_guarantee at the end
         emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
     published = publish_earlier(ledger, to.path, request.digest, dataset, emit, replace=to.replace)
     if published is not None:
@@ -431,11 +438,11 @@ def release(
     request.check(cancel)
     with to.part(request.room + _ROOM_OF_A_CERTIFICATE) as part:
         reservation = Reservation(ledger, dataset, request.work, request.details(part), request.resumed)
-        made, draft = _charged(request, ledger, reservation, part, emit, cancel)
+        made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
         cost, release_id = reservation.made()
         emit(AtStake(cost.epsilon))
         with standing_charge(cost, to.path):
-            document = _certified(request, made, draft, part, emit, cancel)
+            document = _write(request, made, draft, part, emit, cancel)
             data = encoded(document)
             with part.keep_on_success():
                 # The card of a folder lies in it; the certificate of a file is in the ledger until it has its name.
@@ -453,7 +460,7 @@ def release(
     return _released(document, ledger, to, started)
 
 
-def _charged(
+def _draw_and_charge(
     request: ReleaseRequest,
     ledger: Ledger,
     reservation: Reservation,
@@ -461,7 +468,7 @@ def _charged(
     emit: Emit,
     cancel: CancelToken,
 ) -> tuple[Made, dict[str, Any]]:
-    """Reserve the cost, ask, and make the charge final; return what is to be written, and its certificate's draft."""
+    """Reserve the cost, draw, and make the charge final; return what is to be written and its certificate's draft."""
     kept, watched = request.kept, request.watched
     try:
         made = request.draw(reservation, emit, cancel)
@@ -472,7 +479,7 @@ def _charged(
     except BaseException as error:
         if kept is not None and kept.paused:
             raise
-        taken = kept is not None and kept.counted > 0  # parameters may have reached the disk
+        taken = kept is not None and kept.counted > 0  # a checkpoint with noisy parameters may be on the disk
         seen = watched is not None and watched()
         reservation.abandon(error, emit, keep=taken or seen, watched=seen)
         if kept is not None:
@@ -482,7 +489,7 @@ def _charged(
 
 
 def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Reservation) -> dict[str, Any]:
-    """Return the certificate or card, complete but for the digest of a file that is still to be written."""
+    """Return the certificate or card; only the digest and size of a file that is not written yet are missing."""
     cost, release_id = reservation.made()
     release = ledger.release(release_id)
     assert release is not None
@@ -500,13 +507,13 @@ def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Res
 
 
 def _folder_files(made: Made, card: Mapping[str, Any], to: Destination) -> dict[str, bytes]:
-    """Return what stands in a folder: its files, its card, and the private figures in a folder of their own."""
+    """Return the contents of a folder by name: its files, its card, and the private figures in a sub-folder."""
     assert isinstance(made.data, Mapping)
     private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
     return {**made.data, to.card: encoded(card), **private}
 
 
-def _certified(
+def _write(
     request: ReleaseRequest,
     made: Made,
     draft: dict[str, Any],
@@ -519,7 +526,7 @@ def _certified(
         part.write(_folder_files(made, draft, request.to))
         return draft
     assert not isinstance(made.data, Mapping)
-    if isinstance(made.data, bytes):  # written at once: nobody could stop it for less than it cost
+    if isinstance(made.data, bytes):  # the charge is final: a cancel during this one write would save nothing
         part.write(made.data)
         part.finish()
     else:
@@ -560,11 +567,13 @@ def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease
             continue
         try:
             document = read_certificate(certificate)
-            stated = plan_of(document, certificate).published()  # a former version told the kind of what was dropped
+            stated = plan_of(
+                document, certificate
+            ).published()  # former versions also published the kinds of dropped columns
             same = document["release_id"] == release.release_id and stated == plan.published()
             whole = same and not verify_release(output)
         except WorkbenchError:
-            continue  # a certificate that cannot be read vouches for no file
+            continue  # without a readable certificate nothing shows that the file is whole
         if whole:
             return EarlierRelease(release.release_id, release.time, release.epsilon, output)
     return None

@@ -1,6 +1,8 @@
 """Who gets a release, which columns they need and what they will ask of it: public choices, and the plan they lead to.
 
-Only names, kinds and counts of the columns suggest an answer; no other fact of the rows is used.
+:class:`Questions` has all answers; :class:`Asked` is the part of them that a plan's file has in ``[questions]`` (the
+needed columns and the target are in its columns); :class:`Ask` is one choice of what is asked. :func:`suggestion` uses
+only names, kinds and counts of the columns; no other fact of the rows.
 """
 
 from __future__ import annotations
@@ -20,21 +22,24 @@ if TYPE_CHECKING:  # loads polars, which the window's first paint does not wait 
     from workbench.data.columns.profile import ColumnProfile
 
 FIRST_EPSILON = Decimal(1)
-"""The ε of a plan that nobody has chosen one for."""
+"""The ε of a plan for which nobody has chosen one."""
 
 VALUES, STATISTICS = "values", "statistics"
+"""The purposes of a column (``Questions.purpose``)."""
+
 DROPPED = "drop"
+"""The action of a column that is not released."""
 
 
 @dataclass(frozen=True)
 class Recipient:
-    """One who may get a release.
+    """Somebody who may get a release.
 
     Attributes:
         name: one word, as files and options write it.
         title: in words.
         most: the largest ε that is offered.
-        why: the reason, in a sentence.
+        why: the reason for that limit, in a sentence.
     """
 
     name: str
@@ -54,7 +59,7 @@ RECIPIENTS = (
         "named",
         "Named recipients",
         Decimal(3),
-        "They are known and have agreed to terms, not to look for persons, so a release may say more: ε up to 3.",
+        "They are known and have agreed not to identify anyone, so a release may reveal more: ε up to 3.",
     ),
     Recipient(
         "us",
@@ -67,7 +72,7 @@ RECIPIENTS = (
 
 @dataclass(frozen=True)
 class Ask:
-    """One thing that recipients may do with a release.
+    """One thing that recipients may do with a release (the noise source of a release is another ``Ask``).
 
     Attributes:
         name: one word, as files and options write it.
@@ -96,7 +101,7 @@ def recipient(name: str) -> Recipient:
 
 
 def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
-    """Return the names of :data:`ASKS` in ``words`` and the column to predict, written ``model:COLUMN``.
+    """Return the names of :data:`ASKS` in ``words``, in that order, and the column to predict, of ``model:COLUMN``.
 
     Raises:
         ParameterError: a word is not known, or a model names no column.
@@ -116,14 +121,14 @@ def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
 
 
 def recipient_at(epsilon: Decimal) -> Recipient:
-    """Return the widest circle that is offered ``epsilon``; only we where nobody is, or where it is no number."""
+    """Return the widest recipient that is offered ``epsilon``; "us" where it is above every limit or not a number."""
     offered = () if epsilon.is_nan() else RECIPIENTS
     return next((each for each in offered if epsilon <= each.most), RECIPIENTS[-1])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Parameters):
-    """The table ``[questions]`` of a plan. The columns needed are those that are not dropped; a role is the target."""
+    """The table ``[questions]`` of a plan. Actions and roles of the columns say which are needed, and the target."""
 
     recipient: str = choice(
         choices=tuple(r.name for r in RECIPIENTS), default="anyone", help="who gets the release: the range of ε"
@@ -133,7 +138,7 @@ class Asked(Parameters):
 
     @classmethod
     def key_of(cls, name: str) -> str:
-        """Return the TOML key: who gets it is written ``for``."""
+        """Return the TOML key: ``recipient`` is written ``for``."""
         return "for" if name == "recipient" else name
 
     def __post_init__(self) -> None:
@@ -150,14 +155,14 @@ class Asked(Parameters):
 
 @dataclass(frozen=True)
 class Questions:
-    """The answers to the three questions, whole.
+    """The answers to all three questions.
 
     Attributes:
         recipient: the name of one of :data:`RECIPIENTS`.
         needed: the columns that are released, in the table's order.
         asks: names of :data:`ASKS`, in their order.
         target: the column to predict; ``None`` where there is none.
-        wishes: figures that must be near to the truth.
+        wishes: figures that must be close to the truth, with their margins.
     """
 
     recipient: str = "anyone"
@@ -185,14 +190,14 @@ class Questions:
             raise ParameterError(f"epsilon = {epsilon:g} is more than is offered to {who}", hint=hint, field="epsilon")
 
     def offered(self, epsilon: Decimal) -> Decimal:
-        """Return ``epsilon``, or the largest that is offered where it is above that or no number."""
+        """Return ``epsilon``, or the largest that is offered if it is above that or not a number."""
         return self.most if epsilon.is_nan() else min(epsilon, self.most)
 
     @cached_property
     def way(self) -> str:
         """The way of releasing that fits: ``rows``, ``synthetic``, ``statistics`` or ``model``.
 
-        Noisy rows serve those who only look at rows; synthetic rows serve pairs and several kinds of asking at once.
+        Noisy rows are for those who only look at rows; synthetic rows are for pairs, and for several asks at once.
         """
         asks = set(self.asks) | ({FIGURES} if self.wishes and not self.asks else set())
         if asks == {ROWS}:
@@ -218,7 +223,7 @@ class Questions:
 
 
 class PlannedColumn(Protocol):
-    """What is read of a plan's or a draft's column."""
+    """What is read of a column of a plan or of a draft."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -231,12 +236,12 @@ class PlannedColumn(Protocol):
 
 
 def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Asked | None) -> Questions:
-    """Return the questions that a plan answers; of one that says nothing of them what it can be for.
+    """Return the answers that a plan has; for a plan without questions, those that fit its ε and target.
 
     Args:
         columns: of the plan; those that are not dropped are needed, and one may be the target.
         epsilon: the plan's ε.
-        asked: what it says.
+        asked: its table of questions, if it has one.
     """
     target = next((c.name for c in columns if c.role == "target"), None)
     if asked is None:
@@ -249,7 +254,7 @@ def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Aske
 def changes(questions: Questions, columns: Sequence[PlannedColumn]) -> dict[str, dict[str, Any]]:
     """Return what the answers change in a plan, by column: action, role and purpose.
 
-    What is not needed is dropped; what is needed and was dropped is protected; a column that is kept stays so.
+    Columns that are not needed are dropped; needed ones that were dropped are protected; no other action changes.
     """
     out: dict[str, dict[str, Any]] = {}
     for column in columns:
@@ -272,7 +277,7 @@ def changes(questions: Questions, columns: Sequence[PlannedColumn]) -> dict[str,
 # -- what is suggested ----------------------------------------------------------------------------------------------
 
 FEW, MOST = 8, 12
-"""Columns that are suggested of many: the first by name and kind, more where more names are telling."""
+"""How many columns of a wide table are suggested, at least and at most: more where more names are telling."""
 
 _NEVER = {
     "identifier": "an identifier",
@@ -294,13 +299,16 @@ _TELLING = re.compile(
 _TEXT = re.compile(
     r"(^|[_\W])(comments?|remarks?|notes?|text|description|message|feedback|other)([_\W]|$)", re.IGNORECASE
 )
-_ENOUGH_ROWS = 10
-
-
-_TOLD = 3
-"""Columns that a sentence names for each reason; of more it gives the number."""
-
 _IDENTIFIES = ("identifier", "e-mail", "phone", "person")
+
+_ENOUGH_ROWS = 10
+"""With fewer rows, many different values do not show that a column is nearly unique."""
+
+_RANK_OF_TELLING = 1
+"""What :func:`_rank` gives a column with a telling name."""
+
+_NAMED_EACH = 3
+"""Columns that a sentence names for each reason; of more it gives the number."""
 
 
 @dataclass(frozen=True)
@@ -310,7 +318,7 @@ class Suggestion:
     Attributes:
         needed: their names, in the table's order.
         why_not: the reason of each column that is not.
-        identifiers: those of them that say by themselves who somebody is.
+        identifiers: those of them that identify a person by themselves.
         target: the column to predict if somebody wants to, by its name; ``None`` if no name says so.
         asked: the other answers that are suggested.
     """
@@ -329,10 +337,10 @@ class Suggestion:
         by_reason: dict[str, list[str]] = {}
         for name, why in self.why_not.items():
             by_reason.setdefault(why, []).append(name)
-        parts = [
-            f"{', '.join(names if len(names) <= _TOLD + 1 else [*names[:_TOLD], f'{len(names) - _TOLD} more'])} ({why})"
-            for why, names in by_reason.items()
-        ]
+        for names in by_reason.values():
+            if len(names) > _NAMED_EACH + 1:
+                names[_NAMED_EACH:] = [f"{len(names) - _NAMED_EACH} more"]
+        parts = [f"{', '.join(names)} ({why})" for why, names in by_reason.items()]
         what = "1 column is" if len(self.why_not) == 1 else f"{len(self.why_not)} columns are"
         return f"{what} left out, as suggested: {'; '.join(parts)}"
 
@@ -342,8 +350,8 @@ def suggestion(
 ) -> Suggestion:
     """Return which columns are suggested, from names, kinds and counts.
 
-    Identifiers, free text and near-unique columns never are. Of at most :data:`MOST` others all are; of more, those
-    with telling names and then numbers and short categories, :data:`FEW` to :data:`MOST`.
+    Identifiers, free text and near-unique columns never are. If at most :data:`MOST` others are left, all of them are;
+    otherwise :data:`FEW` to :data:`MOST`: telling names first, then numbers and short categories.
 
     Args:
         columns: their profile.
@@ -351,13 +359,13 @@ def suggestion(
         roles: roles that are declared; an identifier is never suggested, and a target always.
     """
     roles = roles or {}
-    why_not = {c.name: why for c in columns if (why := _excluded(c, rows, roles.get(c.name)))}
+    why_not = {c.name: why for c in columns if (why := _why_never(c, rows, roles.get(c.name)))}
     able = [c for c in columns if c.name not in why_not]
     target = next((c.name for c in able if roles.get(c.name) == "target"), None)
     target = target or next((c.name for c in able if _TARGET.match(c.name.strip())), None)
     ranked = sorted(able, key=lambda c: _rank(c, c.name == target))
     if len(able) > MOST:
-        telling = sum(_rank(c, c.name == target) <= _TELLS for c in able)
+        telling = sum(_rank(c, c.name == target) <= _RANK_OF_TELLING for c in able)
         ranked = ranked[: min(max(telling, FEW), MOST)]
     chosen = {c.name for c in ranked}
     why_not |= {c.name: f"not among the first {len(chosen)}" for c in able if c.name not in chosen}
@@ -367,7 +375,7 @@ def suggestion(
     return Suggestion(tuple(c.name for c in columns if c.name in chosen), why_not, identifiers, target)
 
 
-def _excluded(column: ColumnProfile, rows: int, role: str | None) -> str:
+def _why_never(column: ColumnProfile, rows: int, role: str | None) -> str:
     """Return why a column is never suggested; empty for one that may be."""
     if role == "target":
         return ""
@@ -384,22 +392,19 @@ def _excluded(column: ColumnProfile, rows: int, role: str | None) -> str:
     return "free text, by its name" if _TEXT.search(column.name) and column.distinct > MOST else ""
 
 
-_TELLS = 1
-
-
 def _rank(column: ColumnProfile, target: bool) -> int:
-    """Return how early a column is suggested: the target, telling names, numbers and short categories, the rest."""
+    """Return how early a column is suggested: target, telling name, number or short category, rest, doubtful ones."""
     if target:
         return 0
     doubtful = any(s.what in ("code", "date", "date-order") for s in column.suspicions)
     if doubtful or column.kind == "date":
         return 4
-    if _TELLING.search(_spaced(column.name)):
-        return _TELLS
+    if _TELLING.search(_words_of(column.name)):
+        return _RANK_OF_TELLING
     short = column.kind == "boolean" or (column.kind == "category" and column.distinct <= MOST)
     return 2 if short or column.kind in ("integer", "real") else 3
 
 
-def _spaced(name: str) -> str:
-    """Return a name with its words apart: ``MaritalStatus`` and ``marital_status`` are ``Marital Status``."""
+def _words_of(name: str) -> str:
+    """Return a name with blanks between its words: ``MaritalStatus`` gives ``Marital Status``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)

@@ -1,4 +1,4 @@
-"""What a recipient wishes of one figure, such as "mean age within ± 2": typed values, read from text and written to it.
+"""A wish: a figure and how close to the truth it must be, such as "mean age within ± 2", read from text and written.
 
 The margin is half of the interval in which 95 of 100 releases keep the figure, as every forecast states it.
 """
@@ -33,19 +33,19 @@ _WISH = re.compile(
     r"\s*(?:\bwithin\s*(?:±|\+/?-)?|±|\+/?-|<=|≤)"
     r"\s*(?P<within>\+?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:(?P<percent>%|percent)|[^\W\d][\w ]*)?\s*\Z"
 )
-_MOST = {SHARE: 1.0, CORRELATION: 2.0}
-"""A margin from which on it asks for nothing."""
+_MARGIN_BELOW = {SHARE: 1.0, CORRELATION: 2.0}
+"""A margin this wide asks for nothing, so it must be below."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """One figure and how near to the truth it must be.
+    """One figure and how close to the truth it must be.
 
     Attributes:
         asked: ``mean``, ``share`` or ``correlation``.
-        columns: the column, of a correlation both.
-        within: half-length of the 95 % interval in the column's own unit; of a share as a part of 1.
-        value: whose share it is; empty of the others.
+        columns: the column; both, for a correlation.
+        within: half-length of the 95 % interval in the column's own unit; for a share, a part of 1 (0.03 is 3 points).
+        value: the value whose share it is; empty for other figures.
     """
 
     asked: str
@@ -69,7 +69,7 @@ class Wish:
             hint = f"ask for a {', a '.join(FIGURES[:-1])} or a {FIGURES[-1]}"
             raise ParameterError(f"{found['word']!r} is not a figure{near}", text.strip(), hint, field="wish")
         asked = _WORDS[word]
-        columns, value = _parts(asked, (found["inside"] or found["of"]).strip(), text.strip())
+        columns, value = _subject(asked, (found["inside"] or found["of"]).strip(), text.strip())
         within = float(found["within"])
         if found["percent"]:
             if asked != SHARE:
@@ -80,7 +80,7 @@ class Wish:
 
     def in_range(self) -> Self:
         """Return the wish; raise :class:`ParameterError` if its margin asks for nothing or for the impossible."""
-        most = _MOST.get(self.asked, math.inf)
+        most = _MARGIN_BELOW.get(self.asked, math.inf)
         if not 0 < self.within < most:
             above = "" if most == math.inf else f" and below {most:g}"
             raise ParameterError(f"the margin must be above 0{above}", self.text, field="wish")
@@ -94,7 +94,7 @@ class Wish:
 
     @property
     def margin(self) -> str:
-        """The margin as a person writes it: ``± 2``, of a share ``± 3 %``."""
+        """The margin as a person writes it: ``± 2``, or ``± 3 %`` for a share."""
         return f"± {self.within * 100:.6g} %" if self.asked == SHARE else f"± {self.within:.6g}"
 
     @property
@@ -103,13 +103,13 @@ class Wish:
         return f"{self.figure} {self.margin}"
 
     def checked(self, kinds: Mapping[str, str | None]) -> Self:
-        """Return the wish if the columns exist and have a kind of which there is such a figure.
+        """Return the wish if its columns exist and their kinds have such a figure.
 
         Args:
-            kinds: the kind of each column that may be asked for; ``None`` where nobody knows it yet.
+            kinds: the kind of each column that may be asked for; ``None`` where it is not known yet.
 
         Raises:
-            ParameterError: names the column, and one that is near.
+            ParameterError: names the column, and one with a similar name.
         """
         for name in self.columns:
             if name not in kinds:
@@ -129,8 +129,8 @@ _HOLDS = {"category": "names", "boolean": "yes or no", "integer": "numbers", "re
 _EXAMPLES = {MEAN: "mean(age) ± 2", SHARE: "share(sex=f) ± 3 %", CORRELATION: "correlation(age, income) ± 0.1"}
 
 
-def _parts(asked: str, inside: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Return the columns and the value that a wish is about."""
+def _subject(asked: str, inside: str, text: str) -> tuple[tuple[str, ...], str]:
+    """Return the columns and the value that a wish is about, from the text in its brackets."""
     if asked == MEAN:
         return (inside,), ""
     if asked == SHARE:

@@ -45,16 +45,16 @@ from workbench.synth.synthesis import require_payable
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
 
 PAIRS = "in some pairs"
-"""What synthetic rows say of a correlation that they do not measure: with a target only pairs with it are."""
+"""Note where synthetic rows give no figure of a correlation: with a target, only pairs with it are measured."""
 
 STRONGEST = "if strong"
-"""What they say of one without a target: the strongest pairs are measured, one fewer than there are columns."""
+"""Note where there is no target: the strongest pairs are measured, one fewer than there are columns."""
 
 YES, NO, NOT_ANSWERED, NOT_KNOWN = "yes", "no", "not answered", "not known yet"
-"""Whether a question is answered well enough by a way."""
+"""The marks: whether a way answers a question well enough."""
 
 LEAST_EPSILON, MOST_EPSILON = 0.01, 50.0
-"""Between these an ε is looked for at which a wish holds."""
+"""The range in which :func:`least_epsilon` looks."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Answer:
     """How well one way answers a question.
 
     Attributes:
-        half_length: of the 95 % interval that is to be expected; ``None`` where there is none.
-        mark: whether it is answered well enough.
-        note: why there is no length, where it answers in part or by something else than a figure.
+        half_length: of the expected 95 % interval; ``None`` where the answer is not such a figure.
+        mark: ``yes``, ``no``, ``not answered`` or ``not known yet``.
+        note: what the answer is instead of a figure, or which part of the question it covers.
     """
 
     half_length: float | None
@@ -73,7 +73,7 @@ class Answer:
 
     @property
     def useful(self) -> bool:
-        """Whether it says more than no table at all, or what was wished for."""
+        """Whether it is better than no table at all, or within the margin that was wished for."""
         return self.mark == YES
 
 
@@ -83,12 +83,12 @@ class Way:
 
     Attributes:
         name: ``rows``, ``synthetic``, ``statistics`` or ``model``.
-        title: what is released, in two words.
+        title: what is released, in a word or two.
         gives: what a recipient gets and can do with it.
         answers: one for each question.
-        problem: why it cannot be done by this plan; empty where it can.
-        predicts: the column that a model predicts; empty of the other ways.
-        warning: what else is known of it at this ε, in a sentence: that it is mostly noise.
+        problem: why this plan cannot be released in this way; empty where it can.
+        predicts: the column that a model predicts; empty for the other ways.
+        warning: a sentence if noisy rows would be mostly noise at this ε; else empty.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Way:
 
     @property
     def useful(self) -> int:
-        """How many of the questions it answers."""
+        """How many of the questions it answers well enough."""
         return sum(answer.useful for answer in self.answers)
 
     @property
@@ -117,7 +117,7 @@ class Ways:
     Attributes:
         questions: what they are compared by.
         ways: all four.
-        advised: name of the one that is advised.
+        advised: name of the advised way.
         reason: why, in a sentence or two.
     """
 
@@ -131,7 +131,7 @@ class Ways:
         return next(way for way in self.ways if way.name == name)
 
     def shortfalls(self, name: str) -> tuple[str, ...]:
-        """Return a sentence for each question that a way does not answer well enough, and for what else it lacks."""
+        """Return the warning of a way, if any, and a sentence for each question that it does not answer well enough."""
         way = self.way(name)
         pairs = zip(self.questions, way.answers, strict=True)
         found = [_shortfall(question, answer) for question, answer in pairs if answer.mark not in (YES, NOT_KNOWN)]
@@ -168,16 +168,16 @@ def compare_ways(
 ) -> Ways:
     """Return what each way is good for at the ε of ``plan``.
 
-    They are asked what the plan's questions say, and typical questions where it has none.
+    They are compared by the questions of the plan, or by typical ones where it has none.
 
     Args:
         plan: declares the columns; a column with the role ``target`` is what a model predicts.
         rows: the public number of rows.
-        forecast: of the plan, if the caller has it.
+        forecast: that of the plan, if the caller has it.
         cancel: checked between the trials of synthetic rows.
-        drawn: the plan by which synthetic rows are drawn, where that is another one.
+        drawn: the plan by which synthetic rows are drawn, if it is another one.
         coarse: answer within a fraction of a second: errors may be off by half.
-        train: whether a model is trained on made-up rows; without it one that was not before is not known yet.
+        train: whether to train a model on made-up rows; if not, its answer is an earlier result or ``not known yet``.
 
     Raises:
         CancelledError: ``cancel`` was set.
@@ -186,9 +186,9 @@ def compare_ways(
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
     target = next((c.name for c in plan.protected if c.role == "target"), None)
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
-    about = _About(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train, drawn)
-    ways = tuple(_way(name, about) for name in NAMES)
-    return Ways(asked, ways, *_advice(ways, about))
+    inputs = _Inputs(plan, made, target, asked, rows, cancel or CancelToken(), coarse, train, drawn)
+    ways = tuple(_way(name, inputs) for name in NAMES)
+    return Ways(asked, ways, *_advice(ways, inputs))
 
 
 def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: CancelToken) -> Decimal | None:
@@ -204,8 +204,8 @@ def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: C
             at = replace(plan, epsilon=epsilon)
             target = next((c.name for c in at.protected if c.role == "target"), None)
             made = forecast_of(at, coarse=True)
-            about = _About(at, made, target, (question,), rows, cancel, coarse=False)
-            return _way(way, about).answers[0].mark == YES
+            inputs = _Inputs(at, made, target, (question,), rows, cancel, coarse=False)
+            return _way(way, inputs).answers[0].mark == YES
         except ParameterError:
             return False
 
@@ -219,8 +219,8 @@ def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: C
 
 
 @dataclass(frozen=True)
-class _About:
-    """What the answers of all ways rest on."""
+class _Inputs:
+    """What the answers of all ways are computed from."""
 
     plan: Plan
     forecast: Forecast
@@ -233,114 +233,121 @@ class _About:
     drawn: Plan | None = None
 
 
-_TOLD = {
+_DESCRIPTIONS = {
     ROWS: ("Noisy rows", "Your rows, with every value replaced by a noisy one. Any program reads them; each value may "
            "be far off."),
     SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts. They contain no real data, "
-                "and serve for tables, charts and training models."),
-    STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, and the most exact ones."),
-    MODEL: ("A model", "A trained model with noise in it: it predicts, and reveals nothing else."),
+                "and are good for tables, charts and training models."),
+    STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, but the most accurate."),
+    MODEL: ("A model", "A model trained with noise: it predicts one column. No rows and no figures are released."),
 }  # fmt: skip
-"""The title of each way, and what it gives."""
+"""Each way's title, and what a recipient gets."""
 
-TITLES = {name: title for name, (title, _) in _TOLD.items()}
+TITLES = {name: title for name, (title, _) in _DESCRIPTIONS.items()}
 
 NOISE_IN_ROWS = "Noisy rows would be mostly noise at this ε."
-NO_TARGET = "no column is the target; choose what is to be predicted in Data, Columns"
+NO_TARGET = "no column is the target; choose the column to predict in Data, Columns"
 
 
-def _way(name: str, about: _About) -> Way:
-    title, gives = _TOLD[name]
-    predicts = (about.target or "") if name == MODEL else ""
+def _way(name: str, inputs: _Inputs) -> Way:
+    title, gives = _DESCRIPTIONS[name]
+    predicts = (inputs.target or "") if name == MODEL else ""
     try:
-        if name == MODEL and about.target is None:
+        if name == MODEL and inputs.target is None:
             raise ParameterError(NO_TARGET)
-        answers, problem = tuple(_answers(name, about)), ""
+        answers, problem = tuple(_answers(name, inputs)), ""
     except ParameterError as error:
-        answers, problem = (Answer(None, NOT_ANSWERED),) * len(about.questions), str(error)
-    noise = name == ROWS and not problem and is_mostly_noise(about.forecast, about.rows)
+        answers, problem = (Answer(None, NOT_ANSWERED),) * len(inputs.questions), str(error)
+    noise = name == ROWS and not problem and is_mostly_noise(inputs.forecast, inputs.rows)
     return Way(name, title, gives, answers, problem, predicts, NOISE_IN_ROWS if noise else "")
 
 
-def _answers(name: str, about: _About) -> Iterator[Answer]:
-    figures = _FIGURES[name](about)
-    for question in about.questions:
-        about.cancel.check()
+def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:
+    figures = _FIGURES[name](inputs)
+    for question in inputs.questions:
+        inputs.cancel.check()
         if question.asked == "model":
-            yield _of_model(name, about)
+            yield _model_answer(name, inputs)
         elif question.asked == "rows":
-            yield _of_looking(name, about)
+            yield _looking_answer(name, inputs)
         else:
             half = figures(question)
-            note = _of_pairs(half, about) if (name, question.asked) == (SYNTHETIC, "correlation") else ""
-            mark = NOT_ANSWERED if half is None else YES if _near(half, question) else NO
+            note = _pairs_note(half, inputs) if (name, question.asked) == (SYNTHETIC, "correlation") else ""
+            mark = NOT_ANSWERED if half is None else YES if _near_enough(half, question) else NO
             yield Answer(half, mark, note)
 
 
-def _of_pairs(half: float | None, about: _About) -> str:
-    """Return which correlations synthetic rows keep."""
+def _pairs_note(half: float | None, inputs: _Inputs) -> str:
+    """Return the note on which correlations synthetic rows keep."""
     if half is None:
         return PAIRS
-    return STRONGEST if about.target is None and len(about.plan.protected) > 2 else ""
+    return STRONGEST if inputs.target is None and len(inputs.plan.protected) > 2 else ""
 
 
-def _near(half: float, question: Question) -> bool:
+def _near_enough(half: float, question: Question) -> bool:
     return half <= question.enough if question.wished else half < question.enough
 
 
-def _of_looking(name: str, about: _About) -> Answer:
-    """Return what a way gives to those who look at rows."""
+def _looking_answer(name: str, inputs: _Inputs) -> Answer:
+    """Return the answer of a way to those who want to look at rows."""
     if name == SYNTHETIC:
-        return Answer(None, YES, "nobody’s rows")
+        return Answer(None, YES, "made-up rows")
     if name != ROWS:
         return Answer(None, NOT_ANSWERED)
-    return Answer(None, NO if is_mostly_noise(about.forecast, about.rows) else YES, "yes, noisy")
+    return Answer(None, NO if is_mostly_noise(inputs.forecast, inputs.rows) else YES, "yes, noisy")
 
 
-def _of_model(name: str, about: _About) -> Answer:
-    """Return how much a model of the target learns from what a way releases."""
-    if name == STATISTICS or about.target is None or len(about.plan.protected) < 2:
+def _model_answer(name: str, inputs: _Inputs) -> Answer:
+    """Return the answer of a way to those who want a model: how much it learns of the target from what is released."""
+    if name == STATISTICS or inputs.target is None or len(inputs.plan.protected) < 2:
         return Answer(None, NOT_ANSWERED)
-    if not about.train:
-        found = kept_learnt(about.plan, about.target, about.rows)
+    if not inputs.train:
+        found = kept_learnt(inputs.plan, inputs.target, inputs.rows)
         if found is None:
             return Answer(None, NOT_KNOWN)
     else:
-        found = learnt_by_ways(about.plan, about.target, about.rows, about.cancel)
+        found = learnt_by_ways(inputs.plan, inputs.target, inputs.rows, inputs.cancel)
     learnt = found[name]
     return Answer(None, YES if learnt.kept >= HALF_LEARNT else NO, learnt_words(learnt))
 
 
 def learnt_words(learnt: Learnt) -> str:
-    """Return what a model learns, beside what the rows themselves teach."""
+    """Return what a model reaches, and what it reaches when it is trained on the rows themselves."""
     return f"{learnt.found:.2f} of {learnt.of:.2f}"
 
 
 _Figures = Callable[[Question], float | None]
-"""Returns the half-length of a question's figure; ``None`` where a way has no such figure."""
+"""Takes a question and returns the half-length of its figure; ``None`` where a way has no such figure."""
 
 
-def _of_rows(about: _About) -> _Figures:
-    columns = {c.name: c for c in about.forecast.columns}
+def _row_figures(inputs: _Inputs) -> _Figures:
+    columns = {c.name: c for c in inputs.forecast.columns}
 
     def half(question: Question) -> float | None:
         of = [columns[name] for name in question.columns]
         if question.asked == "median":
             return None
-        found = _of_relation(of, about.rows) if question.asked == "correlation" else half_length(of[0], about.rows)
-        return None if found is None else found + _steps(about.plan, question)
+        found = (
+            _correlation_half_length(of, inputs.rows)
+            if question.asked == "correlation"
+            else half_length(of[0], inputs.rows)
+        )
+        return None if found is None else found + _rounding(inputs.plan, question)
 
     return half
 
 
-def _of_relation(columns: Sequence[ColumnForecast], rows: int) -> float | None:
-    """Return the half-length of a correlation: what is left of it is known to 1/√n, and is divided by its part."""
+def _correlation_half_length(columns: Sequence[ColumnForecast], rows: int) -> float | None:
+    """Return the half-length of a correlation.
+
+    Noise shrinks it to the part ``kept``, which is estimated to within z/√n and divided by that part again.
+    """
     kept = math.prod(c.relations_kept for c in columns)
     return None if kept <= 0 else min(NORMAL_95 / (kept * math.sqrt(max(rows, 1))), 2.0)
 
 
-def _of_statistics(about: _About) -> _Figures:
-    plan, rows = about.plan, about.rows
+def _statistics_figures(inputs: _Inputs) -> _Figures:
+    plan, rows = inputs.plan, inputs.rows
     queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), rows)
     widths = {(f.statistic, f.column): f.half_width for f in forecast_of_figures(queries)}
     stated = {"mean": (MEAN, 1.0), "share": (HISTOGRAM, float(max(rows, 1))), "median": (QUANTILES, 1.0)}
@@ -348,21 +355,21 @@ def _of_statistics(about: _About) -> _Figures:
     def half(question: Question) -> float | None:
         statistic, unit = stated.get(question.asked, ("", 1.0))
         found = widths.get((statistic, question.columns[0]))
-        return None if found is None else found / unit + _steps(plan, question)
+        return None if found is None else found / unit + _rounding(plan, question)
 
     return half
 
 
 def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
-    """Return the public facts of the synthetic rows that are forecast: a release with default settings."""
+    """Return the public facts of the synthetic rows that are forecast: those of a release with default settings."""
     facts = [c.facts() for c in plan.protected]
     place = None if target is None else [f.name for f in facts].index(target)
     return setting_for(facts, place, rows, plan.row_epsilon(), impossible=joined(plan.impossible, None))
 
 
-def _of_synthetic(about: _About) -> _Figures:
-    """Return the errors of trials of the method on made-up values, and what rounding to steps adds to a mean."""
-    plan, target, rows = about.drawn or about.plan, about.target, about.rows
+def _synthetic_figures(inputs: _Inputs) -> _Figures:
+    """Return the errors in trials of the method on made-up values, plus what rounding to steps adds to a mean."""
+    plan, target, rows = inputs.drawn or inputs.plan, inputs.target, inputs.rows
     method = MST if target is None else MARGINALS
     setting = synthetic_setting(plan, target, rows)
     columns = setting.columns
@@ -374,7 +381,7 @@ def _of_synthetic(about: _About) -> _Figures:
         if question.asked == "median":
             return None
         name = next((c for c in question.columns if c != target), question.columns[0])
-        places, share = _measured(method, setting, names.index(name))
+        places, share = _source_table(method, setting, names.index(name))
         if question.asked == "correlation" and target is None:
             places = [names.index(c) for c in question.columns]
             share = [query for query in method.queries(setting) if query.form == COUNTS][-1].paid.strength
@@ -382,36 +389,36 @@ def _of_synthetic(about: _About) -> _Figures:
             return None
         trial = Trial(tuple(columns[place] for place in places), share, rows)
         found = (
-            trial.coarse(question.asked, about.cancel)
-            if about.coarse
-            else trial.half_length(question.asked, about.cancel)
+            trial.coarse(question.asked, inputs.cancel)
+            if inputs.coarse
+            else trial.half_length(question.asked, inputs.cancel)
         )
         if question.asked == "mean":
             lower, upper = plan.column(name).bounds()
-            return min(found + _steps(plan, question), (upper - lower) / 2)
+            return min(found + _rounding(plan, question), (upper - lower) / 2)
         return min(found, 1.0 if question.asked == "share" else 2.0)
 
     return half
 
 
-def _of_no_figure(about: _About) -> _Figures:
+def _no_figures(inputs: _Inputs) -> _Figures:
     return lambda question: None
 
 
-_FIGURES: dict[str, Callable[[_About], _Figures]] = {
-    ROWS: _of_rows,
-    SYNTHETIC: _of_synthetic,
-    STATISTICS: _of_statistics,
-    MODEL: _of_no_figure,
+_FIGURES: dict[str, Callable[[_Inputs], _Figures]] = {
+    ROWS: _row_figures,
+    SYNTHETIC: _synthetic_figures,
+    STATISTICS: _statistics_figures,
+    MODEL: _no_figures,
 }
 
 
-def _steps(plan: Plan, question: Question) -> float:
+def _rounding(plan: Plan, question: Question) -> float:
     return rounded_by(plan.column(question.columns[0])) if question.asked == "mean" else 0.0
 
 
 def rounded_by(column: Column) -> float:
-    """Return how far rounding to public steps moves the mean of a column of whole numbers spread evenly.
+    """Return how far rounding to public steps moves the mean of evenly spread whole numbers.
 
     A step that is an even number of units has one more value above its middle than below, or one less: half a unit.
     """
@@ -419,8 +426,8 @@ def rounded_by(column: Column) -> float:
     return 0.5 if column.kind in ("integer", "date") and step > 1 and step % 2 == 0 else 0.0
 
 
-def _measured(method: Synthesiser, setting: Setting, place: int) -> tuple[list[int], float]:
-    """Return the columns of the table from which a column is read, that column last, and the table's ε."""
+def _source_table(method: Synthesiser, setting: Setting, place: int) -> tuple[list[int], float]:
+    """Return the columns of the noisy table from which a column is read, that column last, and the table's strength."""
     counts = [query for query in method.queries(setting) if query.form == COUNTS]
     alone = next((q for q in counts if q.label == f"counts of {setting.columns[place].name}"), None)
     if alone is not None or setting.target is None:
@@ -430,7 +437,7 @@ def _measured(method: Synthesiser, setting: Setting, place: int) -> tuple[list[i
 
 
 def figure_text(asked: str, half: float) -> str:
-    """Return half of an interval as a person reads it."""
+    """Return a half-length as a person reads it."""
     return f"± {100 * half:.2g} points" if asked == "share" else f"± {half:.2g}"
 
 
@@ -448,36 +455,36 @@ def _shortfall(question: Question, answer: Answer) -> str:
     near = figure_text(question.asked, answer.half_length)
     if question.wished:
         return f"{asked} is known to {near} only, not to {figure_text(question.asked, question.enough)}."
-    return f"{asked} is known to {near}: that says no more than no table at all."
+    return f"{asked} is known to {near}: that is no better than having no table."
 
 
-def _advice(ways: tuple[Way, ...], about: _About) -> tuple[str, str]:
+def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
     """Return the name of the way that is advised, and why."""
-    forecast, target, rows = about.forecast, about.target, about.rows
+    forecast, target, rows = inputs.forecast, inputs.target, inputs.rows
     noisy, synthetic, statistics, _ = ways
     lost = [c.name for c in forecast.columns if mostly_noise(c, rows)]
     faded = [c.name for c in forecast.columns if c.relations_kept < FADED] if len(forecast.columns) > 1 else []
     at = f"At ε = {float(forecast.epsilon_row):.4g}"
-    asks = () if about.plan.questions is None else answered_by(about.plan).asks
+    asks = () if inputs.plan.questions is None else answered_by(inputs.plan).asks
     if asks == (A_MODEL,) and target is not None:
-        return MODEL, f"Only a model of {target} is asked for: train a private model, which releases nothing else."
+        return MODEL, f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
     if asks == (LOOKED_AT,) and not noisy.warning:
-        return ROWS, f"{at} noisy rows serve those who look at rows."
+        return ROWS, f"{at} noisy rows suit those who look at rows."
     if not lost and not faded and noisy.useful == max(way.useful for way in ways):
-        return ROWS, f"{at} noisy rows keep the values and their relations; nothing else lets a recipient do as much."
+        return ROWS, f"{at} noisy rows keep the values and their relations; no other way lets a recipient do as much."
     if lost:
         why = f"{at} noisy rows would be mostly noise in {len(lost)} of {len(forecast.columns)} columns"
     elif faded:
         why = f"{at} noisy rows hide how {len(faded)} of {len(forecast.columns)} columns go together with others"
     else:
-        why = f"{at} noisy rows answer {noisy.useful} of {len(about.questions)} questions"
+        why = f"{at} noisy rows answer {noisy.useful} of {len(inputs.questions)} questions"
     if synthetic.useful and synthetic.useful >= statistics.useful:
-        return SYNTHETIC, f"{why}. Synthetic rows keep more of it for the same ε: draw synthetic rows."
+        return SYNTHETIC, f"{why}. Synthetic rows keep more at the same ε: release synthetic rows."
     if statistics.useful:
-        return STATISTICS, f"{why}, and synthetic rows say less than a few figures do: release statistics."
+        return STATISTICS, f"{why}, and synthetic rows answer less than a few figures do: release statistics."
     if target is not None:
         return (
             MODEL,
-            f"{why}, and figures would be mostly noise too: train a private model of {target}, or give more ε.",
+            f"{why}, and figures would be mostly noise too: train a private model of {target}, or raise ε.",
         )
-    return STATISTICS, f"{why}, and figures would be mostly noise too: give more ε, or protect fewer columns."
+    return STATISTICS, f"{why}, and figures would be mostly noise too: raise ε, or protect fewer columns."

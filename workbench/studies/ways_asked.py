@@ -18,16 +18,16 @@ from workbench.statistics.asked import HISTOGRAM, MEAN, QUANTILES, Request, Stat
 Asked = Literal["mean", "share", "correlation", "median", "model", "rows"]
 
 KNOWN = 8.0
-"""A mean counts as answered from a half-length of this part of the range on."""
+"""A mean or median counts as answered if its half-length is below the range divided by this."""
 
 WEAK = 0.5
-"""Half-length of a correlation's interval from which on it says little."""
+"""A correlation counts as answered if its half-length is below this."""
 
 MOST_PAIRS = 3
-"""Pairs of numbers that are asked about where nobody named one."""
+"""The most pairs of numbers that are asked about where nobody named one."""
 
 HALF_LEARNT = 0.5
-"""A model counts as one from this part of what the rows themselves teach, above always giving one answer."""
+"""A model counts as useful if it keeps this part of what the rows themselves teach beyond one answer for all."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Question:
         asked: what kind of figure; ``model`` to train one, ``rows`` to look at them.
         columns: of which columns.
         words: the question in words.
-        enough: half-length below which an answer says more than no table at all, or is what was wished for.
-        value: whose share it is; empty of the others.
-        wished: whether somebody typed how near it must be.
+        enough: half-length below which an answer is better than no table at all; or, if ``wished``, the margin itself.
+        value: the value whose share it is; empty for other figures.
+        wished: whether somebody typed the margin.
     """
 
     asked: Asked
@@ -52,19 +52,19 @@ class Question:
 
     @property
     def key(self) -> tuple[str, tuple[str, ...], str]:
-        """What is asked, however near it must be."""
+        """What is asked, whatever the margin."""
         return self.asked, self.columns, self.value
 
     @property
     def wish(self) -> Wish | None:
-        """The wish that can be typed of it, with the margin that counts now; ``None`` of a kind without one."""
+        """The wish that somebody could type for it, with the present margin; ``None`` where it has no margin."""
         if self.asked not in ("mean", "share", "correlation") or self.words.startswith("how "):
             return None
         return Wish(self.asked, self.columns, self.enough, self.value)
 
 
 def answered_by(plan: Plan) -> Questions:
-    """Return what ``plan`` is to answer; where it does not say so, averages, pairs and a model of its target."""
+    """Return what ``plan`` is meant to answer; by default averages, pairs and a model of its target, if it has one."""
     return questions_of(plan.columns, Decimal(repr(plan.epsilon)), plan.questions)
 
 
@@ -74,7 +74,7 @@ def asked_of(plan: Plan) -> tuple[Question, ...]:
     wished = [_wished(plan, wish) for wish in asks.wishes_of([c.name for c in plan.protected])]
     found = {question.key: question for question in wished if question is not None}
     shares = {question.columns for question in found.values() if question.asked == "share"}
-    for question in _asked(plan, asks):
+    for question in _questions_for(plan, asks):
         if question.asked != "share" or question.columns not in shares:  # one share of a column says enough of it
             found.setdefault(question.key, question)
     return tuple(found.values())
@@ -91,7 +91,7 @@ def typical_questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
     if names:
         found.append(_share(next((c for c in names if c.name == target), names[0])))
     if len(numbers) > 1:
-        found.append(_pair(*_two(numbers, target)))
+        found.append(_pair(*_two_numbers(numbers, target)))
     return tuple(found)
 
 
@@ -109,7 +109,7 @@ def asked_request(plan: Plan) -> Request:
     return Request(figures=tuple(figures.values())) if figures else usual_request(plan)
 
 
-def _asked(plan: Plan, asks: Questions) -> Iterator[Question]:
+def _questions_for(plan: Plan, asks: Questions) -> Iterator[Question]:
     numbers = [c for c in plan.protected if c.kind in ("integer", "real")]
     target = asks.target
     for column in plan.protected:
@@ -129,14 +129,14 @@ def _asked(plan: Plan, asks: Questions) -> Iterator[Question]:
 
 
 def _pairs(plan: Plan, numbers: list[Column], target: str | None) -> list[Question]:
-    """Return pairs with the target, else of neighbours in the table."""
+    """Return pairs with the target; without one, pairs of neighbouring columns."""
     goal = next((c for c in plan.protected if c.name == target), None)
     others = [c for c in numbers if c is not goal]
     couples = [(c, goal) for c in others] if goal is not None else list(pairwise(others))
     return [_pair(a, b) for a, b in couples[:MOST_PAIRS]]
 
 
-def _two(numbers: list[Column], target: str | None) -> tuple[Column, Column]:
+def _two_numbers(numbers: list[Column], target: str | None) -> tuple[Column, Column]:
     if target in [c.name for c in numbers]:
         goal, other = sorted(numbers, key=lambda c: c.name != target)[:2]
         return other, goal

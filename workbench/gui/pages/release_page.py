@@ -245,7 +245,7 @@ class ReleasePage(PageFrame):
 
     def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
         if not outlook.is_current(self.session):  # other work has ended while the question stood
-            stated = "The table or its plan changed while the question stood: nothing was released."
+            stated = "The table or its plan changed while the question was open: nothing was released."
             self.session.notify("warning", stated)
             return
         remember_folder(outlook.target.parent)

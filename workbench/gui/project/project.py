@@ -191,7 +191,7 @@ class Project(QObject):
         """Return whether ``opened``, which a question was about, is still open; say so where it is not."""
         if self._session.open_data is opened:
             return True
-        self._session.notify("warning", "Another table was opened while the question stood: nothing was saved.")
+        self._session.notify("warning", "Another table was opened while the question was open: nothing was saved.")
         return False
 
     def _keep(self, path: Path, saved: Saved) -> None:

@@ -223,7 +223,7 @@ class LedgerMerge(LedgerFigures):
             body = {"ledger": source, "head": head, "path": str(other.path), "releases": releases}
             mark = self.missing()  # then the other one holds it
             seen = {} if mark is None else {"seq": mark.seq, "hash": mark.hash}
-            self._append(MERGE, "", {**body, "former": other._former(), **seen})
+            self._append(MERGE, "", {**body, "former": other._first_format_entries(), **seen})
 
 
 def _marks(entry: Entry) -> tuple[str, ...]:

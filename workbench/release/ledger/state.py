@@ -1,6 +1,6 @@
-"""What the entries of a ledger say together: its accounts, the status of every release, and what each account has left.
+"""The present state of a ledger, from its entries: accounts, the status of every release, what each account has left.
 
-Status and cost of a release follow from its last entry, the body from all of its entries.
+The status and cost of a release are those of its last entry; its body is merged from all of its entries.
 """
 
 from __future__ import annotations
@@ -26,56 +26,58 @@ from workbench.release.ledger.records import CERTIFY, COUNTED, STATUS, Account, 
 from workbench.release.ledger.sketch import Sketches
 
 SHORT_ID = 6
-"""Digits of an account's id by which a person may call it."""
+"""The fewest digits of an account's id by which a person may name it."""
 
 T = TypeVar("T")
 
 
 class LedgerState(LedgerBook):
-    """The part of the ledger that reads accounts and releases."""
+    """The part of the ledger that reads: the methods that change an account or a release are in its subclasses."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         super().__init__(path, connection)
-        self._taken: tuple[int, int, Accounts, dict[str, Release]] = -1, 0, Accounts(), {}
+        self._read_so_far: tuple[int, int, Accounts, dict[str, Release]] = -1, 0, Accounts(), {}
+        """The generation of the chain, how many of its entries were read, and what they give."""
 
-    def _present(self) -> tuple[Accounts, dict[str, Release]]:
-        """Return the accounts, and every release by its id; each entry is taken into account once."""
+    def _accounts_and_releases(self) -> tuple[Accounts, dict[str, Release]]:
+        """Return the accounts, and every release by its id; each call reads only the entries that are new."""
         entries, generation = self._chain.all(), self._chain.generation
-        former, done, accounts, releases = self._taken
-        if former != generation:
+        known, done, accounts, releases = self._read_so_far
+        if known != generation:  # the chain was read again, so its entries may be others
             done, accounts, releases = 0, Accounts(), {}
         for entry in entries[done:]:
             accounts.take(entry)
             _take_release(entry, releases)
-        self._taken = generation, len(entries), accounts, releases
+        self._read_so_far = generation, len(entries), accounts, releases
         return accounts, releases
 
     # -- tables and their accounts --------------------------------------------------------------------------------
 
     def identify(self, table: Table) -> Identity:
-        """Return the marks of a table under this ledger's keys: the one way from a table to its account.
+        """Return the marks of a table under this ledger's keys; a table's account is found by them alone.
 
         Raises:
             InputError: the key of the ledger is missing.
         """
         merged = {e.body.get("ledger"): e.body.get("former", 0) for e in self.entries("merge")}
         own, *others = self.keys
-        found = identify(table, own, former=self._former() > 0)
+        found = identify(table, own, former=self._first_format_entries() > 0)
         beside = tuple(identify(table, key, former=bool(merged.get(start_of(key)))) for key in others)
         return dataclasses.replace(found, others=beside) if beside else found
 
     def accounts(self) -> Accounts:
-        """Return the datasets and their accounts; they follow what is appended later."""
-        return self._present()[0]
+        """Return the datasets and their accounts; the same object takes up what is appended later."""
+        return self._accounts_and_releases()[0]
 
     def account_of(self, dataset: str) -> str:
-        """Return the account that ``dataset`` is charged to (its own, or that of the version it follows)."""
+        """Return the account that pays for ``dataset``: its own, or that of the table it is a version of."""
         return self.accounts().of(dataset)
 
     def find(self, identity: Identity) -> Match:
-        """Return the account of a table, and those it may belong to, without recording anything."""
+        """Return the account of a table, and others it may belong to (``doubts``), without recording anything."""
         accounts = self.accounts()
         match = accounts.match(identity, self._sketches())
+        # An account pays if it has a cap or a public name. A table that has one is in no doubt; doubts are about these.
         paying = {accounts.of(e.dataset) for e in self.entries("cap")} | set(accounts.named_accounts())
         if identity.columns.empty or accounts.parent(match.dataset) or paying.intersection(match.accounts):
             return match
@@ -87,7 +89,7 @@ class LedgerState(LedgerBook):
         return dataclasses.replace(match, doubts=accounts.doubts(identity, match, columns, paying))
 
     def taken_as_version(self, identity: Identity) -> str:
-        """Return the account whose version a table is taken for by its rows alone; empty where a person said so."""
+        """Return the account that a table shares by the likeness of its rows alone; empty where a person said so."""
         match = self.find(identity)
         if not match.dataset:
             return match.account if match.share else ""
@@ -96,7 +98,7 @@ class LedgerState(LedgerBook):
         return match.account if by_rows else ""
 
     def called(self) -> dict[str, str]:
-        """Return a readable name of each account: its public name, or else the newest file released from it."""
+        """Return a readable name for each account that has a public name or a released file (the newest is named)."""
         accounts = self.accounts()
         stated: dict[str, str] = {}
         for release in self.releases():
@@ -106,10 +108,10 @@ class LedgerState(LedgerBook):
         return stated | {accounts.named(name): name for name in accounts.names}
 
     def called_by(self, text: str) -> str:
-        """Return the account that a person calls ``text``: its public name, or six or more digits of its id.
+        """Return the account that a person names by ``text``: its public name, or the first digits of its id.
 
         Returns:
-            the account; empty where there is none, or several.
+            the account; empty where none or several match, or where fewer than :data:`SHORT_ID` digits are given.
         """
         accounts = self.accounts()
         if accounts.named(text):
@@ -120,14 +122,14 @@ class LedgerState(LedgerBook):
     # -- releases and budgets -------------------------------------------------------------------------------------
 
     def releases(self, dataset: str | None = None) -> list[Release]:
-        """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
-        accounts, found = self._present()
+        """Return every release in order, or those of the account of ``dataset``, with present status and cost."""
+        accounts, found = self._accounts_and_releases()
         own = None if dataset is None else accounts.of(dataset)
         return [release for release in found.values() if own is None or accounts.of(release.dataset) == own]
 
     def release(self, release_id: str) -> Release | None:
         """Return one release, or ``None``."""
-        return self._present()[1].get(release_id)
+        return self._accounts_and_releases()[1].get(release_id)
 
     def account(self, dataset: str) -> Account:
         """Return the budget of the account that ``dataset`` is charged to."""
@@ -137,7 +139,7 @@ class LedgerState(LedgerBook):
         spent = total(r.cost for r in counted if r.status != "reserved")
         reserved = total(r.cost for r in counted if r.status == "reserved")
         count = self._count(dataset, counted)
-        if count is not None:
+        if count is not None:  # the account counts by a filter instead of the plain sum
             final = {r.release_id for r in counted if r.status != "reserved"}
             spent, used = count.amount(r for r in count.releases if r.release_id in final), count.amount()
             reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
@@ -150,18 +152,21 @@ class LedgerState(LedgerBook):
         accounts = self.accounts()
         return {e.dataset: e.cost[0] for e in self.entries("cap") if accounts.of(e.dataset) == e.dataset}
 
-    # -- within ---------------------------------------------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------------------------
 
     def _count(self, dataset: str, counted: list[Release]) -> Count | None:
-        """Return how an account counts its releases; ``None`` for their plain sum."""
+        """Return the filter by which an account counts its releases; ``None`` where it counts their plain sum."""
         chosen = [filter_of(e.body) for e in self.entries("count") if e.dataset == dataset]
         if not chosen or chosen[-1] is None:
             return None
         parts = (Counted(r.release_id, r.cost, event_of_release(r.status, r.cost, r.body)) for r in counted)
         return Count(chosen[-1], tuple(parts))
 
-    def _former(self) -> int:
-        """Return the number of entries in the first format, which names datasets by their fingerprints."""
+    def _first_format_entries(self) -> int:
+        """Return the number of entries in the first format, which named datasets by fingerprint.
+
+        A ledger that is still in that format has 1 for all of its entries.
+        """
         stated = self._meta("former")
         if stated is not None:
             return int(stated)
@@ -178,7 +183,7 @@ class LedgerState(LedgerBook):
         try:
             if isinstance(data, bytes) and hashlib.sha256(data).hexdigest() == digest:
                 return decode(data)
-        except ValueError:  # they were never written by this program, or under another key
+        except ValueError:  # not written by this program, or under another key
             pass
         raise CheckFailedError(
             "the ledger is damaged: the marks of a table are not as they were written",
@@ -188,7 +193,7 @@ class LedgerState(LedgerBook):
 
 
 def _take_release(entry: Entry, found: dict[str, Release]) -> None:
-    """Take the next entry of a release into account."""
+    """Add an entry to the release it is about, if it is about one."""
     before = found.get(entry.release_id)
     body = {**(before.body if before else {}), **entry.body}
     if entry.kind == CERTIFY and before is not None:

@@ -19,9 +19,9 @@ PAGE = Page(
     topic="plan",
     state=_state,
     about=(
-        "Three answers make the plan: who gets the release sets the range of ε, columns that are not needed are not "
-        "released and cost nothing, and what will be asked decides the way to release. Names, kinds and counts of the "
-        "columns suggest an answer to each; every answer can be changed later, and undone."
+        "Three answers make the plan. Who gets the release sets the range of ε. Columns that they do not need are not "
+        "released and cost nothing. What they will ask decides the way to release. Each answer is first suggested from "
+        "the names, kinds and counts of the columns; you can change any of them later, and undo the change."
     ),
     keys=(
         "Space ticks a column, or all that are selected; Shift+click on a box ticks a range. Ctrl+F filters by name; a "

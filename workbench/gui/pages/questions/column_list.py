@@ -31,7 +31,7 @@ class ColumnModel(PlanModel):
                 width=96,
                 tick=self._take,
             ),
-            Column("Kind", self._kind, "What the values seem to be", width=96),
+            Column("Kind", self._kind, "What kind of values the column seems to have", width=96),
             Column("", self._why, "Why a column is not suggested", width=240, grows=0.6),
         )
         super().__init__(session, columns)
@@ -94,7 +94,7 @@ class ColumnList(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.listed = ColumnModel(session)
-        super().__init__(session, self.listed, "question_columns", "Columns: a tick for each that is needed")
+        super().__init__(session, self.listed, "question_columns", "Columns: ticked if they are needed")
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
         heads = self.horizontalHeader()
         heads.moveSection(heads.visualIndex(TICK), 0)

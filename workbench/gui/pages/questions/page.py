@@ -45,8 +45,8 @@ from workbench.sanitize.questions import (
 from workbench.sanitize.wishes import FORMS, Wish
 
 WAYS = {"rows": "noisy rows", "synthetic": "synthetic rows", "statistics": "statistics", "model": "a model"}
-WISHES = "Figures that must be near to the truth, and how near; several are separated by a semicolon"
-SKIP = "Take what the program suggests"
+WISHES = "Figures that must be close to the truth, and how close; separate several by semicolons"
+SKIP = "Use the suggested answer"
 NO_TARGET = "choose a column"
 BAR = 16
 """Pixels that a scroll bar may take."""
@@ -60,10 +60,10 @@ class QuestionsPage(PageFrame):
         self._nothing = NothingYet(session, "questions_nothing", "No table yet", "data", "Go to Data")
         self._nothing.say("Open a table first: the questions are about its columns.")
         self.columns = ColumnList(session)
-        self.filter = TableFilter(self.columns, tip="Show only the columns whose name holds these letters")
+        self.filter = TableFilter(self.columns, tip="Show only the columns whose name contains these letters")
         self.columns.setMinimumHeight(6 * ROW)
         self.filter.needs.setText("ticked")
-        self.filter.needs.setToolTip("Show only the columns that are ticked")
+        self.filter.needs.setToolTip("Show only ticked columns")
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._card = Card()
         self._card.body.addLayout(self._parts)
@@ -101,8 +101,8 @@ class QuestionsPage(PageFrame):
         ticks = [
             button(text, f"questions_{name}", "link", tip=tip)
             for name, text, tip in (
-                ("all", "All", "Tick every column in sight"),
-                ("none", "None", "Free every column in sight"),
+                ("all", "All", "Tick every column shown"),
+                ("none", "None", "Untick every column shown"),
             )
         ]
         ticks[0].clicked.connect(lambda: self.columns.take_in_sight(ticked=True))
@@ -181,7 +181,7 @@ class QuestionsPage(PageFrame):
         self._recipients[asked.recipient].setChecked(True)
         self._why.setText(recipient(asked.recipient).why)
         whole = len(self.session.plan.columns)
-        self._count.set_whole(f"{len(asked.needed):,} of {count(whole, 'column')}: the rest is not released")
+        self._count.set_whole(f"{len(asked.needed):,} of {count(whole, 'column')}: the rest are not released")
         for name, box in self._asks.items():
             box.setChecked(name in asked.asks)
         self._show_target(asked)
@@ -200,7 +200,8 @@ class QuestionsPage(PageFrame):
     def _show_wishes(self, asked: Questions) -> None:
         self._wishes.setText("; ".join(wish.text for wish in asked.wishes))
         gone = {name for wish in asked.unanswered for name in wish.columns if name not in asked.needed}
-        self._say(f"{', '.join(gone)} is not ticked: nothing will answer that." if gone else "")
+        are = "is" if len(gone) == 1 else "are"
+        self._say(f"{', '.join(gone)} {are} not ticked, so no release answers that." if gone else "")
 
     def _say(self, text: str) -> None:
         self._wrong.setText(f"✕ {text[:1].upper()}{text[1:]}" if text else "")
@@ -217,13 +218,13 @@ class QuestionsPage(PageFrame):
         self._onward.setText(title)
         self._onward.setAccessibleName(title)
         if not asked.needed:
-            return "Tick the columns that they need."
+            return "Tick the columns they need."
         of = f" of {asked.target}" if asked.way == "model" and asked.target else ""
         told = f"{count(len(asked.needed), 'column')}, {WAYS[asked.way]}{of} advised, ε up to {entered(asked.most)}."
         if MODEL in asked.asks and asked.target is None:
             return f"{told} Choose the column that a model predicts."
         first = [f"{words} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
-        return f"{told} To declare: {', '.join(first)}." if first else told
+        return f"{told} Still to declare: {', '.join(first)}." if first else told
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Give the list the keys: it is what most people change."""

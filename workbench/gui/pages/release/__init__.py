@@ -19,19 +19,18 @@ PAGE = Page(
     name="release",
     title="Settings",
     room="release",
-    help="What exactly is released in the way that is chosen, at what cost, and what ε does not cover",
+    help="Exactly what the chosen way releases, what it costs, and what ε does not cover",
     make="workbench.gui.pages.release.page:SettingsPage",
     known_as="noisy rows synthetic rows statistics",
     topic="certificate",
     state=_state,
     about=(
-        "The settings of the way that is chosen: noisy rows, synthetic rows, statistics or another kind. Release asks "
-        "once; then the whole cost is charged to the ledger first, new noise is drawn with the system's random "
-        "generator, and the files appear together or not at all. Releasing the same again costs again; copying the "
-        "files is free."
+        "The settings of the chosen way: noisy rows, synthetic rows, statistics or another kind. Release asks once. "
+        "Then the whole cost is charged to the ledger, new noise is drawn from the system's random generator, and the "
+        "files appear together or not at all. To release the same plan again costs again; to copy the files is free."
     ),
     keys=(
-        "Ctrl+Return releases, after a question. Esc cancels what is running. Verify recomputes every checksum of a "
-        "release and compares them with its certificate."
+        "Ctrl+Return releases, after you confirm. Esc cancels what is running. Verify recomputes every checksum of a "
+        "release and compares it with the certificate."
     ),
 )

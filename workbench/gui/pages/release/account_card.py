@@ -72,8 +72,8 @@ class VersionCard(Card):
         else:
             title, what, parts = "Is it another table?", "It is another table", "rows"
         text = (
-            f"{opened.title} gets a budget of its own. If some of its {parts} are about the same people, each of them "
-            "is then covered only by the sum of both budgets. The ledger records this for good."
+            f"{opened.title} gets a budget of its own. If some of its {parts} are about the same people, they "
+            "are then protected only by the sum of both budgets. The ledger records this for good."
         )
         if confirm(self, title, text, what) and self._session.open_data is opened:
             set_separate(self._session, self._jobs, opened)

@@ -25,7 +25,7 @@ from workbench.privacy.accounting.posterior import posterior
 FIGURE_MEANS = "The most that anyone can learn about one row, compared with a table in which it is"
 """Stands below the ε and is ended by each of the two lines that follow: … blanked, … replaced."""
 
-ZERO_OUT = "Zero-out neighbours: somebody's row is blanked, the number of rows is public. The ledger counts in these."
+ZERO_OUT = "Zero-out neighbours: somebody's row is blanked, and the number of rows is public. The ledger counts this ε."
 REPLACE_ONE = (
     "Replace-one neighbours: somebody's row is replaced by any other. A sanitised table bounds both by the same "
     "ε; a model that was trained with noise may need more here."
@@ -33,7 +33,7 @@ REPLACE_ONE = (
 
 
 LEAVES = (
-    "Of images, only a trained network can be released. Models, Train makes one with noise, charges it to the "
+    "Only a trained network can be released of a set of images. Models, Train makes one with noise, charges it to the "
     "budget, and writes its folder: the weights and a card that states its ε. It is then listed below and can be "
     "verified."
 )
@@ -200,7 +200,7 @@ class OnlyModelsCard(Card):
         self._session = session
         self._facts = Facts()
         for part in (
-            label("Only trained networks are released of images", "heading"),
+            label("Only trained networks can be released of images", "heading"),
             label(LEAVES, wrap=True, name="release_leaves"),
             label(STAYS, "muted", wrap=True, name="release_stays"),
             self._facts,

@@ -59,7 +59,7 @@ TITLES = {"data": "Data →", "protect": "Columns →", "ledger": "Ledger →", 
 RELEASED = ReleaseWords(
     name="release",
     question="Release this table?",
-    file="The released file; its ending says the format",
+    file="The released file; its suffix sets the format",
     ending="released",
     names={"output": "release_target", "release": "release_now", "to_ledger": "to_ledger"},
 )
@@ -360,7 +360,7 @@ class SettingsPage(ReleasePage):
         """Return the sentence at the foot of the page: what Release does."""
         if done:
             more = "a second draw needs a higher cap" if short else "a second draw is a second charge"
-            return f"This plan is released; {more}."
+            return f"This plan has been released; {more}."
         if short:
             return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
         newest = "The model is released. Release… would publish the table, too, and charge again."

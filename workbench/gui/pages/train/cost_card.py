@@ -25,7 +25,7 @@ OF_NETWORKS = ("sigma", "steps", "memory")
 WIDEST = 720
 """Points of the figures beyond which a name and its figure no longer read as one line."""
 
-WEIGHTS = "Compare it with the one that the publisher of the weights states; enter that as the checksum to be sure"
+WEIGHTS = "Compare it with the one that the publisher of the weights states; to be sure, enter that one as the checksum"
 
 
 class BeforeCard(Card):

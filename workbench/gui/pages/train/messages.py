@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
-SHOWN = "Private figures are shown: who cancels the run pays for all of it."
-QUIET = "No private figure is shown: who cancels before an accuracy was shown pays for its steps alone."
+SHOWN = "Private figures are shown: cancelling the run gives no ε back."
+QUIET = "No private figure is shown: until an accuracy is shown, cancelling costs only the steps taken."
 NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
 WATCHED = (
     "Its figures are private: the card or certificate of every later release of these rows will say that private "
@@ -117,8 +117,8 @@ def rising_words(losses: Sequence[float]) -> str:
 
 
 CHOOSING = (
-    "Choosing settings by private figures reveals more of the rows than ε says: the guarantee of the next model is "
-    "that of its own run only where its settings were chosen on public data. The ledger notes that they were shown."
+    "Choosing settings by private figures reveals more of the rows than ε says. The ε of the next model is its whole "
+    "guarantee only if its settings were chosen on public data. The ledger notes that private figures were shown."
 )
 """What stands below every remark that advises other settings, and below every study on private rows."""
 
@@ -130,7 +130,7 @@ def clipped_words(share: float | None) -> str:
     if share >= NEARLY_ALL:
         return (
             f"⚠ {100 * share:.0f} % of the rows are clipped: their sizes no longer differ. Try a larger "
-            "clipping norm with a learning rate that is smaller in the same measure, or fewer epochs."
+            "clipping norm with a learning rate smaller by the same factor, or fewer epochs."
         )
     if share <= HARDLY_ANY:
         return (

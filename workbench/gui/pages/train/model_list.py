@@ -79,7 +79,7 @@ def _of_images(images: object) -> Offer:
     reading = networks.networks_reading(features.width, len(features.classes))
     # One with a frozen part learns most from a small budget: what it reads is made by public filters.
     advised = next((entry for entry in reading if entry.frozen), reading[0])
-    why = f"{advised.title} is advised: most of it is public filters, so that little is left to learn from your images."
+    why = f"{advised.title} is advised: most of it is public filters, so it has little to learn from your images."
     return Offer((Group("fit", "PREDICT THE CLASS", reading, folded=False),), advised.name, why)
 
 

@@ -12,7 +12,7 @@ from workbench.signals.events import Spread
 
 TITLE = "gradients"
 TOLD = "gradient norms, in clipping norms"
-TIP = "How large the gradient of each row of a step is, in clipping norms. Right of the line they are scaled down."
+TIP = "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
 LABELS = ("", "1⁄16", "⅛", "¼", "½", "1", "2", "4", "8", "16", "")
 
 

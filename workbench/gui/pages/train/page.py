@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
 SIMULATED = (
-    "Made-up rows show how accurate a network with these settings can be, and nothing of yours. They do not show where "
-    "the accuracy goes on your rows."
+    "Made-up rows show how accurate a network with these settings can be, and reveal nothing about yours. They do not "
+    "show where the accuracy goes on your rows."
 )
 
 ROOMY = 1400
@@ -88,7 +88,7 @@ class TrainPage(RunPage):
             "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
         )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
-        tip = "They, Verify and Open folder are in Release"
+        tip = "The model's files, with Verify and Open folder, are in Release"
         self.set_onward("The model's files →", "train_show_release", "release", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
@@ -259,7 +259,7 @@ class TrainPage(RunPage):
             figures_first.agree(self.session)
         if what != self._what():  # other work has ended while the question stood
             self.session.notify(
-                "warning", "The table or its plan changed while the question stood: nothing was trained."
+                "warning", "The table or its plan changed while the question was open: nothing was trained."
             )
             return
         remember_folder(folder.parent)

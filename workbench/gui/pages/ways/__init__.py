@@ -14,18 +14,19 @@ PAGE = Page(
     name="ways",
     title="Decide",
     room="release",
-    help="What recipients will see of what they ask, by each way to release and at each ε; release from here",
+    help="How well each way to release answers what recipients will ask, at each ε; release from here",
     make="workbench.gui.pages.ways.page:WaysPage",
     topic="ways",
     known_as="what to release ways",
     state=_state,
     about=(
-        "Each row is a question that recipients will ask, each column a way to release at the chosen ε: how near to "
-        "the truth its answer will be, and ✓ where that is near enough. The marks follow from the declared facts and "
-        "the number of rows; none of the rows is read. Show the truth draws once from the rows: that is private."
+        "Each row is a question that recipients will ask, each column a way to release. A cell shows how close to the "
+        "truth the answer will be at the chosen ε, with ✓ where that is close enough. The marks follow from the "
+        "declared facts and the number of rows; none of the rows is read. Show the truth draws once from the rows, and "
+        "what it shows is private."
     ),
     keys=(
-        "A click on a heading chooses a way, Return in a cell does the same. F2 in “within” types how near an answer "
-        "must be. Ctrl+Return releases, after a question. Esc stops a private draw."
+        "Click a heading, or press Return in a cell, to choose a way. Press F2 in “within” to type how close an answer "
+        "must be. Ctrl+Return releases, after you confirm. Esc stops a private draw."
     ),
 )

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 NO_TABLE = "Open a table in Data, Columns first."
 LEGEND = (
-    "± is the margin that 95 of 100 such releases stay within; worked out without reading your rows, for values of "
-    "usual shapes. ✓ is near enough, ✗ is not, – is not answered."
+    "± is the margin that 95 of 100 such releases stay within, if your values have a usual shape; your rows are not "
+    "read for it. ✓ is close enough, ✗ is not, – is not answered."
 )
 WORKING = "Working out what recipients will see…"
 ROUGH = "Working out the marks more exactly…"
-NOTHING_ANSWERED = "At this ε nothing that is asked is answered well: give it more, or ask for less."
+NOTHING_ANSWERED = "At this ε no question is answered well: raise ε, or ask for less."
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.05"), Decimal(50)
 
@@ -90,7 +90,7 @@ class WaysPage(PageFrame):
             LEAST,
             MOST,
             session.plan.epsilon,
-            help_text="Privacy loss of one row's whole record, however it is released",
+            help_text="Privacy loss of one row's whole record, whichever way it is released",
             slider=SLIDER,
         )
         self.entry.value_changed.connect(session.set_epsilon)
@@ -101,7 +101,7 @@ class WaysPage(PageFrame):
         self._at: dict[Decimal, QPushButton] = {}
         counts = row(spacing=4)
         for epsilon in BESIDE:
-            pressed = button("", f"ways_at_{entered(epsilon).replace('.', '_')}", "link", tip="Take this ε")
+            pressed = button("", f"ways_at_{entered(epsilon).replace('.', '_')}", "link", tip="Use this ε")
             pressed.clicked.connect(partial(session.set_epsilon, epsilon))
             self._at[epsilon] = pressed
             counts.addWidget(pressed)
@@ -124,14 +124,16 @@ class WaysPage(PageFrame):
         self._refused.hide()
         self._model.refused.connect(self._say_refused)
         self._found = label("", wrap=True, name="ways_least")
-        self._take = button("", "ways_take_least", "link", tip="Take this ε for the whole release")
+        self._take = button("", "ways_take_least", "link", tip="Use this ε for the whole release")
         self._take.clicked.connect(self._take_least)
         line = row(self._found, self._take)
         line.setStretch(0, 1)
         self._least_line = look(QWidget(), "clear")
         self._least_line.setLayout(line)
         self._badge = badge()
-        self._truth = button("Show the truth", "ways_truth", tip="Draw once from the rows by each way: private, free")
+        self._truth = button(
+            "Show the truth", "ways_truth", tip="Draw once from the rows in each way: private, costs no ε"
+        )
         self._truth.clicked.connect(self._show_truth)
         legend = label(LEGEND, "muted", wrap=True)
         head = row(legend, self._badge, self._truth)
@@ -150,9 +152,9 @@ class WaysPage(PageFrame):
         self._cancel = button("Cancel", "ways_cancel", tip="Stop the private draw (Esc)")
         self._cancel.clicked.connect(self.escape)
         self._cancel.hide()
-        self._better = button("", "ways_better", tip="Choose the way that is advised")
+        self._better = button("", "ways_better", tip="Choose the advised way")
         self._better.clicked.connect(self._choose_advised)
-        self._settings = button("Settings →", "ways_settings", tip="Look at what exactly is released, and where to")
+        self._settings = button("Settings →", "ways_settings", tip="See exactly what is released, and where to")
         self._settings.clicked.connect(lambda: self.session.go("release"))
         self._release = button("Release…", "ways_release", "primary", tip="Asks once, then charges and publishes")
         self._release.clicked.connect(self._press)
@@ -324,10 +326,10 @@ class WaysPage(PageFrame):
         near = f" within {wish.margin}" if wish is not None and question.wished else ""
         what = f"{question.words[:1].upper()}{question.words[1:]}{near}"
         if epsilon is None:
-            self._found.setText(f"{what}: no ε up to 50 gives it by {titles[way]}.")
+            self._found.setText(f"{what}: no ε up to 50 is enough for {titles[way]}.")
         else:
-            self._found.setText(f"{what}: {titles[way]} give it from ε = {entered(epsilon)} on.")
-            self._take.setText(f"Take ε = {entered(epsilon)}")
+            self._found.setText(f"{what}: at least ε = {entered(epsilon)} for {titles[way]}.")
+            self._take.setText(f"Use ε = {entered(epsilon)}")
             self._take.setAccessibleName(self._take.text())
         self._take.setVisible(epsilon is not None and epsilon != self.session.plan.epsilon)
 

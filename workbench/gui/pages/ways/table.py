@@ -26,8 +26,8 @@ SHORT = {"rows": "Noisy", "synthetic": "Synthetic", "model": "Model"}
 
 MARKED = {"yes": " ✓", "no": " ✗"}
 UNKNOWN, NOTHING = "…", "–"
-WITHIN_HELP = "How near to the truth an answer must be, in 95 of 100 releases. Type your own, or leave it empty"
-TRUTH_HELP = "The figure of the rows themselves: private, shown once you agree to it"
+WITHIN_HELP = "How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"
+TRUTH_HELP = "The true figure in your rows: private, shown only after you agree"
 SIGN = 8
 """Pixels that the sign before a heading needs beyond what the font of the heading says."""
 
@@ -63,7 +63,7 @@ class DecideModel(EditedModel):
                 right=True,
                 sorts=False,
                 field="within_editor",
-                spoken="How near an answer must be; empty: near enough to say something",
+                spoken="How close an answer must be; if empty, better than having no table",
                 edit=self._wish,
             ),
             Column("truth", self._truth, TRUTH_HELP, 56, right=True, sorts=False),
@@ -123,11 +123,11 @@ class DecideModel(EditedModel):
         question = self._questions[at]
         wish = question.wish
         if wish is None:
-            return Cell("", tip="There is no margin to wish for.")
+            return Cell("", tip="This question has no margin.")
         if question.wished:
             return Cell(wish.margin, value=wish.margin.removeprefix("± "))
-        near = f"more than no table ({_margin(question)})"
-        return Cell(_margin(question), "muted", f"Nobody typed how near it must be: {near}.", value="")
+        tip = f"No margin was typed, so it must be better than having no table: {_margin(question)}."
+        return Cell(_margin(question), "muted", tip, value="")
 
     def _truth(self, at: int) -> Cell:
         drawn, question = self._drawn, self._questions[at]
@@ -139,7 +139,7 @@ class DecideModel(EditedModel):
         if found is None:
             return Cell(UNKNOWN, "muted", "Not known yet", spoken="not known yet")
         if name not in _names(found.ways) or at >= len(found.questions) or found.questions[at].key != question.key:
-            return Cell(NOTHING, "muted", "This way is not compared with the questions", spoken="not compared")
+            return Cell(NOTHING, "muted", "This way is not compared by these questions", spoken="not compared")
         answer = found.way(name).answers[at]
         seen = None if self._drawn is None else self._drawn.seen.get((name, question.key))
         return answer_cell(question, answer, None if seen is None else figure(question, seen))
@@ -164,9 +164,10 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
         half = _half(question, answer.half_length)
         stated = f"{seen.removesuffix(' %')} {half}" if seen else half
     near = answer.mark == "yes"
-    words = {True: "near enough", False: "not near enough"}[near]
+    words = {True: "close enough", False: "not close enough"}[near]
     if question.asked == "model":
-        tip = f"On made-up rows of this shape a model reaches {answer.note} of what the rows themselves teach"
+        score, _, best = answer.note.partition(" of ")
+        tip = f"On made-up rows a model scores {score}; trained on the rows themselves it scores {best}"
     elif question.asked == "rows":
         tip = answer.note
     else:
@@ -212,7 +213,7 @@ class DecideTable(SettingsTable):
     least_asked = Signal(int)
 
     def __init__(self, session: Session, model: DecideModel) -> None:
-        super().__init__(session, model, "decide_table", "Questions, and how near to the truth each way answers them")
+        super().__init__(session, model, "decide_table", "Questions, and how close to the truth each way answers them")
         self._model = model
         self.horizontalHeader().sectionClicked.connect(self._choose)
         self.horizontalHeader().setSortIndicatorShown(False)
