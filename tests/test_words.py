@@ -62,7 +62,7 @@ RECORDED = {
 
 PATTERN = re.compile("|".join(rf"(?P<w{i}>\b(?:{words})\b)" for i, words in enumerate(BANNED)), re.IGNORECASE)
 SOURCES = sorted((ROOT / "workbench").rglob("*.py"))
-TEXTS = [ROOT / "README.md", ROOT / "KNOWN-LIMITS.md", *sorted((ROOT / "resources" / "help").glob("*.txt"))]
+TEXTS = [ROOT / "README.md", ROOT / "KNOWN-LIMITS.md", *sorted((ROOT / "resources" / "help").glob("*.md"))]
 
 
 def sentences(tree: ast.Module) -> Iterator[ast.Constant]:
