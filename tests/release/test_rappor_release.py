@@ -11,12 +11,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from release_cases import certificate_of, forge, names_in, plan_of, raise_cap, statuses, table_of
 
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
@@ -29,6 +31,8 @@ from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
+from workbench.work.noise import Study
 
 SMALL = RapporParameters(k=16, h=2, m=4, p=0.5, q=0.75, f=0.5)
 CITY = Collection(column="city")
@@ -244,3 +248,16 @@ def test_damaged_answers_are_refused_with_their_line(tmp_path: Path) -> None:
         load_answers(path, SMALL, "w")
     with pytest.raises(ParameterError, match="only for named clients"):
         rappor_work(SMALL, Collection(column="v"), 2, answers=path)
+
+
+def test_no_seed_decides_an_answer_that_is_kept_for_a_release(tmp_path: Path) -> None:
+    table, _ = clients(client=["ann", "bob", "eve"], city=["Oslo", "Rome", "Oslo"])
+    asked, kept = dataclasses.replace(CITY, client="client"), tmp_path / "kept.csv"
+    work = rappor_work(SMALL, asked, table.rows, answers=kept)
+    for coins in (SeededEntropy(1), None):
+        ask = Study(np.random.default_rng(1), coins).ask(work.cost())
+        with pytest.raises(ParameterError, match="draws fresh randomness"):
+            work.run(table, ask, ignore, CancelToken())
+        assert not kept.exists()
+    work.run(table, Study(np.random.default_rng(1), OsEntropy()).ask(work.cost()), ignore, CancelToken())
+    assert kept.exists()

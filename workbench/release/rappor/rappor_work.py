@@ -62,6 +62,9 @@ def rappor_work(
         raise ParameterError("answers can be kept only for named clients", hint="name their column: --client COL")
 
     def ask_clients(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Collected:
+        if answers is not None and not ask.coins.releasable:
+            what = "answers that are kept may be continued by a release, and a release draws fresh randomness"
+            raise ParameterError(what, "seed", "leave the seed out, or the file of kept answers")
         clients = clients_of(table, asked, parameters)
         memory = None if answers is None else load_answers(answers, parameters, asked.column)
         coins = ask.local(LABEL, cost(parameters, asked.reports).decimal())
