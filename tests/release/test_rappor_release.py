@@ -23,7 +23,9 @@ from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
 from workbench.rappor.reports import read_sum
+from workbench.release.certificate import central_guarantee, query_facts
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.open_release import plan_of as plan_in
 from workbench.release.path import Released, check_values, destination, prepare, release_prepared
 from workbench.release.rappor.answers_file import load_answers
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
@@ -261,3 +263,19 @@ def test_no_seed_decides_an_answer_that_is_kept_for_a_release(tmp_path: Path) ->
         assert not kept.exists()
     work.run(table, Study(np.random.default_rng(1), OsEntropy()).ask(work.cost()), ignore, CancelToken())
     assert kept.exists()
+
+
+def test_a_certificate_of_fewer_reports_a_client_than_the_file_has_is_not_believed(tmp_path: Path) -> None:
+    target, asked = tmp_path / "out.csv", dataclasses.replace(CITY, client="client", reports=3)
+    of = clients(client=["ann", "ann", "ann", "bob", "bob", "eve"], city=["Oslo"] * 3 + ["Rome"] * 3)
+    release(tmp_path / "l.sqlite", target, asked, RapporParameters(k=16, h=2, m=4, p=0.5, q=0.75, f=0.1), of=of)
+    assert verify_any(target) == []
+
+    def cheaper(document: dict[str, Any]) -> None:
+        parameters = RapporParameters(**document["request"]["parameters"])
+        work = rappor_work(parameters, dataclasses.replace(asked, reports=1), document["rows"])
+        document["request"], document["queries"] = dict(work.request), query_facts(work.events)
+        document["guarantee"] = central_guarantee("rappor", plan_in(document, target), work.events)
+
+    forge(target, cheaper)
+    assert verify_any(target) == ["a client has 3 reports in the file, and the certificate says at most 1"]
