@@ -384,6 +384,8 @@ def read_document(path: Path, *formats: str) -> dict[str, Any]:
     problems = schema_problems(document, schema)
     if problems:
         raise InputError(f"the {what} is malformed: {problems[0]}", str(path))
+    if document.get("kind") == ROWS:
+        raise InputError("the certificate is malformed: noisy rows have one that describes columns", str(path))
     return document
 
 
