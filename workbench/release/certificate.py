@@ -91,7 +91,8 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
     made = resealed(document)
     problems = schema_problems(made, _READ[form][1])
     if problems:
-        raise CheckFailedError(f"the {_what(form)} does not fit its own schema: {problems[0]}")
+        # Nothing is charged yet: the place alone, for what stands there may have been drawn.
+        raise CheckFailedError(f"the {_what(form)} does not fit its own schema at {problems[0].partition(': ')[0]}")
     return made
 
 
