@@ -138,3 +138,17 @@ def test_a_delta_and_what_is_impossible_from_python(people: pd.DataFrame, folder
     assert api.verify("figures.csv") == []
     with pytest.raises(ParameterError, match="delta"):
         api.statistics(people, plan, delta=0.0)
+
+
+def test_a_study_with_a_seed_keeps_no_answers(people: pd.DataFrame, folder: Path) -> None:
+    """A release would continue them, and whoever knows the seed would know its permanent answers."""
+    Path("params.csv").write_text("k,h,m,p,q,f\n16,2,4,0.5,0.75,0.5\n", "utf-8")
+    named = people.assign(name=[f"p{i}" for i in range(len(people))])
+    plan = api.plan(epsilon=3, **FACTS)
+    asked = {"kind": "rappor", "params": "params.csv", "column": "sex", "client": "name", "answers": "kept.csv"}
+    with pytest.raises(ParameterError, match="draws fresh randomness"):
+        api.publish(named, plan, seed=1, **asked)
+    assert not Path("kept.csv").exists()
+    with pytest.warns(api.PrivateStudyWarning):
+        api.publish(named, plan, **asked)
+    assert Path("kept.csv").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import random
 import shutil
@@ -21,6 +22,7 @@ from workbench.deep.features import Features
 from workbench.deep.noise import FORMER_ON_GPU
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners import LEARNERS, NAIVE_BAYES, learner
+from workbench.release.card import MODEL
 from workbench.release.certificate import CARD, checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.network_task import NetworkTask
@@ -242,6 +244,24 @@ def test_the_epsilon_among_the_parameters_of_a_learner_is_what_its_queries_cost(
     wrong = [(("parameters", "epsilon"), value) for value in ([], None, "2", 1.0, 4.0, -2.0, 0, 1e9)]
     assert believed(models, name, wrong) == []
     assert learner(name).name == name
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != NETWORK])
+def test_a_model_whose_file_states_other_facts_than_its_card_is_not_believed(models: Path, name: str) -> None:
+    card, file = json.loads((models / name / CARD).read_text("utf-8")), models / name / MODEL
+    original = file.read_bytes()
+    held = json.loads(original)
+    others = [{**held["target"], "name": "other"}, "target"], [held["rows"] + 1, "rows"]
+    lies = [*others, *([["study", "noise"]] if name != ON_RELEASE else [])]
+    try:
+        for value, key in lies:
+            file.write_bytes(json.dumps({**held, key: value}, indent=1, ensure_ascii=False).encode() + b"\n")
+            files = {MODEL: hashlib.sha256(file.read_bytes()).hexdigest()}
+            assert believed(models, name, [(("files",), files)]) == [], key
+    finally:
+        file.write_bytes(original)
+    assert verify_release(models / name) == []
+    assert card["files"] == {MODEL: hashlib.sha256(original).hexdigest()}
 
 
 def test_a_card_that_was_forged_throughout_is_not_believed_either(models: Path) -> None:

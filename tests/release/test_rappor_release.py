@@ -11,17 +11,21 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from release_cases import certificate_of, forge, names_in, plan_of, raise_cap, statuses, table_of
 
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
 from workbench.rappor.reports import read_sum
+from workbench.release.certificate import central_guarantee, query_facts
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.open_release import plan_of as plan_in
 from workbench.release.path import Released, check_values, destination, prepare, release_prepared
 from workbench.release.rappor.answers_file import load_answers
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
@@ -29,6 +33,8 @@ from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
+from workbench.work.noise import Study
 
 SMALL = RapporParameters(k=16, h=2, m=4, p=0.5, q=0.75, f=0.5)
 CITY = Collection(column="city")
@@ -244,3 +250,32 @@ def test_damaged_answers_are_refused_with_their_line(tmp_path: Path) -> None:
         load_answers(path, SMALL, "w")
     with pytest.raises(ParameterError, match="only for named clients"):
         rappor_work(SMALL, Collection(column="v"), 2, answers=path)
+
+
+def test_no_seed_decides_an_answer_that_is_kept_for_a_release(tmp_path: Path) -> None:
+    table, _ = clients(client=["ann", "bob", "eve"], city=["Oslo", "Rome", "Oslo"])
+    asked, kept = dataclasses.replace(CITY, client="client"), tmp_path / "kept.csv"
+    work = rappor_work(SMALL, asked, table.rows, answers=kept)
+    for coins in (SeededEntropy(1), None):
+        ask = Study(np.random.default_rng(1), coins).ask(work.cost())
+        with pytest.raises(ParameterError, match="draws fresh randomness"):
+            work.run(table, ask, ignore, CancelToken())
+        assert not kept.exists()
+    work.run(table, Study(np.random.default_rng(1), OsEntropy()).ask(work.cost()), ignore, CancelToken())
+    assert kept.exists()
+
+
+def test_a_certificate_of_fewer_reports_a_client_than_the_file_has_is_not_believed(tmp_path: Path) -> None:
+    target, asked = tmp_path / "out.csv", dataclasses.replace(CITY, client="client", reports=3)
+    of = clients(client=["ann", "ann", "ann", "bob", "bob", "eve"], city=["Oslo"] * 3 + ["Rome"] * 3)
+    release(tmp_path / "l.sqlite", target, asked, RapporParameters(k=16, h=2, m=4, p=0.5, q=0.75, f=0.1), of=of)
+    assert verify_any(target) == []
+
+    def cheaper(document: dict[str, Any]) -> None:
+        parameters = RapporParameters(**document["request"]["parameters"])
+        work = rappor_work(parameters, dataclasses.replace(asked, reports=1), document["rows"])
+        document["request"], document["queries"] = dict(work.request), query_facts(work.events)
+        document["guarantee"] = central_guarantee("rappor", plan_in(document, target), work.events)
+
+    forge(target, cheaper)
+    assert verify_any(target) == ["a client has 3 reports in the file, and the certificate says at most 1"]

@@ -93,6 +93,8 @@ def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path) -> 
         (lambda d: d["method"].update(noise="none"), "says otherwise how its file was made"),
         (lambda d: d["output"].update(format="json"), "the format 'json', which is not that of 'figures.csv'"),
         (lambda d: d["output"].update(format="parquet", file="figures.parquet"), "the format 'parquet'"),
+        (lambda d: d.update(kind="sanitize"), "noisy rows have one that describes columns"),
+        (lambda d: d.update(kind="poems"), "does not know the kind of release 'poems'"),
     ],
 )
 def test_verify_finds_what_does_not_follow(tmp_path: Path, change: Any, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,27 @@ def read_sum(
     if not reports.any():
         raise InputError("there are no reports below the header", str(path), "collect some first")
     return Counts(reports, ones)
+
+
+def most_reports(path: Path, cancel: CancelToken) -> int:
+    """Return how many reports one client has at most in a file that :func:`report_bytes` has written.
+
+    Raises:
+        InputError: the header is another one, or a line has another number of cells.
+        CancelledError: ``cancel`` was set.
+    """
+    records = csv_lines(path, "file of reports")
+    line, header = next(records)
+    if tuple(header) != HEADER:
+        raise fault(f"the header is {shown(','.join(header))}", path, line, f"it has to be {','.join(HEADER)}")
+    found: Counter[str] = Counter()
+    for line, cells in records:
+        if line % _AT_ONCE == 0:
+            cancel.check()
+        if len(cells) != len(HEADER):
+            raise fault(f"there are {len(cells)} cells below {len(HEADER)} names", path, line)
+        found[cells[0]] += 1
+    return max(found.values(), default=0)
 
 
 def _blocks(path: Path, parameters: RapporParameters) -> Iterator[tuple[list[int], NDArray[np.int64], list[str]]]:

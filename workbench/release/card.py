@@ -26,7 +26,7 @@ from workbench.release.certificate import MADE_FROM
 from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
-from workbench.work.noise import uncharged
+from workbench.work.noise import Charged, uncharged
 
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
@@ -109,8 +109,14 @@ def _of_answers(card: dict[str, Any], folder: Path) -> Iterator[str]:
     """Yield where the file of a learner holds something else than what follows from the answers in it."""
     if list(card["files"]) != [MODEL]:
         yield f"the model is not one file called {MODEL}"
-    elif json.loads(model_bytes(learned(card, folder))) != read_json(folder / MODEL, "model"):
+        return
+    made, held = json.loads(model_bytes(learned(card, folder))), read_json(folder / MODEL, "model")
+    if made != held:
         yield "the model's file holds something else than its public facts and its answers"
+    said = {"rows": card["rows"], "attributes": card["inputs"][:-1], "target": card["inputs"][-1]}
+    if MADE_FROM not in card:
+        said |= {"parameters": card["parameters"], "noise": Charged.name}
+    yield from (f"the model's file and the card differ on {key}" for key in said if made[key] != said[key])
 
 
 def _of_queries(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:

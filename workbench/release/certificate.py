@@ -91,7 +91,8 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
     made = resealed(document)
     problems = schema_problems(made, _FORMATS[form][1])
     if problems:
-        raise CheckFailedError(f"the {_title(form)} does not fit its own schema: {problems[0]}")
+        # Nothing is charged yet: the place alone, for what stands there may have been drawn.
+        raise CheckFailedError(f"the {_title(form)} does not fit its own schema at {problems[0].partition(': ')[0]}")
     return made
 
 
@@ -386,6 +387,8 @@ def read_document(path: Path, *formats: str) -> dict[str, Any]:
     problems = schema_problems(document, schema)
     if problems:
         raise InputError(f"the {what} is malformed: {problems[0]}", str(path))
+    if document.get("kind") == ROWS:
+        raise InputError("the certificate is malformed: noisy rows have one that describes columns", str(path))
     return document
 
 

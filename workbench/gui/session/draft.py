@@ -381,6 +381,10 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
     from workbench.sanitize.plan import Column
 
     facts = _facts(draft)
+    if draft.action == "drop" and "kind" in draft.guessed and not draft.unconfirmed:
+        # Nobody has confirmed its kind, and no release depends on it: it is not stated, so that it is asked for when
+        # the column is protected after all.
+        facts = {"name": draft.name, "action": "drop", "role": draft.role}
     if draft.crossed and draft.kind == "date" and draft.action != "drop":
         first, last = (datetime.date.fromordinal(int(bound)) for bound in (draft.lower or 0, draft.upper or 0))
         return None, Problem(draft.name, "lower", f"the lower bound {first} is not below the upper bound {last}")

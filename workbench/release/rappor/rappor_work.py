@@ -19,7 +19,7 @@ from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Asked, Collected, Collection, clients_of, collected
 from workbench.rappor.files import parameter_text, read_parameters
-from workbench.rappor.reports import read_sum, report_bytes
+from workbench.rappor.reports import most_reports, read_sum, report_bytes
 from workbench.release.certificate import require_format
 from workbench.release.kinds import Repeated
 from workbench.release.rappor.answers_file import load_answers, save_answers
@@ -62,6 +62,9 @@ def rappor_work(
         raise ParameterError("answers can be kept only for named clients", hint="name their column: --client COL")
 
     def ask_clients(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Collected:
+        if answers is not None and not ask.coins.releasable:
+            what = "answers that are kept may be continued by a release, and a release draws fresh randomness"
+            raise ParameterError(what, "seed", "leave the seed out, or the file of kept answers")
         clients = clients_of(table, asked, parameters)
         memory = None if answers is None else load_answers(answers, parameters, asked.column)
         coins = ask.local(LABEL, cost(parameters, asked.reports).decimal())
@@ -163,6 +166,10 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     expected = document["rows"] * (asked.reports if asked.client is None else 1)
     if counts.total != expected or document["method"] != {"reports": counts.total}:
         yield f"the file has {counts.total} reports, its certificate gives {expected}"
+        return
+    most = most_reports(output, cancel)
+    if most > asked.reports:  # of named clients only the file says how many each has, and ε hangs on it
+        yield f"a client has {most} reports in the file, and the certificate says at most {asked.reports}"
 
 
 def _asked(request: dict[str, Any]) -> tuple[Collection, RapporParameters, tuple[str, ...]]:
