@@ -37,10 +37,12 @@ from workbench.gui.project import open_table as opening
 from workbench.gui.session import job_center
 from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.style.theme import base_font
 from workbench.gui.widgets import figures_first
 from workbench.jobs.mailbox import Mailbox
 from workbench.release import path as export
 from workbench.release.ledger import file as ledger_file
+from workbench.render import fonts
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
@@ -127,6 +129,15 @@ def figures_are_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
 def the_tour_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """No window of a test is the first one; ``test_help_and_closing`` takes the tour."""
     monkeypatch.setattr(shell, "FIRST_TOUR", False)
+
+
+@pytest.fixture(autouse=True)
+def text_has_its_usual_size(qapp: QApplication) -> Iterator[None]:
+    """The size of text is the process's: a test that changes it changes no other."""
+    yield
+    if fonts.scaled(100) != 100:
+        fonts.set_scale(1.0)
+        qapp.setFont(base_font())
 
 
 @pytest.fixture(autouse=True)
