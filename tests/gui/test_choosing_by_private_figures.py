@@ -18,7 +18,7 @@ def test_a_remark_or_a_study_says_what_choosing_by_it_costs(qapp, clipped):
     card._take_spread(Spread("norms", 3, (1.0,), (100 - clipped, clipped)))
     assert words.isVisibleTo(card) == card.findChild(QWidget, "train_clipped").isVisibleTo(card) == (clipped != 50)
     assert "more of the rows than ε says" in words.text()
-    assert "The ledger notes that they were shown" in words.text()
+    assert "The ledger notes that private figures were shown" in words.text()
     card.clear()
     assert not words.isVisibleTo(card)
     card.show_stages((("no privacy", 0.9, 30), ("clipped", 0.8, 30), ("clipped and noisy", 0.7, 30)))

@@ -108,7 +108,7 @@ def says_for_tables(window: QWidget, name: str) -> bool:
 
 
 def test_pages_for_tables_say_so(images, press) -> None:
-    for name in ("protect", "synthetic", "utility"):
+    for name in ("protect", "ways", "utility"):
         images.show_page(name)
         assert says_for_tables(images, name), name
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 @pytest.fixture
 def listed(people, press, idle, answer, qtbot, tmp_path):
     """The page after a release of noisy rows by clicks."""
+    people.session.choose_way("rows")
     people.show_page("release")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "released.csv")
