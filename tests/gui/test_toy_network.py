@@ -111,5 +111,5 @@ def test_dpsgd_releases_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_near_miss_is_told_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command(tmp_path, "narow")) == 2
     assert "did you mean 'narrow'" in capsys.readouterr().err
-    with pytest.raises(ParameterError, match=r"use one of logistic, mlp, .*, narrow"):
+    with pytest.raises(ParameterError, match=r"choose one of logistic, mlp, .*, narrow"):
         DpSgdPlan(network="wide", epsilon=1.0, delta=1e-6, batch=1, epochs=1, lr=1.0, clip=1.0)

@@ -258,4 +258,4 @@ def test_another_delta_is_another_request(tmp_path: Path) -> None:
     plan, table, to = plan_of(), table_of(60), destination(tmp_path / "out.csv")
     chosen = SynthesisParameters(target="city")
     works = [synthesis_work(plan, Decimal(1), 60, "csv", chosen, Decimal(d)) for d in ("0", "1e-6", "1e-7")]
-    assert len({prepare(plan, table, to, work).request for work in works}) == 3
+    assert len({prepare(plan, table, to, work).digest for work in works}) == 3

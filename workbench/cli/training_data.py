@@ -12,8 +12,9 @@ from workbench.cli.models import one_of
 from workbench.cli.tables import charge, load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
+from workbench.deep import networks
 from workbench.deep.features import Features
-from workbench.deep.networks import NETWORKS, network
+from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.model.paused_training import (
@@ -36,7 +37,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
     add_options(parser, ImageOptions)
-    add_options(parser, DpSgdPlan, listed={"network": one_of(NETWORKS)})
+    add_options(parser, DpSgdPlan, listed={"network": one_of(networks.NETWORKS)})
     parser.add_argument(
         "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
     )
