@@ -9,12 +9,12 @@ from mishaps import retype, text_of
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 
-from workbench.gui.pages.ways import tasks
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.processes import executor
 from workbench.release.choosing import CHOSEN
 from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
+from workbench.studies import ways_draw
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -38,7 +38,7 @@ def lines(window, name: str) -> list[list[str]]:
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial of the ways is short and stays in this process: these tests look at its note."""
-    monkeypatch.setattr(tasks, "REPEATS", 2)
+    monkeypatch.setattr(ways_draw, "REPEATS", 2)
     monkeypatch.setattr(executor, "cores", lambda: 1)
 
 
@@ -82,7 +82,7 @@ def why(window, qtbot, press, idle):
 def ways(window, qtbot, press, idle):
     press(window, "tab_ways")
     idle(window)
-    press(window, "ways_try")
+    press(window, "ways_truth")
     idle(window)
 
 

@@ -345,7 +345,7 @@ def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
             certificate of a file of that name exists.
     """
     new = not os.path.lexists(target)
-    if target.is_dir():
+    if os.path.isdir(target):  # False of a name that no file can have, where Path.is_dir would raise
         if not known_by:
             raise InputError("the output is a folder", str(target), "name a file")
         new = not any(target.iterdir())
