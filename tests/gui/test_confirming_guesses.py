@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 from released import release_table
 
 from workbench.gui.project.project_file import project_text, read_project
-from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
 from workbench.sanitize.origin import refusal
@@ -191,3 +191,12 @@ def test_a_sample_is_declared_and_asks_nothing(people, press, idle):
 def test_a_plan_without_a_table_has_no_guess(window):
     assert window.session.plan.guesses() == ()
     assert window.findChild(QLabel, "note_data").text() == ""
+
+
+def test_a_guessed_kind_of_a_dropped_column_is_not_stated_as_if_somebody_had_declared_it():
+    dropped = DraftColumn(name="b", kind="category", action="drop", guessed=("kind",))
+    plan = DraftPlan(columns=(DraftColumn(name="a", kind="integer", lower=0, upper=9), dropped))
+    assert plan.plan().column("b").kind is None, "whoever protects it later is asked for its kind"
+    assert plan.plan().column("b").origin == "declared", "that it is dropped was confirmed"
+    confirmed = DraftPlan(columns=(plan.columns[0], DraftColumn(name="b", kind="category", action="drop")))
+    assert confirmed.plan().column("b").kind == "category"
