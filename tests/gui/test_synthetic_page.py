@@ -156,6 +156,7 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     card = ready.findChild(QWidget, "synthetic_released")
     assert not card.badge.isVisible()  # released rows are public
     press(ready, "synthetic_released_distribution")
+    idle(ready)
     assert card.badge.isVisible()  # the original is not
     assert "of the rows, on average, would have to move" in text_of(ready, "synthetic_released_words")
     assert ready.rail.pages["release"].state(ready.session) == "ready"

@@ -131,8 +131,9 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     assert (again.text(), again.isVisible()) == ("Start again", True)
     assert train.page.primary.text() == "The model's files →"
     train.page.run()  # Ctrl+Return leads on: it must not be to pay twice
-    assert train.page.objectName() == "page_release"
-    assert train.findChild(QWidget, "released_1_verify").isVisible()
+    assert train.page.objectName() == "page_released"
+    idle(train)
+    assert train.findChild(QWidget, "shown_release_1_verify").isVisible()
     press(train, "tab_train")
     press(train, "train_model_logistic")
     assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model

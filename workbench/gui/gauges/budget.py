@@ -181,8 +181,8 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
     stated = " and ".join(sets)
     with_it = "" if first else " with δ"
     return (
-        f" As the first release{with_it} it also sets the cap to {stated}, so that no further one is possible; enter "
-        "more below to allow others."
+        f" As the first release{with_it} it also sets the cap to {stated}, or to more that you enter below; at "
+        f"{stated} no further one is possible."
     )
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from PySide6.QtWidgets import QGridLayout, QLineEdit
 
 from workbench.gui.session.account_view import AccountView
-from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named
 from workbench.gui.widgets.dialogs import Entry
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError
@@ -60,7 +60,7 @@ class FirstCap(Entry):
 
     def _add(self, grid: QGridLayout, key: str, symbol: str, words: str) -> None:
         field = named(QLineEdit(entered(self._cost[key])), f"first_cap_{key}", f"Cap of {symbol}", words)
-        field.setFixedWidth(120)
+        hold(field, 120)
         field.textEdited.connect(self._edited)
         at = grid.rowCount()
         title = label(words)

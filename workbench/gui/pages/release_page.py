@@ -46,6 +46,11 @@ if TYPE_CHECKING:
 
 TABLES = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 """The kinds of files that hold a table, as Qt's file dialog takes them."""
+ONWARD = {
+    "released": ("Released →", "What was released: verify it, save its certificate, make a bundle for the recipient"),
+    "ledger": ("Ledger →", "See what was spent and what remains, and raise the cap"),
+}
+"""What stands on the button that leads on, by the page that it leads to, and its tip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +133,9 @@ class ReleasePage(PageFrame):
 
     def _add_buttons(self, *others: QWidget) -> None:
         """Add Cancel, ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button(
-            "Ledger →", self._what.part("to_ledger"), "primary", tip="See the charge in the ledger, and what remains"
-        )
-        self._onward.clicked.connect(lambda: self.session.go("ledger"))
+        self._onward = button("", self._what.part("to_ledger"), "primary")
+        self._onward.clicked.connect(lambda: self.session.go(self._onward_to))
+        self._name_onward(done=False)
         for part in (self._cancel, *others, self._release, self._onward):
             self.foot.addWidget(part)
         self._cancel.hide()
@@ -155,6 +159,14 @@ class ReleasePage(PageFrame):
         look(self._release, "primary" if primary is self._release else "")
         for way in ways:
             way.setVisible(primary is way)
+
+    def _name_onward(self, *, done: bool) -> None:
+        """Let the button that leads on lead to the files once something was released, else to the caps."""
+        self._onward_to = "released" if done else "ledger"
+        text, tip = ONWARD[self._onward_to]
+        self._onward.setText(text)
+        self._onward.setAccessibleName(text)
+        self._onward.setToolTip(tip)
 
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""
@@ -375,18 +387,25 @@ class ReleasedPart(QWidget):
         self._view.setVisible(found is not None)
 
     def _read(self) -> None:
+        def show(found: Any) -> None:
+            self._line.hide()
+            self._show(found)
+            self._page.scroll_to(self._view)
+
+        self.read(self._read_file, show)
+
+    def read(self, read: Read, shown: Callable[[Any], object], title: str = "Reading the release") -> JobHandle | None:
+        """Read the file in a worker, and hand on what was found while it is still of this release and table."""
         opened, step = self._session.opened, self.step
         if opened is None or step is None or not step.files:
-            return
+            return None
         path = step.files[0][1]
         plan = step.plan.plan() if step.plan != DraftPlan() else None
 
         def show(found: Any) -> None:
             if step is self.step and opened is self._session.opened:
-                self._line.hide()
                 self._problem.hide()
-                self._show(found)
-                self._page.scroll_to(self._view)
+                shown(found)
 
         def failed(error: BaseException) -> None:
             if step is self.step:
@@ -396,10 +415,10 @@ class ReleasedPart(QWidget):
                 self._problem.show()
 
         def work(emit: Emit, cancel: CancelToken) -> Any:
-            return self._read_file(opened, path, plan, emit, cancel)
+            return read(opened, path, plan, emit, cancel)
 
-        job = Job("Reading the release", work, about=path.name)
-        self._jobs.start(job, key=f"{self._name}-released", on_result=show, on_failure=failed)
+        job = Job(title, work, about=path.name)
+        return self._jobs.start(job, key=f"{self._name}-released", on_result=show, on_failure=failed)
 
 
 def known_error(error: BaseException) -> WorkbenchError | None:

@@ -175,7 +175,7 @@ def look_before_release(
         if outlook.is_current(session):
             decide(outlook)
 
-    jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply, on_failure=on_failure)
+    jobs.start(Job("Checking the release", work), key=LOOK, on_result=apply, on_failure=on_failure)
 
 
 def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, cancel: CancelToken) -> BeforeRelease:

@@ -44,6 +44,8 @@ class Messages(QObject):
         self._about = self._edit
         if level != "info":
             self._banner.show_text(level, text)
+        elif self._edit is not None:  # what went wrong before was put right, or left, by a step that went well
+            self._banner.hide()
 
     def report_step(self, what: str, edit: str) -> None:
         """Tell that an edit was undone or done again, and end the message that it had."""

@@ -79,6 +79,12 @@ class TourPanel(Card):
         self._show(0, lead=lead)
         self.show()
 
+    def reach(self, page: str) -> None:
+        """Go on to the step about ``page`` where the person went there by herself; never back."""
+        at = next((at for at, step in enumerate(STEPS) if step[0] == page), 0)
+        if not self.isHidden() and at > self._at:
+            self._show(at, lead=False)
+
     def leave(self) -> None:
         """End the tour."""
         if not self.isHidden():

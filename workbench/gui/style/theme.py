@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.gui.style.colours import mixed
 from workbench.gui.style.stylesheet import stylesheet
-from workbench.render.fonts import font, set_scale
+from workbench.render.fonts import font, scaled, set_scale
 from workbench.render.palette import DARK, LIGHT, Theme
 
 MODES = ("system", "light", "dark")
@@ -89,6 +89,10 @@ class ThemeSwitch(QObject):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.setFont(base_font())
+        for part in self._window.findChildren(QWidget):
+            held = part.property("held")
+            if held:
+                part.setFixedWidth(scaled(held))
         self._apply()
 
     def _follow(self) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError
 from workbench.params.field import RealField
@@ -26,7 +26,7 @@ class DeltaEntry(QLineEdit):
         super().__init__()
         named(self, name, "δ", HELP)
         self.setPlaceholderText("none")
-        self.setFixedWidth(88)
+        hold(self, 88)
         self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
 
     def problem(self) -> str:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
-from workbench.gui.widgets.basic import label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import entered
 
 STEPS = 400
@@ -79,7 +79,7 @@ class PrivacyEntry(QWidget):
         low, high = entered(self._low), entered(self._high)
         self.field = named(QLineEdit(), f"{name}_field", f"{self._symbol}, a number from {low} to {high}")
         self.field.setToolTip(help_text)
-        self.field.setFixedWidth(96)
+        hold(self.field, 96)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.slider = named(
             QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{self._symbol} on a log scale", help_text

@@ -97,6 +97,9 @@ class ExplainPanel(Card):
         self._also.setLayout(row(label("also", "muted"), *self._others.values(), None, spacing=4))
         self.body.addWidget(self._also)
         session.explain_asked.connect(self.explain)
+        session.plan_changed.connect(self._follow_plan)
+        session.table_changed.connect(self.hide)
+        self._of_plan: Decimal | None = None  # the plan's ε, where that is what is explained
         self.hide()
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
@@ -110,10 +113,19 @@ class ExplainPanel(Card):
             reached = posterior(float(epsilon), prior)
             self._facts.show_line(f"prior_{prior}", f"from {percent(prior)}", f"to at most {percent(reached.high)}")
         self._curve.show_epsilon(float(epsilon))
+        same = not about and self._session.opened is not None and epsilon == of_plan(self._session).epsilon
+        self._of_plan = epsilon if same else None
         self._offer_others(epsilon, whole=not about)
         self.setAccessibleDescription(self._text.text())
         self.show()
         _bring_into_sight(self)
+
+    def _follow_plan(self) -> None:
+        """Explain the plan's ε as it is now, where it is what was asked about."""
+        if self._of_plan is not None and not self.isHidden():
+            asked = of_plan(self._session)
+            if asked.epsilon != self._of_plan:
+                self.explain(asked.epsilon, asked.delta)
 
     def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
         """Offer the other amounts of the account by name."""

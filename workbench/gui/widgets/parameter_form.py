@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QWidget
 
-from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
+from workbench.gui.widgets.basic import button, hold, label, look, mark_wrong, named, row, rule, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -200,7 +200,7 @@ class Form(QWidget):
             return label(spec.unit, "muted")
         words = self._titles[key]
         chooser = button("…", f"{name}_{key}_choose", tip=f"Choose a file: {words}", accessible=f"Choose: {words}")
-        chooser.setFixedWidth(40)
+        hold(chooser, 40)
         chooser.clicked.connect(lambda: self._choose_file(key))
         return chooser
 

@@ -279,7 +279,11 @@ class SettingsTable(TableView):
             self._share_out()
 
     def _share_out(self) -> None:
-        widths = {column: max(width, self._widest_choice(column)) for column, width in self._widths.items()}
+        heads = self.horizontalHeader()
+        widths = {
+            column: max(width, self._widest_choice(column), heads.sectionSizeHint(column) if column else 0)
+            for column, width in self._widths.items()
+        }
         extra = self.viewport().width() - sum(widths.values())
         # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
         shares = self._roomy if extra >= 0 else {0: 1.0}

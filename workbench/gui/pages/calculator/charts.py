@@ -34,7 +34,7 @@ SHADES, PALEST = 72, 0.08
 class _CalculatorChart(Chart):
     """A chart that is one of a row on a whole page."""
 
-    margins = QMarginsF(36, 26, 10, 20)
+    margins = QMarginsF(44, 26, 10, 20)
     usual, least, letters = QSize(230, 160), QSize(140, 108), 11
 
     def __init__(self, session: Session, name: str, title: str) -> None:

@@ -7,7 +7,7 @@ import math
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSlider, QWidget
 
-from workbench.gui.widgets.basic import label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import plain
 
 POSITIONS = 1_000_000
@@ -39,7 +39,7 @@ class FigureSlider(QWidget):
         named(self, name, title, tip)
         self._low, self._high, self._whole, self._value = low, high, whole, value
         self.field = named(QLineEdit(), f"{name}_field", f"{title}, from {plain(low)} to {plain(high)}", tip)
-        self.field.setFixedWidth(FIELD)
+        hold(self.field, FIELD)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.slider = named(QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{title} on a log scale", tip)
         self.slider.setRange(0, POSITIONS)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Elided, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
@@ -43,7 +43,7 @@ class WholeTable(QWidget):
         super().__init__()
         self._session = session
         self.rows = named(QLineEdit(), "rows_per_person", "Maximum rows per person", PERSON)
-        self.rows.setFixedWidth(64)
+        hold(self.rows, 64)
         self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
         self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
         self._stated = label("", "warn", wrap=True, name="whole_told")

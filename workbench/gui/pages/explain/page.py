@@ -13,7 +13,7 @@ from workbench.gui.pages.explain.trust_picture import TrustPicture
 from workbench.gui.pages.explain.word_table import WordTable
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, label, look, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
@@ -70,7 +70,7 @@ class ExplainPage(PageFrame):
             ends=("less can be learnt", "more can be learnt"),
         )
         self.delta = named(QLineEdit("0"), "explain_delta", "δ, a number from 0 to below 1", _DELTA.help)
-        self.delta.setFixedWidth(84)
+        hold(self.delta, 84)
         entries: QHBoxLayout = row(label("ε"), self.epsilon, 12, label("δ"), self.delta)
         entries.setStretch(1, 1)
         line = QWidget()

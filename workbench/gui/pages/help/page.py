@@ -29,6 +29,7 @@ class HelpPage(PageFrame):
         self._search.setClearButtonEnabled(True)
         self._list = named(QListWidget(), "help_topics", "Topics")
         self._list.setWordWrap(True)
+        self._list.setResizeMode(QListWidget.ResizeMode.Adjust)  # a scroll bar narrows the lines
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._text = named(QTextBrowser(), "help_text", "The text of the topic")
         self._text.setOpenLinks(False)

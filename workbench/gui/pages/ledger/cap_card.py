@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, entered, in_full
@@ -48,7 +48,7 @@ class DeltaCap(QLineEdit):
         super().__init__()
         named(self, name, "Cap of δ", tip)
         self.setPlaceholderText("none yet")
-        self.setFixedWidth(88)
+        hold(self, 88)
         self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
 
     def show_present(self, cap: Decimal | None) -> None:

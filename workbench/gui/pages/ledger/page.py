@@ -128,7 +128,8 @@ class LedgerPage(PageFrame):
         self._older.hide()
         self._stated = label("", "muted", wrap=True, name="ledger_told")
         self._stated.hide()
-        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0), (self._stated, 0))
+        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0))
+        self.foot.insertWidget(0, self._stated, 1)  # in place of the note: nothing above it moves
         for part, stretch in parts:
             self.body.addWidget(part, stretch)
 
@@ -160,13 +161,20 @@ class LedgerPage(PageFrame):
         if self.isVisible():
             read_ledger(self.jobs, self._show, self._not_read)
 
+    def _say_checked(self, text: str, kind: str = "") -> None:
+        """Show what the verification found in place of the note, or the note."""
+        look(self._stated, kind)
+        self._stated.setText(text)
+        self._stated.setVisible(bool(text))
+        self._note.setVisible(not text)
+
     def _not_read(self, error: BaseException) -> None:
-        self._stated.hide()
+        self._say_checked("")
         self.session.report(error)
 
     def _show(self, view: LedgerView) -> None:
         if view != self._view:
-            self._stated.hide()  # what was verified is not what stands there now
+            self._say_checked("")  # what was verified is not what stands there now
         self._view = view
         opened, present = self.session.open_data, self.session.account.dataset
         if opened is not None and present:
@@ -221,17 +229,14 @@ class LedgerPage(PageFrame):
         verify_chain(self.jobs, self._show_faults)
 
     def _show_faults(self, faults: list[str]) -> None:
-        self._stated.show()
         checked = f"Checked at {datetime.now(UTC):%H:%M:%S} UTC."
         if faults:
-            look(self._stated, "danger")
             problem = f"The ledger is not as it was written: {'; '.join(faults[:3])}."
-            self._stated.setText(f"✕ {problem} {checked}")
+            self._say_checked(f"✕ {problem} {checked}", "danger")
             self.session.notify("error", problem)
         else:
-            look(self._stated, "accent")
-            self._stated.setText(f"✓ Every entry is as it was written, and none is missing. {checked}")
-            self.session.notify("info", "The ledger's hash chain is whole.")
+            self._say_checked(f"✓ Every entry is as it was written, and none is missing. {checked}", "accent")
+            self.session.notify("info", "The ledger is whole: every entry is as it was written.")
 
     def _export(self) -> None:
         path = ask_where_to_save(self, "Export the ledger", "ledger.json", "JSON (*.json)")

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 from workbench.deep.memory_study import MemoryStudy
 from workbench.deep.networks import NETWORKS
 from workbench.deep.networks.images import PIXELS
-from workbench.gui.widgets.basic import Card, label, named, rule, stack
+from workbench.gui.widgets.basic import Card, hold, label, named, rule, stack
 from workbench.gui.widgets.parameter_form import Form, explained
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ChoicesCard(Card):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFixedWidth(WIDTH)
+        hold(self, WIDTH)
         self._boxes: dict[str, QCheckBox] = {}
         self._touched = False
         networks = QWidget()

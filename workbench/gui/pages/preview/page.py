@@ -327,7 +327,7 @@ class PreviewPage(PageFrame):
         self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
 
     def _say_note(self) -> None:
-        self.set_note(self._rows_note if self._view == SPREAD else self._free)
+        self.set_note(self._rows_note if self._view == SPREAD else self._free, wrapped=True)
 
     def _say(self, view: str, text: str, stated: str = "") -> None:
         self._stated[view] = text, stated

@@ -71,7 +71,7 @@ class ShareModel(PlanModel):
                 tick=self._lock,
             ),
             # A figure that is cut reads as another one, a name does not.
-            Column("Expected error", self._error, ERROR_HELP, width=148, right=True),
+            Column("Expected error", self._error, ERROR_HELP, width=164, right=True),
         )
         super().__init__(session, columns)
         self._outlooks: dict[str, Outlook] = {}

@@ -13,6 +13,7 @@ from workbench.gui.widgets.cell_delegates import tick
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
+from workbench.sanitize.questions import FURTHER
 
 NAME, TICK, KIND, WHY = range(4)
 NEVER_MIND = "not suggested: {}"
@@ -84,9 +85,9 @@ class ColumnModel(PlanModel):
         why = opened.suggested.why_not.get(column.name, "") if opened else ""
         if column.role == "target":
             return Cell("the target", key="the target")
-        if self.needs_at(at) and why:
+        if self.needs_at(at) and why and not why.startswith(FURTHER):
             return Cell(f"⚠ {NEVER_MIND.format(why)}", "warn", key=why)
-        return Cell(why, "muted", key=why or None)
+        return Cell("" if self.needs_at(at) else why, "muted", key=why or None)
 
 
 class ColumnList(SettingsTable):

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider
 
 from workbench.gui.session.error_text import sentence
-from workbench.gui.widgets.basic import Card, label, mark_wrong, named
+from workbench.gui.widgets.basic import Card, hold, label, mark_wrong, named
 from workbench.params import ParameterError
 from workbench.params.field import Field, IntegerField
 from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters
@@ -67,7 +67,7 @@ class ParametersCard(Card):
         for row, line in enumerate(LINES):
             help_text = line.spec.help[:1].upper() + line.spec.help[1:]
             field = named(QLineEdit(), f"rappor_{line.key}", line.words, help_text)
-            field.setFixedWidth(84)
+            hold(field, 84)
             slider = named(QSlider(Qt.Orientation.Horizontal), f"rappor_{line.key}_slider", line.words, help_text)
             slider.setRange(0, STEPS)
             slider.setMinimumWidth(60)

@@ -284,15 +284,17 @@ class SettingsPage(ReleasePage):
         stopping = self.job is not None and self.job.stopping
         working = pane is not None and self._foreseen is None and not stops and self._problem_found is None
         note = "" if pane is None or stops else WORKING if working else self._foot_words(done=done, short=bool(short))
-        self.set_note("Cancelling…" if stopping else RUNNING if running else note)
+        self.set_note("Cancelling…" if stopping else RUNNING if running else note, wrapped=True)
 
     def _lead_on(self, *, short: bool, done: bool, running: bool) -> None:
         """Highlight what leads on: never to pay twice, nor to pay for noise."""
         session, pane = self.session, self._pane
         first = self._release
         if not running and pane is not None:
-            if done or short or self._model_is_newest:
+            released = done or self._model_is_newest
+            if released or short:
                 first = self._onward
+                self._name_onward(done=released)
             elif isinstance(pane, RowsPane) and pane.says_little(self._foreseen):
                 first = self._better
         if session.images is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtGui import QShowEvent
@@ -66,6 +66,7 @@ class ReleasedPage(PageFrame):
         self._all: tuple[AccountRelease, ...] = ()
         self._lines: list[_Line] = []
         self._chosen = ""
+        self._newest: ReleasedStep | None = None
         self._filter = named(QLineEdit(), "released_filter", "Show only releases with this word")
         self._filter.setPlaceholderText("Filter")
         self._filter.setClearButtonEnabled(True)
@@ -92,6 +93,7 @@ class ReleasedPage(PageFrame):
         self.body.addWidget(self._nothing, 1)
         session.account_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self.refresh))
+        session.released_changed.connect(self._choose_newest)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.paused_changed.connect(self._show_paused)
         self._show()
@@ -114,11 +116,12 @@ class ReleasedPage(PageFrame):
         """Show the releases in which the filter's word occurs."""
         session, word = self.session, self._filter.text().strip().casefold()
         own = {step.release_id: step for step in session.released}
+        self._choose_newest()
         present = session.account.dataset
-        self._own.setVisible(session.open_data is not None)
+        self._own.setVisible(session.open_data is not None and bool(self._all))
         lines = [
             _Line(
-                own.get(one.past.release_id) or step_of(one.past),
+                replace(own.get(one.past.release_id) or step_of(one.past), time=one.past.time),
                 one.dataset,
                 "model" if one.past.model else KINDS.get(one.past.central, one.past.central),
             )
@@ -153,6 +156,13 @@ class ReleasedPage(PageFrame):
         self._place.addWidget(card)
         self._place.addStretch(1)
         card.show()  # at once: Qt would show it only when it comes back to its event loop
+
+    def _choose_newest(self) -> None:
+        """Choose what was just released: who comes from there looks for its files."""
+        newest = self.session.released[-1] if self.session.released else None
+        if newest != self._newest:
+            self._newest = newest
+            self._chosen = newest.release_id if newest is not None else self._chosen
 
     def _show_paused(self) -> None:
         paused = self.session.paused

@@ -16,7 +16,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.gui.pages.train.model_list import ModelList, offer_of
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row, rule, scrolled, stack
+from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, scrolled, stack
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, Form
 from workbench.learners import Learner
@@ -66,7 +66,7 @@ class ModelForms(Card):
         self.list = ModelList()
         self.list.chosen.connect(self.choose)
         self.epsilon = named(QLineEdit(), "train_epsilon", "ε of the model")
-        self.epsilon.setFixedWidth(96)
+        hold(self.epsilon, 96)
         self.epsilon.textEdited.connect(self._typed)
         self._words = label("ε")
         self._words.setBuddy(self.epsilon)

@@ -88,8 +88,8 @@ class TrainPage(RunPage):
             "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
         )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
-        tip = "The model's files, with Verify and Open folder, are in Release"
-        self.set_onward("The model's files →", "train_show_release", "release", tip)
+        tip = "The model's files, with Verify, documents and Bundle, are in Released"
+        self.set_onward("The model's files →", "train_show_release", "released", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
         self._begun: object = None

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
 from workbench.gui.session.error_text import sentence
-from workbench.gui.widgets.basic import Card, label, look, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.learners import Learner
 from workbench.params import ParameterError
@@ -103,10 +103,10 @@ class CurveSetup(Card):
         self.repeats = named(
             QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
         )
-        self.repeats.setFixedWidth(56)
+        hold(self.repeats, 56)
         self.blocks = named(QLineEdit(), "curve_blocks", "Numbers of blocks", AGAINST_BLOCKS)
         self.blocks.setPlaceholderText("5, 10, 20")
-        self.blocks.setFixedWidth(88)
+        hold(self.blocks, 88)
         self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
         self.bands = _check("bands", "curve_bands", "One standard error of the mean, above and below")
         self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")

@@ -15,7 +15,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
-from workbench.gui.widgets.basic import Card, badge, button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
@@ -42,9 +42,9 @@ class WhyPage(RunPage):
         for entry in learners.LEARNERS:
             self.model.addItem(entry.title, entry.name)
         self.epsilon = named(QLineEdit(), "why_epsilon", "ε of the model", "Privacy loss of the model")
-        self.epsilon.setFixedWidth(96)
+        hold(self.epsilon, 96)
         self.repeats = named(QLineEdit(FEW_REPEATS), "why_repeats", "Repeats", "80/20 splits that figures are means of")
-        self.repeats.setFixedWidth(56)
+        hold(self.repeats, 56)
         self.generated = QCheckBox("on made-up rows")
         named(self.generated, "why_generated", "On made-up rows", "Rows that follow from the declared facts alone")
         self._problem = label("", "problem", wrap=True, name="why_problem")

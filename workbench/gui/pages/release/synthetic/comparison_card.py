@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
 
 from workbench.gui.session.session import Session
@@ -49,7 +49,13 @@ class _Pictures(QStackedWidget):
 
 
 class ComparisonCard(Card):
-    """The figure and the pictures of one synthetic table; of a released one its rows, too."""
+    """The figure and the pictures of one synthetic table; of a released one its rows, too.
+
+    Signals:
+        compare_asked: a released table is to be shown beside the original.
+    """
+
+    compare_asked = Signal()
 
     def __init__(self, session: Session, name: str, title: str, *, rows: bool = False) -> None:
         """Make it.
@@ -63,6 +69,7 @@ class ComparisonCard(Card):
         super().__init__(pad=12, spacing=6)
         self.setObjectName(name)
         self._found: Compared | None = None
+        self._wanted = ""
         self._column = ""
         self.title = label(title, "caption")
         self.badge = badge()
@@ -96,7 +103,7 @@ class ComparisonCard(Card):
             segment = self._segments[key] = button(words, f"{name}_{key}", "segment", tip=tip)
             segment.setCheckable(True)
             group.addButton(segment)
-            segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
+            segment.clicked.connect(lambda _checked, key=key: self._press(key))
             self._pictures.addWidget(view)
         self._facts = label("", "muted", name=f"{name}_facts")
         self._stated = dict.fromkeys(LOOKS, "")
@@ -106,6 +113,15 @@ class ComparisonCard(Card):
             self.body.addWidget(part)
         self.body.addWidget(self._pictures, 1)
         self.show_view(SPREAD)
+
+    def _press(self, key: str) -> None:
+        """Show what was chosen; what stands beside the original is shown once somebody asks for it."""
+        if key == ROWS or self._found is not None:
+            self.show_view(key)
+            return
+        self._wanted = key
+        self._segments[ROWS].setChecked(True)
+        self.compare_asked.emit()
 
     def show_view(self, key: str) -> None:
         """Show the spread of one column, the correlations of all, or the rows."""
@@ -144,14 +160,17 @@ class ComparisonCard(Card):
             for part in self._beside:
                 part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
         self._facts.setText(next(self._stated[key] for key, one in self._segments.items() if one.isChecked()))
+        if found is not None and self._wanted:
+            self.show_view(self._wanted)
+        self._wanted = ""
 
     def _segments_checked(self, key: str) -> bool:
         return key in self._segments and self._segments[key].isChecked()
 
     def show_released(self, found: ReleasedRows | None) -> None:
-        """Show a released table with its comparison, or none."""
+        """Show the rows of a released table, or none; nothing beside the original yet."""
         self.show_rows(*((None, 0) if found is None else (found.frame, found.rows)))
-        self.show_compared(*((None, "") if found is None else (found.compared, found.path.name)))
+        self.show_compared(None)
         if found is not None:
             self.show_view(ROWS)
 

@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
 from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
-from workbench.gui.pages.release.synthetic.tasks import checked, preview, released_rows, work_of
+from workbench.gui.pages.release.synthetic.tasks import checked, preview, released_beside, released_rows, work_of
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 FREE = "The preview is private, costs nothing and is never released."
 NEEDS_TIP = "Estimated from the numbers of rows, columns and values; Cancel stops it within a second"
-LOOK = (
-    "Look at the rows, and compare them with the original",
-    "Reads the released file; what is compared with the original is private and costs nothing",
-)
+LOOK = ("Look at the rows", "Reads the released file; nothing of the original")
 RELEASED = ReleaseWords(
     name="synthetic",
     question="Draw and release new synthetic rows?",
@@ -81,7 +78,7 @@ class SyntheticPane(WayPane):
         }
         self._fields["cuts"].setPlaceholderText("auto")
         for field in self._fields.values():
-            field.setFixedWidth(88)
+            hold(field, 88)
         self._impossible = ImpossibleEditor(session)
         self._arrange()
         self.method.activated.connect(lambda _at: self.chose("method"))
@@ -94,9 +91,10 @@ class SyntheticPane(WayPane):
         self.others = (self._again,)
         self._preview_card = ComparisonCard(session, "synthetic_preview", "A PRIVATE PREVIEW")
         self._preview_card.hide()
-        view = ComparisonCard(session, "synthetic_released", "RELEASED, BESIDE THE ORIGINAL", rows=True)
-        failed = "It cannot be compared with the original."
+        view = ComparisonCard(session, "synthetic_released", "RELEASED", rows=True)
+        failed = "It cannot be shown."
         self.results = ReleasedPart(page, view, released_rows, LOOK, failed, kind="synthetic", card=False)
+        view.compare_asked.connect(lambda: self._compare(view))
         self.below = (self._preview_card, self.results, view)
 
     def request(self) -> SynthesisParameters | None:
@@ -232,6 +230,14 @@ class SyntheticPane(WayPane):
             self.method.setCurrentIndex(self.method.findData(usual.name))
         stated = synthesiser(self.method.currentData()).help
         self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")
+
+    def _compare(self, view: ComparisonCard) -> None:
+        """Show what was released beside the original, where the person wants private figures."""
+        session, jobs, results = self.session, self._page.jobs, self.results
+        if results is not None and figures_first.may_show(self._page, session):
+            handle = results.read(released_beside, view.show_compared, "Comparing with the original")
+            if handle is not None:
+                figures_first.follow_note(session, jobs, handle)
 
     # -- the preview ----------------------------------------------------------------------------------------------
 

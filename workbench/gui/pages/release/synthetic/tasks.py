@@ -25,6 +25,7 @@ from workbench.synth.parameters import SynthesisParameters
 if TYPE_CHECKING:
     import polars as pl
 
+    from workbench.data.table import Table
     from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
@@ -62,19 +63,15 @@ class Checked:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRows:
-    """A released table as it can be looked at, and how far it is from the original.
+    """A released table as it can be looked at: public.
 
     Attributes:
-        path: the file.
-        frame: its first rows as text; public.
+        frame: its first rows as text.
         rows: how many it has.
-        compared: the comparison with the table that is open; private.
     """
 
-    path: Path
     frame: pl.DataFrame
     rows: int
-    compared: Compared
 
 
 def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
@@ -169,23 +166,36 @@ def drawn_preview(
 
 
 def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
-    """Return a released table and its comparison with the original; runs in a worker."""
-    from workbench.gui.pages.release.synthetic.comparing import compared
+    """Return the rows of a released table; runs in a worker, and reads nothing of the original."""
+    released = _certified(path, cancel)[2]
+    return ReleasedRows(released.frame.head(SHOWN_ROWS), released.rows)
+
+
+def _certified(path: Path, cancel: CancelToken) -> tuple[dict[str, Any], Plan, Table]:
+    """Return a released table with its certificate and the plan in it."""
     from workbench.release.certificate import certificate_path, read_any_certificate
+    from workbench.release.open_release import certified_rows
+
+    document = read_any_certificate(certificate_path(path))
+    return document, *certified_rows(path, document, certificate_path(path), cancel)
+
+
+def released_beside(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> Compared:
+    """Return the comparison of a released table with the original, which is private; runs in a worker."""
+    from workbench.gui.pages.release.synthetic.comparing import compared
     from workbench.release.ledger.study_note import note_study
-    from workbench.release.open_release import certified_rows, released_cells
+    from workbench.release.open_release import released_cells
     from workbench.sanitize.engine import check_columns
     from workbench.synth.columns import coarse_columns
 
-    document = read_any_certificate(certificate_path(path))
-    certified, released = certified_rows(path, document, certificate_path(path), cancel)
+    document, certified, released = _certified(path, cancel)
     if plan is not None and any(certified.column(c.name).cells != c.cells for c in plan.protected if c.numeric):
         plan = plan.unrounded()  # its rounding was for noisy rows
     plan = plan or certified
     check_columns(plan, opened.table)
     note_study(opened.table, "synthetic", emit=emit)
     columns = coarse_columns([column.facts() for column in plan.protected])
-    stated = compared(
+    return compared(
         columns,
         plan.rows_of(opened.table),
         lambda column: released_cells(column.grid, released),
@@ -194,7 +204,6 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
         emit,
         cancel,
     )
-    return ReleasedRows(path, released.frame.head(SHOWN_ROWS), released.rows, stated)
 
 
 def _setting(plan: Plan, rows: int, chosen: Chosen) -> Any:
