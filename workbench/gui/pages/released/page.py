@@ -67,6 +67,7 @@ class ReleasedPage(PageFrame):
         self._lines: list[_Line] = []
         self._chosen = ""
         self._newest: ReleasedStep | None = None
+        self._awaited = ""  # the newest release, until it is in the list
         self._filter = named(QLineEdit(), "released_filter", "Show only releases with this word")
         self._filter.setPlaceholderText("Filter")
         self._filter.setClearButtonEnabled(True)
@@ -135,7 +136,10 @@ class ReleasedPage(PageFrame):
         self._nothing.setVisible(not self._all)
         self._show_paused()
         self.set_note(f"{count(len(self._lines), 'release')} listed; copying what is released costs nothing.")
-        at = next((at for at, line in enumerate(self._lines) if line.step.release_id == self._chosen), 0)
+        shown = [line.step.release_id for line in self._lines]
+        chosen = self._awaited if self._awaited in shown else self._chosen
+        self._awaited = "" if self._awaited in shown else self._awaited
+        at = shown.index(chosen) if chosen in shown else 0
         if self._lines:
             self.table.selectRow(at)  # the model was reset, so that this always chooses it
         else:
@@ -162,7 +166,7 @@ class ReleasedPage(PageFrame):
         newest = self.session.released[-1] if self.session.released else None
         if newest != self._newest:
             self._newest = newest
-            self._chosen = newest.release_id if newest is not None else self._chosen
+            self._awaited = newest.release_id if newest is not None else ""
 
     def _show_paused(self) -> None:
         paused = self.session.paused
