@@ -22,7 +22,7 @@ STEPS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "ways",
-        "Decide by what they will see",
+        "What they will see",
         "Every question has a ✓ or a ✗ for each way to release, at the ε you choose. ε limits what anyone can learn "
         "about one person: smaller is more private, larger is more accurate.",
     ),

@@ -28,6 +28,8 @@ from workbench.gui.widgets.table_view import TableView
 NARROWEST = 56
 SQUEEZE = 40
 """Pixels that the names give at most to a narrow window."""
+TITLE_PAD = 20
+"""Pixels beside the title of a column."""
 
 
 class SettingsTable(TableView):
@@ -279,9 +281,8 @@ class SettingsTable(TableView):
             self._share_out()
 
     def _share_out(self) -> None:
-        heads = self.horizontalHeader()
         widths = {
-            column: max(width, self._widest_choice(column), heads.sectionSizeHint(column) if column else 0)
+            column: max(width, self._widest_choice(column), self._title_width(column) if column else 0)
             for column, width in self._widths.items()
         }
         extra = self.viewport().width() - sum(widths.values())
@@ -290,6 +291,11 @@ class SettingsTable(TableView):
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
             self.horizontalHeader().resizeSection(column, width + change)
+
+    def _title_width(self, column: int) -> int:
+        """Return the width in which the title of a column is read whole, however large its letters are."""
+        title = str(self.model().headerData(column, Qt.Orientation.Horizontal) or "")
+        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + TITLE_PAD
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every word that can be chosen in a column is read whole."""
