@@ -29,12 +29,15 @@ NO_SENTENCES = {("release", "documents"), ("release", "bundle"), ("data", "sampl
 """Folders whose sentences are in files: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
+ENGINE_WORDS = {"data": ("integer", "real", "category", "date", "boolean", "text", "identifier")}
+"""Single words of the engine that the window shows."""
 SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text", "words"}
 """Names of parameters of the engine whose values are shown even where they are one word."""
 
 PLACE = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
-_CODE = re.compile(r"^(?:SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|^https?:|\{\{")
+_SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH"
+_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|^https?:|\{{\{{")
 
 Catalogue = dict[str, str | list[str]]
 
@@ -143,12 +146,20 @@ def engine_sources(file: Path) -> Iterator[Source]:
             skipped.update(part for part in node.values if isinstance(part, ast.Constant))
         if isinstance(node, ast.keyword) and node.arg in SHOWN_FIELDS:
             shown.add(node.value)
+    titles = _constants(tree)
     for node in ast.walk(tree):
         if node in skipped or not isinstance(node, ast.Constant | ast.JoinedStr):
             continue
         text = template(node)
-        if text and (_is_sentence(text) or (node in shown and _WORDS.search(text))):
+        title = node in titles and text is not None and _ONE_WORD.fullmatch(text)
+        if text and (_is_sentence(text) or title or (node in shown and _WORDS.search(text))):
             yield Source(text, folder_of(file), f"{file.relative_to(ROOT)}:{node.lineno}")
+
+
+def _constants(tree: ast.Module) -> set[ast.AST]:
+    """Return what the calls of a module, not of its functions, are given: descriptors, with titles of one word."""
+    calls = [node for each in tree.body if isinstance(each, ast.Assign) for node in ast.walk(each.value)]
+    return {arg for node in calls if isinstance(node, ast.Call) for arg in node.args}
 
 
 # What a literal in the window is given to, and whether it is text there.
@@ -168,7 +179,9 @@ NO_TEXT_CALLS = {
     *("Path", "import_module", "log_trace", "setValue", "findChild", "TypeVar", "shown", "format", "partition"),
     *UNSEEN_ERRORS,
 }
-NO_TEXT_FIELDS = {"name", "key", "code", "icon", "make", "topic", "room", "field", "kind", "under", "known_as", "encoding"}
+NO_TEXT_FIELDS = {
+    *("name", "key", "code", "icon", "make", "topic", "room", "field", "kind", "under", "known_as", "encoding"),
+}
 AS_IT_IS = "# not translated"
 """Ends a line whose text stays as it is: a format, a name, a key."""
 _ONE_WORD = re.compile(r"&?[A-Z][a-z’&]+[:…→ .?!]*")
@@ -211,7 +224,9 @@ def _is_shown(node: ast.AST, text: str, parents: dict[ast.AST, ast.AST]) -> bool
     while not isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module | ast.ClassDef):
         if isinstance(above, ast.Compare | ast.Subscript | ast.MatchValue | ast.Assert):
             return None
-        if (isinstance(above, ast.Expr) and held is node) or (isinstance(above, ast.AnnAssign) and held is not above.value):
+        if isinstance(above, ast.Expr) and held is node:
+            return None
+        if isinstance(above, ast.AnnAssign) and held is not above.value:
             return None
         if isinstance(above, ast.Dict) and held in above.keys:
             return None
@@ -259,6 +274,9 @@ def sources() -> dict[str, Source]:
     for file in files_of(window=False):
         for source in engine_sources(file):
             out.setdefault(source.text, source)
+    for package, words in ENGINE_WORDS.items():
+        for word in words:
+            out.setdefault(word, Source(word, f"engine-{package}", "packaging/translations.py"))
     return out
 
 

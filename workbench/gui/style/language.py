@@ -3,7 +3,7 @@
 A catalogue is a folder of JSON files, ``resources/i18n/LANGUAGE/FOLDER.json``: one line for each sentence, sorted, so
 that several people can add to it at once and it is read in milliseconds. English reads none. Lookups do not go through
 ``QCoreApplication.translate``: a translator written in Python, asked by a worker while the window installs another,
-stops both for good (Qt waits for Python's lock and Python for Qt's). Qt's own dialogs are translated by Qt's catalogues.
+stops both for good (Qt waits for Python's lock and Python for Qt's). Qt's own dialogs have Qt's catalogues.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _keep(said: str, make: Callable[[], str]) -> None:
         _filled.pop(next(iter(_filled)), None)
 
 
-# -- sentences of the engine ----------------------------------------------------------------------------------------------
+# -- sentences of the engine -------------------------------------------------------------------------------------------
 
 NAME = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -230,11 +230,11 @@ def _matched_clause(clause: str) -> str | None:
 
 
 def _inner(value: str) -> str:
-    """Return what stands for a name as it is, unless it is a clause of the engine itself: no value of a table is one."""
+    """Return what a name is filled with as it is, unless it is a clause of the engine: no value of a table is one."""
     return _matched(value) if len(_WORD.findall(value)) >= 4 else value
 
 
-# -- numbers and dates ----------------------------------------------------------------------------------------------------
+# -- numbers and dates --------------------------------------------------------------------------------------------
 
 
 def localised(number: str) -> str:
