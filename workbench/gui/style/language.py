@@ -237,6 +237,10 @@ def _inner(value: str) -> str:
 # -- numbers and dates --------------------------------------------------------------------------------------------
 
 
+_TYPED = re.compile(r"[-+]?[\d.,]+(?:[\s\u00a0\u202f]\d{3})*(?:[.,]\d*)?(?:[eE][-+]?\d+)?")
+"""One number, with or without spaces between thousands."""
+
+
 def localised(number: str) -> str:
     """Return a number written as in code (1,234.5) as the person writes it."""
     if _now.code == "en":
@@ -252,7 +256,7 @@ def shown(value: object, spec: str) -> str:
 def typed(text: str) -> str:
     """Return a number that a person typed as code writes it: a comma or a point may stand before the decimals."""
     text = text.strip()
-    if _now.code == "en":
+    if _now.code == "en" or not _TYPED.fullmatch(text):
         return text
     bare = re.sub(r"(?<=\d)[\s\u00a0\u202f](?=\d)", "", text)
     if "," in bare and "." in bare:  # the last one stands before the decimals

@@ -89,7 +89,8 @@ def _decimal(value: Decimal | float) -> Decimal:
 def entered(value: Decimal) -> str:
     """Return all digits of ``value`` as a person would type them, and nothing rounded: 0.5, 12, 1e-6.
 
-    What is read back from it (:func:`~workbench.gui.style.language.typed`) is ``value`` itself; of what no digits can tell it writes ∞, or – where it is no number.
+    What :func:`~workbench.gui.style.language.typed` reads back from it is ``value`` itself; of what no digits can tell
+    it writes ∞, or – where it is no number.
     """
     if not value.is_finite():
         return "–" if value.is_nan() else "∞" if value > 0 else "-∞"
