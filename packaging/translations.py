@@ -37,7 +37,7 @@ SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text"
 PLACE = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH"
-_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|^https?:|\{{\{{")
+_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{")
 
 Catalogue = dict[str, str | list[str]]
 

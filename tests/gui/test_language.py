@@ -47,8 +47,7 @@ def test_every_sentence_of_a_finished_folder_is_translated(code: str) -> None:
     lacking = [
         source.text
         for source in SOURCES.values()
-        if source.folder in DONE
-        and SCRIPT.unfinished(known.get(source.text, ""), code, plural=source.plural)
+        if source.folder in DONE and SCRIPT.unfinished(known.get(source.text, ""), code, plural=source.plural)
     ]
     assert not lacking
 

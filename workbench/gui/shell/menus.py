@@ -298,7 +298,7 @@ class Menus:
         self._shell.settings.language = code
         set_language(best(code))
         retranslate()
-        self._shell.theme.set_mode(self._shell.theme.mode)  # draws every chart anew
+        self._shell.session.theme_changed.emit()  # draws charts and cells anew
         self._window.statusBar().showMessage(tr("The window is in English now."))
 
     def _show_gauges(self) -> None:

@@ -19,7 +19,7 @@ from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from workbench.paths import resources
 
-LANGUAGES = {"en": "English", "fr": "Français", "vi": "Tiếng Việt", "ru": "Русский"}
+LANGUAGES = {"en": "English", "fr": "Français", "vi": "Tiếng Việt", "ru": "Русский"}  # not translated
 SYSTEM = "system"
 ENGINE = "engine"
 """How the files of sentences begin that the engine says; those may be templates of what is shown."""

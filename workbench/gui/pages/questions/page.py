@@ -91,7 +91,7 @@ class QuestionsPage(PageFrame):
             tr("Skip"), f"questions_skip_{number}", "link", tip=tr(SKIP), accessible=tr("Skip: {words}", words=words)
         )
         skip.clicked.connect(lambda: self._skip(number))
-        return row(label(f"{number}   {words}", "heading"), None, skip)
+        return row(label(tr("{number}   {question}", number=number, question=words), "heading"), None, skip)
 
     def _who(self) -> QWidget:
         group = QButtonGroup(self)
