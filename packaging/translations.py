@@ -94,8 +94,8 @@ def template(node: ast.expr) -> str | None:
     taken: dict[str, str] = {}
     out = ""
     for part in node.values:
-        if isinstance(part, ast.Constant):
-            out += str(part.value).replace("{", "{{").replace("}", "}}")
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            out += part.value.replace("{", "{{").replace("}", "}}")
         elif isinstance(part, ast.FormattedValue):
             out += f"{{{place_name(part.value, taken)}}}"
     return out

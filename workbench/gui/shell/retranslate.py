@@ -26,8 +26,6 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.style.language import again
 
-Read, Write = Callable[[], str], Callable[[str], object]
-
 
 def retranslate() -> None:
     """Say every text of every widget again; one with a ``retranslate`` of its own knows better."""
@@ -40,7 +38,7 @@ def retranslate() -> None:
             own()
 
 
-def _again(read: Read, write: Write) -> None:
+def _again(read: Callable[[], str], write: Callable[[str], object]) -> None:
     former = read()
     text = again(former) if former else ""
     if text != former:
