@@ -107,9 +107,9 @@ def called(node: ast.Call) -> str:
 
 
 def window_sources(file: Path) -> Iterator[Source]:
-    """Yield the sentences of ``tr``, ``tr_n`` and ``mark`` of a file of the window, and the nouns of ``count``."""
+    """Yield the sentences of ``tr``, ``tr_n`` and ``tr_later`` of a file of the window, and the nouns of ``count``."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if not isinstance(node, ast.Call) or called(node) not in ("tr", "tr_n", "mark", "count") or not node.args:
+        if not isinstance(node, ast.Call) or called(node) not in ("tr", "tr_n", "tr_later", "count") or not node.args:
             continue
         line = f"{file.relative_to(ROOT)}:{node.lineno}"
         if called(node) == "count":
@@ -173,10 +173,22 @@ TEXT_CALLS = {
 SECOND = {"notify": 1, "addTab": 1}
 TEXT_FIELDS = {"tip", "accessible", "title", "help", "about", "keys", "spoken", "text", "problem", "question", "hint"}
 NO_TEXT_CALLS = {
-    *("tr", "tr_n", "mark", "tr_sentence", "count", "setObjectName", "setProperty", "look", "QKeySequence", "property"),
+    *(
+        "tr",
+        "tr_n",
+        "tr_later",
+        "tr_sentence",
+        "tr_number",
+        "count",
+        "setObjectName",
+        "setProperty",
+        "look",
+        "QKeySequence",
+        "property",
+    ),
     *("setShortcut", "setStyleSheet", "compile", "sub", "findall", "load", "save", "getattr", "hasattr", "setattr"),
     *("startswith", "endswith", "split", "removeprefix", "removesuffix", "replace", "strftime", "encode", "open"),
-    *("Path", "import_module", "log_trace", "setValue", "findChild", "TypeVar", "shown", "format", "partition"),
+    *("Path", "import_module", "log_trace", "setValue", "findChild", "TypeVar", "format", "partition"),
     *UNSEEN_ERRORS,
 }
 NO_TEXT_FIELDS = {

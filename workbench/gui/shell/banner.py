@@ -6,10 +6,10 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from workbench.gui.style.language import mark, tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, look
 
-LEVELS = {"error": mark("Error"), "warning": mark("Warning"), "info": mark("Note")}
+LEVELS = {"error": tr_later("Error"), "warning": tr_later("Warning"), "info": tr_later("Note")}
 SIGNS = {"error": "✕", "warning": "⚠", "info": "i"}
 LINES = 2
 """Lines of text that are reserved; what is longer ends with … and is in the tooltip and behind More."""

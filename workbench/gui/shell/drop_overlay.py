@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import mark, tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.render.fonts import font
 
 OFFICE = (".xlsx", ".xls", ".ods", ".numbers")
@@ -23,7 +23,7 @@ NO_TABLES = (
 PACKED_IMAGES = ("-ubyte.gz", ".bin.gz")
 """Of what is packed, images alone are read."""
 
-KINDS = mark("CSV, TSV, Parquet or Feather file, a set of images, or a project")
+KINDS = tr_later("CSV, TSV, Parquet or Feather file, a set of images, or a project")
 INSET = 12
 
 

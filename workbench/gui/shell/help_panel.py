@@ -8,10 +8,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import Page
-from workbench.gui.style.language import mark, tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
-EVERYWHERE = mark(
+EVERYWHERE = tr_later(
     "Ctrl+1 to Ctrl+5: the rooms. Ctrl+Page Down: the next tab. Ctrl+Return: the blue button. "
     "Ctrl+Z: undo. Ctrl+E: what ε means. Ctrl+K: any command. Esc: back."
 )

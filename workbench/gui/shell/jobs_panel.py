@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.style.language import mark, shown, tr, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, look, row, stack
 from workbench.gui.widgets.formatting import time_left
 from workbench.gui.widgets.stopping import ask_to_stop
@@ -21,7 +21,7 @@ from workbench.signals.events import Cancelled, Failed, Progress
 SHOW_AFTER = 0.3
 """Seconds before a job is listed: what is over at once would only flicker."""
 
-LINGER_MS = {mark("Done"): 1200, mark("Cancelled"): 4000, mark("Paused"): 4000, mark("Failed"): 6000}
+LINGER_MS = {tr_later("Done"): 1200, tr_later("Cancelled"): 4000, tr_later("Paused"): 4000, tr_later("Failed"): 6000}
 """How long the end of a job stays in sight."""
 
 STEPS = 1000
@@ -93,7 +93,9 @@ class JobLine(QFrame):
             self._bar.setRange(0, STEPS)
             self._bar.setValue(round(STEPS * min(progress.done / progress.total, 1.0)))
             self._bar.setUpdatesEnabled(True)
-        counted = tr("{done} of {total}", done=shown(progress.done, ",.0f"), total=shown(progress.total, ",.0f"))
+        counted = tr(
+            "{done} of {total}", done=tr_number(progress.done, ",.0f"), total=tr_number(progress.total, ",.0f")
+        )
         if progress.total <= 1:
             counted = ""
         doing = tr_sentence(progress.label)

@@ -25,7 +25,7 @@ from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
 from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.shell.tour import TourPanel
-from workbench.gui.style.language import LANGUAGES, SYSTEM, best, mark, set_language, tr, tr_sentence
+from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
 from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
@@ -37,11 +37,11 @@ TEXT_SIZE = "text_size"
 """Where the settings keep the size of text."""
 
 ABOUT = (
-    mark(
+    tr_later(
         "It releases tables and models with a stated, accounted privacy guarantee. What you open "
         "stays on this computer; nothing is uploaded."
     ),
-    mark("Licence: Apache 2.0. Typeface: Inter, SIL Open Font License. Window: Qt for Python."),
+    tr_later("Licence: Apache 2.0. Typeface: Inter, SIL Open Font License. Window: Qt for Python."),
 )
 
 
@@ -176,7 +176,7 @@ class Menus:
             group.addAction(action)
         languages = menu.addMenu(tr("&Language"))
         chosen, group = self._shell.settings.language, QActionGroup(self._window)
-        for code, title in ((SYSTEM, mark("System")), *LANGUAGES.items()):
+        for code, title in ((SYSTEM, tr_later("System")), *LANGUAGES.items()):
             action = self._add(languages, f"language_{code}", tr(title), partial(self._choose_language, code))
             action.setCheckable(True)
             action.setChecked(code == chosen)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLa
 
 from workbench.gui.pages.base import ROOMS, Page, Room
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import mark, tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Elided, button, label, row, rule
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.icon import SIDE, draw_icon
@@ -21,9 +21,9 @@ WIDTH, WIDEST = 200, 300
 HEIGHT = 36
 DOT = 5.0
 
-WORDS = {"empty": mark("nothing here yet"), "needs": mark("needs you"), "ready": mark("ready")}
-SHAPES = {"empty": mark("Ring dot"), "needs": mark("Half dot"), "ready": mark("Full dot")}
-LEGEND = {"empty": mark("empty"), "needs": mark("needs you"), "ready": mark("ready")}
+WORDS = {"empty": tr_later("nothing here yet"), "needs": tr_later("needs you"), "ready": tr_later("ready")}
+SHAPES = {"empty": tr_later("Ring dot"), "needs": tr_later("Half dot"), "ready": tr_later("Full dot")}
+LEGEND = {"empty": tr_later("empty"), "needs": tr_later("needs you"), "ready": tr_later("ready")}
 """The short word of each dot, all in one line."""
 LEGEND_LINE = 20
 SMALLEST = 8

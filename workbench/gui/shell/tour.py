@@ -5,22 +5,22 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.style.language import mark, tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 STEPS: tuple[tuple[str, str, str], ...] = (
     (
         "data",
-        mark("Open a table"),
-        mark(
+        tr_later("Open a table"),
+        tr_later(
             "Drop a file on the window, or press Open sample to learn with invented people. What you "
             "open stays on this computer; nothing is published before you press Release."
         ),
     ),
     (
         "questions",
-        mark("Say who needs what"),
-        mark(
+        tr_later("Say who needs what"),
+        tr_later(
             "Three questions: who gets the release, which columns they need, what they will ask of it. A "
             "plan follows from the answers. What nobody needs is not released, and leaves more accuracy "
             "for the rest."
@@ -28,16 +28,16 @@ STEPS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "ways",
-        mark("Decide by what they will see"),
-        mark(
+        tr_later("Decide by what they will see"),
+        tr_later(
             "Every question has a ✓ or a ✗ for each way to release, at the ε you choose. ε limits what "
             "anyone can learn about one person: smaller is more private, larger is more accurate."
         ),
     ),
     (
         "ledger",
-        mark("Know what is spent"),
-        mark(
+        tr_later("Know what is spent"),
+        tr_later(
             "The gauge on the right shows the privacy budget. A release is charged before anything is "
             "drawn, and the ledger keeps every charge. A release that does not fit below the cap is "
             "refused."
@@ -45,8 +45,8 @@ STEPS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "help",
-        mark("Ask at any time"),
-        mark(
+        tr_later("Ask at any time"),
+        tr_later(
             "F1 explains the page you are on, Ctrl+E the ε beside it, and Ctrl+K finds any command by "
             "typing. This tour is in the Help menu."
         ),

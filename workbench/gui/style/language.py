@@ -107,7 +107,7 @@ def set_language(code: str) -> None:
         QCoreApplication.installTranslator(qt)
 
 
-def mark(text: str) -> str:
+def tr_later(text: str) -> str:
     """Return ``text`` itself: a constant that is translated where it is shown, by ``tr(CONSTANT)``."""
     return text
 
@@ -129,7 +129,7 @@ def tr_n(one: str, more: str, n: int, /, **values: object) -> str:
     """Return a sentence about ``n`` things, with ``{n}`` and other names filled in; ``more`` is its catalogue's key."""
     found = _now.texts.get(more)
     form = found[FORM[_now.code][1](n)] if isinstance(found, list) else one if n == 1 else more
-    said = form.format_map({"n": shown(n, ","), **values})
+    said = form.format_map({"n": tr_number(n, ","), **values})
     _keep(said, lambda: tr_n(one, more, n, **{name: _value_again(value) for name, value in values.items()}))
     return said
 
@@ -248,7 +248,7 @@ def localised(number: str) -> str:
     return number.translate({ord("."): _now.point, ord(","): _now.group})
 
 
-def shown(value: object, spec: str) -> str:
+def tr_number(value: object, spec: str) -> str:
     """Return a number in a format of Python's (``,``, ``.1f``, ``.0%``) as the person writes it."""
     return localised(format(value, spec))
 

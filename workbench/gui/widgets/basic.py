@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.style.language import again, mark, tr
+from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import PAD
 from workbench.gui.widgets.formatting import breakable, unbroken
 
 W = TypeVar("W", bound=QWidget)
 
-PRIVATE = mark("PRIVATE – NOT FOR RELEASE")
+PRIVATE = tr_later("PRIVATE – NOT FOR RELEASE")
 
 
 def look(widget: W, name: str) -> W:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-from workbench.gui.style.language import localised, shown, tr, tr_n
+from workbench.gui.style.language import localised, tr, tr_n, tr_number
 
 _DIGITS = 4
 
@@ -47,7 +47,7 @@ def plain(value: Decimal | float | None) -> str:
 def rounded(value: float, digits: int) -> str:
     """Return a number with so many significant digits, and a separator between thousands."""
     short = float(f"{value:.{digits}g}")
-    return shown(short, ",.0f") if short >= 1000 else plain(short)
+    return tr_number(short, ",.0f") if short >= 1000 else plain(short)
 
 
 def at_most(epsilon: Decimal | float) -> str:
@@ -108,8 +108,8 @@ def entered(value: Decimal) -> str:
 def memory(size: int) -> str:
     """Return a number of bytes in MB or GB."""
     if size < 1e9:
-        return tr("{size} MB", size=shown(size / 1e6, ".0f"))
-    return tr("{size} GB", size=shown(size / 1e9, ".1f" if size < 1e11 else ".0f"))
+        return tr("{size} MB", size=tr_number(size / 1e6, ".0f"))
+    return tr("{size} GB", size=tr_number(size / 1e9, ".1f" if size < 1e11 else ".0f"))
 
 
 def time_left(seconds: float) -> str:

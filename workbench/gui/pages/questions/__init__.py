@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session, State
-from workbench.gui.style.language import mark
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -13,14 +13,14 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="questions",
-    title=mark("Questions"),
+    title=tr_later("Questions"),
     room="data",
-    help=mark("Say who gets the release, which columns they need and what they will ask of it: the plan follows"),
+    help=tr_later("Say who gets the release, which columns they need and what they will ask of it: the plan follows"),
     make="workbench.gui.pages.questions.page:QuestionsPage",
     topic="plan",
     state=_state,
     about=(
-        mark(
+        tr_later(
             "Three answers make the plan. Who gets the release sets the range of ε. Columns that they do "
             "not need are not released and cost nothing. What they will ask decides the way to release. "
             "Each answer is first suggested from the names, kinds and counts of the columns; you can "
@@ -28,7 +28,7 @@ PAGE = Page(
         )
     ),
     keys=(
-        mark(
+        tr_later(
             "Space ticks a column, or all that are selected; Shift+click on a box ticks a range. Ctrl+F "
             "filters by name; a click on a heading, or Alt+S, sorts."
         )

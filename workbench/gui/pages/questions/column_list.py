@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import mark, tr, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import tick
 from workbench.gui.widgets.formatting import count
@@ -16,7 +16,7 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 
 NAME, TICK, KIND, WHY = range(4)
-NEVER_MIND = mark("not suggested: {why}")
+NEVER_MIND = tr_later("not suggested: {why}")
 
 
 class ColumnModel(PlanModel):

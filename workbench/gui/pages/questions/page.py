@@ -23,7 +23,7 @@ from workbench.gui.session.draft_edits import agreed
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import mark, shown, tr, tr_n, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
 from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -46,15 +46,15 @@ from workbench.sanitize.questions import (
 from workbench.sanitize.wishes import FORMS, Wish
 
 WAYS = {
-    "rows": mark("{columns}, noisy rows advised, ε up to {most}."),
-    "synthetic": mark("{columns}, synthetic rows advised, ε up to {most}."),
-    "statistics": mark("{columns}, statistics advised, ε up to {most}."),
-    "model": mark("{columns}, a model advised, ε up to {most}."),
+    "rows": tr_later("{columns}, noisy rows advised, ε up to {most}."),
+    "synthetic": tr_later("{columns}, synthetic rows advised, ε up to {most}."),
+    "statistics": tr_later("{columns}, statistics advised, ε up to {most}."),
+    "model": tr_later("{columns}, a model advised, ε up to {most}."),
 }
-MODEL_OF = mark("{columns}, a model of {target} advised, ε up to {most}.")
-WISHES = mark("Figures that must be close to the truth, and how close; separate several by semicolons")
-SKIP = mark("Use the suggested answer")
-NO_TARGET = mark("choose a column")
+MODEL_OF = tr_later("{columns}, a model of {target} advised, ε up to {most}.")
+WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
+SKIP = tr_later("Use the suggested answer")
+NO_TARGET = tr_later("choose a column")
 BAR = 16
 """Pixels that a scroll bar may take."""
 
@@ -198,7 +198,7 @@ class QuestionsPage(PageFrame):
         self._count.set_whole(
             tr(
                 "{needed} of {whole}: the rest are not released",
-                needed=shown(len(asked.needed), ","),
+                needed=tr_number(len(asked.needed), ","),
                 whole=count(whole, "column"),
             )
         )
