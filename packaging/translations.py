@@ -113,9 +113,10 @@ def window_sources(file: Path) -> Iterator[Source]:
             continue
         line = f"{file.relative_to(ROOT)}:{node.lineno}"
         if called(node) == "count":
-            nouns = [arg.value for arg in node.args[1:] if isinstance(arg, ast.Constant)]
+            nouns = [str(arg.value) for arg in node.args[1:] if isinstance(arg, ast.Constant)]
             if nouns:
-                yield Source(f"{{n}} {nouns[1] if len(nouns) > 1 else f'{nouns[0]}s'}", folder_of(file), line, True)
+                many = nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
+                yield Source(f"{{n}} {many}", folder_of(file), line, plural=True)
             continue
         plural = called(node) == "tr_n"
         first = node.args[1 if plural else 0]

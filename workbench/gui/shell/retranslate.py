@@ -6,6 +6,7 @@ So no running job, no curve and no entry is lost. What changes with the session 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
@@ -65,10 +66,10 @@ def _texts(widget: QWidget) -> None:
             _again(widget.title, widget.setTitle)
         case QComboBox():
             for at in range(widget.count()):
-                _again(lambda at=at: widget.itemText(at), lambda text, at=at: widget.setItemText(at, text))
+                _again(partial(widget.itemText, at), partial(widget.setItemText, at))
         case QTabBar():
             for at in range(widget.count()):
-                _again(lambda at=at: widget.tabText(at), lambda text, at=at: widget.setTabText(at, text))
+                _again(partial(widget.tabText, at), partial(widget.setTabText, at))
         case QListWidget():
             for at in range(widget.count()):
                 item = widget.item(at)
