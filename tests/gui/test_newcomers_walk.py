@@ -181,7 +181,7 @@ def test_what_was_not_suggested_because_others_were_is_no_warning(window, qtbot,
 
     person = Hands(window, qtbot)
     person.drop(write_survey(tmp_path / "survey.csv"))
-    assert person.cell("question_columns", "Q01", "").startswith("further")
+    assert person.cell("question_columns", "Q01", "").startswith("not among the first")
     person.click_cell("question_columns", "Q01", "Needed")
     assert person.cell("question_columns", "Q01", "") == ""
     person.click_cell("question_columns", "Surname", "Needed")
