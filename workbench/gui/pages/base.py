@@ -290,6 +290,9 @@ class PageFrame(QWidget):
         finally:
             self._layers.setEnabled(was)
 
+    def make_whole(self) -> None:
+        """Make what was left out of a page that is the first to be seen, and that whoever sees it does not need yet."""
+
     def run(self) -> None:
         """Do what Ctrl+Return asks for: press the primary button."""
         if self.primary is not None and self.primary.isVisible():
