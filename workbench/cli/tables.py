@@ -16,20 +16,9 @@ from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import round_up
-from workbench.release.ledger import study_note
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
-
-
-def note_study(options: argparse.Namespace, context: Context, table: Table, study: str) -> None:
-    """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made.
-
-    Raises:
-        InputError: the ledger cannot be written, or was moved.
-    """
-    study_note.note_study(table, study, options.ledger)
-    context.emit(Notice("info", study_note.NOTED))
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
