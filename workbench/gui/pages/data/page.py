@@ -104,6 +104,8 @@ class DataPage(PageFrame):
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
         self._next = self.set_primary("Decide →", "data_onward", self._go_on, ONWARD_TIP)
+        self.session.table_changed.disconnect(self._show_table)
+        self.session.table_changed.connect(self._show_table)  # after the parts, which have the new table by then
         self._show_head()
         self.refresh()
 
