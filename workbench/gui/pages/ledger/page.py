@@ -75,7 +75,6 @@ ACCOUNTS = (
 NOTHING_RELEASED = "✓ charged, nothing released"
 
 TIP = "A folder with data, certificate, plan, the ledger's entry, and a script that checks them"
-NO_FILE = "Nothing was released by this entry, so that there is nothing to bundle"
 
 
 class LedgerPage(PageFrame):
