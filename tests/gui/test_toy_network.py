@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from mishaps import retype
 from PySide6.QtWidgets import QLabel, QLineEdit, QRadioButton
 
 from workbench.cli import main
@@ -34,12 +35,6 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train in this process: one that is started for the training reads the list as it stands in the file."""
     place = "workbench.jobs.network.run_in_process"
     monkeypatch.setattr(place, lambda work, task, emit, cancel: work(task, emit, cancel))
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 @pytest.fixture

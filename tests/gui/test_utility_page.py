@@ -8,6 +8,7 @@ from decimal import Decimal
 from multiprocessing import resource_tracker
 
 import pytest
+from mishaps import retype
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
@@ -32,12 +33,6 @@ def utility(window, press, idle):
     idle(window)
     press(window, "tab_utility")
     return window
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def ran(window, qtbot, press, idle, epsilons="1, 10", repeats="2"):
