@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
@@ -72,21 +73,24 @@ class Trial:
             CancelledError: ``cancel`` was set.
         """
         below, part = divmod(self._strength, 1.0)
-        found = [max(self._tried(asked, power, TRIES, cancel), 1e-12) for power in (int(below), int(below) + 1)]
-        return math.exp((1 - part) * math.log(found[0]) + part * math.log(found[1]))
+        found = [self._tried(asked, power, cancel) for power in (int(below), int(below) + 1)]
+        return (1 - part) * found[0] + part * found[1]
 
     def coarse(self, asked: str, cancel: CancelToken) -> float:
-        """Return the same at once, off by half or so: by formula, and of a correlation by one trial of each shape.
+        """Return the same at once, off by half or so: by formula, and of a correlation by one trial, of skewed values.
 
         Where all trials were made before, it is what they tell.
         """
         below = int(self._strength // 1)
-        if all(run.key in _KEPT for power in (below, below + 1) for run in self._runs(power, TRIES)):
+        if all(run.key in _KEPT for power in (below, below + 1) for run in self._runs(power)):
             return self.half_length(asked, cancel)
+        cell = math.sqrt(2) / (self.share * max(self.rows, 1))
         if asked == "correlation":
-            return self._tried(asked, round(self._strength), 1, cancel)
-        beside = math.prod(column.size for column in self.columns[:-1])
-        noise = math.sqrt(2 * beside) / (self.share * max(self.rows, 1))
+            *others, skewed = range(len(_SHAPES))
+            run = self._run(round(self._strength), skewed, 0)
+            errors = [min(cell * math.prod(_spread(c, shape) for c in self.columns), 0.3) for shape in others]
+            return NORMAL_95 * math.sqrt(float(np.mean(np.square([*errors, run.errors(cancel)[asked]]))))
+        noise = cell * math.sqrt(math.prod(column.size for column in self.columns[:-1]))
         if asked == "share":
             return NORMAL_95 * min(noise, 0.3)
         middles = _middles(self.columns[-1])
@@ -101,14 +105,20 @@ class Trial:
         rows = max(self.rows, 1)
         return math.log2(self.share * rows / min(rows, MOST_ROWS))
 
-    def _runs(self, power: int, tries: int) -> list[_Run]:
-        alike = tuple(_Alike.of(column) for column in self.columns)
-        rows = min(max(self.rows, 1), MOST_ROWS)
-        return [_Run(alike, (rows, power, shape, k)) for shape in range(len(_SHAPES)) for k in range(tries)]
+    def _runs(self, power: int) -> list[_Run]:
+        return [self._run(power, shape, k) for shape in range(len(_SHAPES)) for k in range(TRIES)]
 
-    def _tried(self, asked: str, power: int, tries: int, cancel: CancelToken) -> float:
-        errors = [run.errors(cancel)[asked] for run in self._runs(power, tries)]
-        unit = _Alike.of(self.columns[-1]).unit if asked == "mean" else 1.0
+    def _run(self, power: int, shape: int, number: int) -> _Run:
+        rows = min(max(self.rows, 1), MOST_ROWS)
+        return _Run(self._alike, (rows, power, shape, number))
+
+    @cached_property
+    def _alike(self) -> tuple[_Alike, ...]:
+        return tuple(_Alike.of(column) for column in self.columns)
+
+    def _tried(self, asked: str, power: int, cancel: CancelToken) -> float:
+        errors = [run.errors(cancel)[asked] for run in self._runs(power)]
+        unit = self._alike[-1].unit if asked == "mean" else 1.0
         return unit * NORMAL_95 * math.sqrt(float(np.mean(np.square(errors))))
 
 
@@ -227,6 +237,13 @@ def _middles(column: CoarseColumn) -> Doubles:
     """Return the mean value of each coarse cell, as values are drawn in it, (cuts,)."""
     firsts, numbers = column.firsts(), _numbers(column)
     return np.add.reduceat(numbers, firsts[:-1]) / np.diff(firsts)
+
+
+def _spread(column: CoarseColumn, shape: int) -> float:
+    """Return the root of how much noise of every coarse cell alike moves a covariance, in parts of the variance."""
+    shares = np.add.reduceat(_shape(column, shape), column.firsts()[:-1])
+    away = _middles(column) - shares @ _middles(column)
+    return math.sqrt(float(away @ away) / max(float(shares @ away**2), 1e-300))
 
 
 def _joint(model: object, columns: int) -> Doubles:

@@ -17,7 +17,7 @@ from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.gui.widgets.way_bar import ways
 
 if TYPE_CHECKING:
-    from workbench.studies.ways import Answer, Way
+    from workbench.studies.ways import Answer, Way, Ways
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
@@ -78,6 +78,7 @@ class DecideModel(EditedModel):
         self._marks = marks
         self._questions: tuple[Question, ...] = ()
         self._drawn: DrawnWays | None = None
+        self._found: Ways | None = None
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -90,7 +91,7 @@ class DecideModel(EditedModel):
 
     def show_questions(self, questions: tuple[Question, ...], drawn: DrawnWays | None) -> None:
         """Show what is known of the questions, with the private draw where there is one of this plan."""
-        self._drawn = drawn
+        self._drawn, self._found = drawn, self._marks.ways
         if [q.key for q in questions] != [q.key for q in self._questions]:
             self.beginResetModel()
             self._questions = questions
@@ -98,13 +99,14 @@ class DecideModel(EditedModel):
         else:
             self._questions = questions
             self.refresh()
-        found = self._marks.ways
+        found = self._found
         for place, name in enumerate(self.names):
             chosen = "●" if name == self.session.way else "○"
             star = " ★" if found is not None and name == found.advised else ""
             way = None if found is None or name not in _names(found.ways) else found.way(name)
             self.retitle(FIRST_WAY + place, f"{chosen} {self._words[name]}{star}", self._help(name, way, star))
-        self.told.emit()
+        if found is not None:  # what is not known yet moves no column
+            self.told.emit()
 
     def _help(self, name: str, way: Way | None, star: str) -> str:
         parts = [self._tips[name] if way is None else way.gives]
@@ -135,7 +137,7 @@ class DecideModel(EditedModel):
         return Cell("", "muted") if value is None else Cell(figure(question, value))
 
     def _cell(self, name: str, at: int) -> Cell:
-        found, question = self._marks.ways, self._questions[at]
+        found, question = self._found, self._questions[at]
         if found is None:
             return Cell(UNKNOWN, "muted", "Not known yet", spoken="not known yet")
         if name not in _names(found.ways) or at >= len(found.questions) or found.questions[at].key != question.key:
