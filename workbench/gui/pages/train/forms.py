@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QLineEdit
 
 from workbench import learners
@@ -18,7 +18,7 @@ from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row, rule, scrolled, stack
 from workbench.gui.widgets.formatting import at_most, entered
-from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, Form
+from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
 from workbench.params import ParameterError
 
@@ -70,6 +70,8 @@ class ModelForms(Card):
         self.epsilon.textEdited.connect(self._typed)
         self._words = label("ε")
         self._words.setBuddy(self.epsilon)
+        for part in (self._words, self.epsilon):
+            part.installEventFilter(self)
         self._following = label(FOLLOWS, "muted", wrap=True, name="train_follows")
         self._follow = button("", "train_follow", "link", tip="Take the ε of the plan again, and follow it")
         self._follow.clicked.connect(self._follow_plan)
@@ -110,6 +112,12 @@ class ModelForms(Card):
     def is_network(self) -> bool:
         """Whether the chosen model is trained step by step."""
         return isinstance(self.chosen_model, Network)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Explain ε below, as every other field, where the keys or the pointer come to it."""
+        if event.type() in LOOKED_AT:
+            self._help.setText(self.epsilon.accessibleDescription())
+        return False
 
     # -- the model --------------------------------------------------------------------------------------------------
 
@@ -154,6 +162,8 @@ class ModelForms(Card):
         tip = f"{spec.help[:1].upper()}{spec.help[1:]}."
         for part in (self._words, self.epsilon):
             part.setToolTip(tip)
+        if self.epsilon.hasFocus():
+            self._help.setText(tip)
         self.epsilon.setAccessibleDescription(tip)
         self.epsilon.setPlaceholderText(getattr(spec, "empty", "") or "")
         self._say_epsilon()
