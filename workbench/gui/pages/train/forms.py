@@ -21,13 +21,14 @@ from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
 from workbench.params import ParameterError
+from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.params import Parameters
     from workbench.params.field import Field
 
 WIDTH, WIDE = 384, 480
-"""Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
+"""Points of the card at the usual text size, and at most: with larger text, or on a wide page."""
 
 EPSILON = "epsilon"
 FOLLOWS = "It follows the plan until you enter another."
@@ -77,7 +78,6 @@ class ModelForms(Card):
         self._follow.clicked.connect(self._follow_plan)
         self._problem = label("", "problem", wrap=True, name="train_epsilon_problem")
         self._help = label(ASK, "muted", wrap=True, name="train_help")
-        self._help.setFixedHeight(HELP_HEIGHT)
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self._of_epsilon = stack(spacing=0)
         self._of_epsilon.addLayout(row(self._words, self.epsilon, None))
@@ -100,8 +100,12 @@ class ModelForms(Card):
 
     def set_roomy(self, *, roomy: bool) -> None:
         """Take more width where the page has it."""
-        self.setMinimumWidth(WIDTH)  # also of a wide page, which can be made narrow again
-        self.setMaximumWidth(WIDE if roomy else WIDTH)
+        least = scaled(WIDTH, WIDE)
+        self.setMinimumWidth(least)  # also of a wide page, which can be made narrow again
+        self.setMaximumWidth(WIDE if roomy else least)
+        # The longest sentence has three lines, four where the text grows and the card does not: nothing moves.
+        lines = 3 if scaled(WIDTH) <= WIDE else 4
+        self._help.setFixedHeight(max(HELP_HEIGHT, lines * self._help.fontMetrics().lineSpacing()))
 
     @property
     def chosen_model(self) -> Learner | Network:

@@ -205,6 +205,20 @@ def outside_of(session: Session) -> tuple[str, ...]:
     return (*found, *filter(None, (guessed, SEEN if session.account.seen else "")))
 
 
+def with_another(session: Session, text: str) -> DraftPlan:
+    """Return the plan with one more wish, of columns that are released.
+
+    Raises:
+        ParameterError: it is no wish, or of a column that is not released.
+    """
+    from workbench.sanitize.wishes import Wish
+
+    plan = session.plan
+    wish, asked = Wish.parse(text).checked({c.name: c.kind for c in plan.protected}), plan.questions.asked
+    others = [one for one in asked.wishes if Wish.parse(one).figure != wish.figure]
+    return plan.with_(asked=dataclasses.replace(asked, wishes=(*others, wish.text)))
+
+
 def with_wish(plan: DraftPlan, question: Question, margin: str) -> DraftPlan:
     """Return the plan with another margin wished for a question, or with none where ``margin`` is empty.
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import draft_refusal
@@ -19,6 +19,7 @@ from workbench.gui.pages.ways.marks import (
     look_for_epsilon,
     outside_of,
     questions_of,
+    with_another,
 )
 from workbench.gui.pages.ways.table import DecideModel, DecideTable
 from workbench.gui.session.error_text import sentence
@@ -26,14 +27,15 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, look, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.gui.widgets.way_bar import MODEL, ways
-from workbench.params import WorkbenchError
+from workbench.params import ParameterError, WorkbenchError
+from workbench.sanitize.wishes import FORMS
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftPlan
@@ -49,6 +51,7 @@ LEGEND = (
 WORKING = "Working out what recipients will see…"
 ROUGH = "Working out the marks more exactly…"
 NOTHING_ANSWERED = "At this ε no question is answered well: raise ε, or ask for less."
+MORE = f"A figure that recipients will ask for, and how near it must be: {FORMS}. Return adds it"
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.05"), Decimal(50)
 
@@ -123,6 +126,9 @@ class WaysPage(PageFrame):
         self._refused = label("", "problem", wrap=True, name="ways_refused")
         self._refused.hide()
         self._model.refused.connect(self._say_refused)
+        self._more = named(QLineEdit(), "ways_more", "Ask one more", MORE)
+        self._more.setPlaceholderText(f"Ask one more: {FORMS.rpartition(' or ')[2]}")
+        self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
         self._take = button("", "ways_take_least", "link", tip="Use this ε for the whole release")
         self._take.clicked.connect(self._take_least)
@@ -144,7 +150,7 @@ class WaysPage(PageFrame):
         self._sheet = look(QWidget(), "clear")
         layout = stack(above, spacing=8)
         layout.addWidget(self._table, 1)
-        for part in (self._refused, self._least_line, self._outside):
+        for part in (self._more, self._refused, self._least_line, self._outside):
             layout.addWidget(part)
         self._sheet.setLayout(layout)
 
@@ -290,6 +296,16 @@ class WaysPage(PageFrame):
     def _say_refused(self, text: str) -> None:
         self._refused.setText(text)
         self._refused.setVisible(bool(text))
+
+    def _ask_more(self) -> None:
+        """Add the question that was typed; what is none stays in the field, with the reason below it."""
+        try:
+            plan = with_another(self.session, self._more.text())
+        except ParameterError as error:
+            self._say_refused(sentence(error))
+            return
+        self._more.clear()
+        self.session.edit("ask one more", plan)
 
     def _look_for_new_wish(self) -> None:
         """Look for the least ε of a wish that was just typed."""
