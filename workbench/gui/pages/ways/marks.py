@@ -173,7 +173,8 @@ def look_for_epsilon(
         if session.opened is opened and session.plan.with_(epsilon=draft.epsilon) == draft:
             done(found)
 
-    return jobs.start(Job(f"Looking for the least ε for {question.words}", work), key=LEAST, on_result=apply)
+    job = Job(f"Looking for the least ε for {question.words}", work)
+    return jobs.start(job, key=LEAST, shown=False, on_result=apply)
 
 
 def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
