@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QPixmap
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import again
 from workbench.params import ParameterError
 
 Index = QModelIndex | QPersistentModelIndex
@@ -193,9 +194,9 @@ class TableModel(QAbstractTableModel):
             column = self.columns[section]
             match role:
                 case Roles.DisplayRole:
-                    return column.title
+                    return again(column.title)
                 case Roles.ToolTipRole:
-                    return column.help or None
+                    return again(column.help) or None
                 case Roles.TextAlignmentRole:
                     return RIGHT if column.right else LEFT
         return None
