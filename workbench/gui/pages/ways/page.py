@@ -385,8 +385,8 @@ class WaysPage(PageFrame):
         self._take.setVisible(epsilon is not None and not taken)
 
     def _take_least(self) -> None:
-        if self._least is not None and self._least[2] is not None:
-            _, way, epsilon = self._least
+        _, way, epsilon = self._least or (None, "", None)
+        if epsilon is not None:
             self.session.choose_way(way)
             self.session.set_epsilon(epsilon)
 
