@@ -29,7 +29,7 @@ NO_SENTENCES = {
     *(("release", "documents"), ("release", "bundle"), ("data", "samples")),
     *(("deep", "compiled.py"), ("deep", "table_kernel.py")),
 }
-"""Folders and files whose sentences are in files, or of no person: those stay English."""
+"""Folders and files of the engine whose sentences the window never shows: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
 ENGINE_WORDS = {"data": ("integer", "real", "category", "date", "boolean", "text", "identifier")}
