@@ -41,6 +41,7 @@ FREE = "Simulate is free and private. A release is charged first; it cannot be u
 NO_COLUMN = "Choose a column of the table to release its reports."
 LOOK = "Decode the reports", "Reads the released file, which is public, and looks for the public values of its column"
 INFINITE = "These parameters have an infinite ε: a report can prove what its client's value is."
+UNBOUNDED = "⚠ f = 0: ε∞ has no bound. Each report adds ε₁, and many of one client prove its value."
 
 
 class ResultsView(QWidget):
