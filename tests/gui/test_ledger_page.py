@@ -98,6 +98,17 @@ def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, idle,
     assert "released as" in table.lines.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
 
 
+def test_an_account_is_named_after_its_table_whatever_was_released_of_it_since(ledger, press, idle):
+    ledger.session.may_leave = lambda then: True
+    ledger.open("sample:iris")
+    idle(ledger)
+    press(ledger, "tab_ledger")
+    idle(ledger)
+    names = [line[0] for line in cells(ledger, "ledger_caps")]
+    assert names[0].startswith("sample:people  "), names
+    assert [name for name in names if "open now" in name][0:] == [n for n in names if n.startswith("iris (open now)")]
+
+
 def test_what_was_verified_is_forgotten_when_the_ledger_changes(ledger, press, idle):
     told = ledger.findChild(QLabel, "ledger_told")
     press(ledger, "ledger_verify")

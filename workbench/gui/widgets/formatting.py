@@ -8,6 +8,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 
 _DIGITS = 4
 
+STAR = "★"
+"""Marks what is advised in a list."""
+
 NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"
 _LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text
