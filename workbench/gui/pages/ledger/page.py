@@ -203,9 +203,9 @@ class LedgerPage(PageFrame):
         view = self._view
         if view is None:
             return
-        present, word = self.session.account.dataset, self._filter.text().strip().casefold()
+        word = self._filter.text().strip().casefold()
         names = self._names(view)
-        cells = [(line, _release_cells(line, present, names)) for line in view.releases]
+        cells = [(line, _release_cells(line, names)) for line in view.releases]
         kept = [(line, shown) for line, shown in cells if word in " ".join(c.text for c in shown).casefold()]
         self._shown = [line for line, _ in kept]
         self._releases.lines.show_lines([shown for _, shown in kept])
@@ -326,8 +326,8 @@ def _left(epsilon: Decimal, look_of: str) -> Cell:
     return Cell(at_least(epsilon), look_of, in_full(epsilon), entered(epsilon))
 
 
-def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
-    dataset = _dataset(line.dataset, present, names)
+def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
+    dataset = _dataset(line.dataset, "", names)
     status = Cell(SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
         status = Cell(
