@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -207,6 +208,7 @@ class Session(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
+        self._within_step = False
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.may_replace: Callable[[Callable[[], object], bool], bool] = lambda then, keeps_plan: True
         self.recent: RecentFiles | None = None
@@ -324,8 +326,24 @@ class Session(QObject):
             merge: steps in a row with the same non-empty key become one (a slider that is dragged).
         """
         plan = in_step(self._plan, plan)
-        if plan != self._plan:
+        if self._within_step:
+            self._plan = plan
+        elif plan != self._plan:
             self.undo_stack.push(PlanEdit(text, self._plan, plan, self._show_plan, merge))
+
+    @contextmanager
+    def one_step(self, text: str) -> Iterator[None]:
+        """Take all edits of a block as one step that can be undone; where an error ends it, none of them.
+
+        Args:
+            text: what the person did, for the Edit menu.
+        """
+        before, self._within_step = self._plan, True
+        try:
+            yield
+        finally:
+            after, self._plan, self._within_step = self._plan, before, False
+        self.edit(text, after)
 
     def edit_column(self, name: str, text: str, merge: str = "", **changes: Any) -> None:
         """Change attributes of one column, as one step that can be undone."""

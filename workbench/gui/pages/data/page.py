@@ -64,7 +64,6 @@ class DataPage(PageFrame):
         self._start.sample_chosen.connect(lambda name: open_table(session, jobs, f"sample:{name}"))
         self.table = AttributeTable(session)
         self.table.setMinimumHeight(LEAST_TABLE)
-        CopyRows(self.table, session, private=True)  # it says how many values are missing
         self.detail = AttributeDetail(session, self.table.attributes)
         self.table.chosen_changed.connect(self.detail.refresh)
         self.filter = TableFilter(self.table)

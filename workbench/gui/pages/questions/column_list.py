@@ -94,7 +94,7 @@ class ColumnList(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.listed = ColumnModel(session)
-        super().__init__(session, self.listed, "question_columns", "Columns: ticked if they are needed")
+        super().__init__(session, self.listed, "question_columns", "Columns: ticked if they are needed", private=True)
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
         heads = self.horizontalHeader()
         heads.moveSection(heads.visualIndex(TICK), 0)

@@ -11,7 +11,6 @@ from PySide6.QtGui import QAction, QKeyEvent
 
 from workbench.gui.pages.ways.marks import Marks, with_wish
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.gui.widgets.way_bar import ways
@@ -213,8 +212,9 @@ class DecideTable(SettingsTable):
     least_asked = Signal(int)
 
     def __init__(self, session: Session, model: DecideModel) -> None:
-        super().__init__(session, model, "decide_table", "Questions, and how close to the truth each way answers them")
+        accessible = "Questions, and how close to the truth each way answers them"
         self._model = model
+        super().__init__(session, model, "decide_table", accessible, private=lambda _rows: model._drawn is not None)
         self.horizontalHeader().sectionClicked.connect(self._choose)
         self.horizontalHeader().setSortIndicatorShown(False)
         self._add("decide_drop", "Drop Its Columns: Nobody Needs Them", "Del", self.drop_asked.emit)
@@ -222,7 +222,6 @@ class DecideTable(SettingsTable):
         self._add("decide_least", "Find the Least ε for It", "", self.least_asked.emit)
         self.horizontalHeader().setStretchLastSection(False)
         model.told.connect(self._share_out)
-        CopyRows(self, session, private=lambda _rows: model._drawn is not None)
 
     def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
         action = QAction(words, self)
