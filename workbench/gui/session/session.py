@@ -149,7 +149,7 @@ class Session(QObject):
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
         may_replace: asks the same where another table is to be opened, and first about trainings on this one, which
-            end by it; told whether the plan is kept. The window sets it.
+            end by it; its argument is whether the plan is kept. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
         to_draw: the model that a curve was asked for last; empty for none.
@@ -176,7 +176,7 @@ class Session(QObject):
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
-        opening_failed: (source, options, error) the table could not be read; the error has been told.
+        opening_failed: (source, options, error) the table could not be read; the error has been shown.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
         help_asked: (topic) show that topic of the help.

@@ -220,11 +220,11 @@ class QuestionsPage(PageFrame):
         if not asked.needed:
             return "Tick the columns they need."
         of = f" of {asked.target}" if asked.way == "model" and asked.target else ""
-        told = f"{count(len(asked.needed), 'column')}, {WAYS[asked.way]}{of} advised, ε up to {entered(asked.most)}."
+        stated = f"{count(len(asked.needed), 'column')}, {WAYS[asked.way]}{of} advised, ε up to {entered(asked.most)}."
         if MODEL in asked.asks and asked.target is None:
-            return f"{told} Choose the column that a model predicts."
+            return f"{stated} Choose the column that a model predicts."
         first = [f"{words} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
-        return f"{told} Still to declare: {', '.join(first)}." if first else told
+        return f"{stated} Still to declare: {', '.join(first)}." if first else stated
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Give the list the keys: it is what most people change."""

@@ -53,7 +53,7 @@ AGAINST_BLOCKS = (
 
 MORE_TIP = "Train other models on the same rows as well, and draw all of them together"
 MOST_MODELS = 3
-"""Models in one picture: the lines of more could not be told apart."""
+"""Models in one picture: the lines of more would look alike."""
 
 LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""

@@ -44,10 +44,10 @@ class DecideModel(EditedModel):
         names: of the ways, in the order of their columns.
 
     Signals:
-        told: the cells may be wider or narrower.
+        widths_changed: the cells may be wider or narrower.
     """
 
-    told = Signal()
+    widths_changed = Signal()
 
     def __init__(self, session: Session, marks: Marks) -> None:
         known = ways()
@@ -103,7 +103,7 @@ class DecideModel(EditedModel):
             star = " ★" if found is not None and name == found.advised else ""
             way = None if found is None or name not in _names(found.ways) else found.way(name)
             self.retitle(FIRST_WAY + place, f"{chosen} {self._words[name]}{star}", self._help(name, way, star))
-        self.told.emit()
+        self.widths_changed.emit()
 
     def _help(self, name: str, way: Way | None, star: str) -> str:
         parts = [self._tips[name] if way is None else way.gives]
@@ -221,7 +221,7 @@ class DecideTable(SettingsTable):
         self._add("decide_within", "Type How Near It Must Be", "", self._edit_within)
         self._add("decide_least", "Find the Least ε for It", "", self.least_asked.emit)
         self.horizontalHeader().setStretchLastSection(False)
-        model.told.connect(self._share_out)
+        model.widths_changed.connect(self._share_out)
 
     def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
         action = QAction(words, self)
