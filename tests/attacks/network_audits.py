@@ -24,9 +24,11 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
 from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
-from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.noise import GaussianNoise, Ziggurat
+from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import train
 from workbench.privacy.audit import LowerBound, epsilon_lower
+from workbench.work.ask import Steps
 from workbench.work.noise import Charged
 
 
@@ -134,20 +136,27 @@ def trained(worst: Worst, folder: Path, asked: DpSgdPlan) -> ReleaseOf:
     return once
 
 
-def noise_scale(patch: pytest.MonkeyPatch, wrong: Callable[[Schedule, float], float]) -> None:
-    """Plant the fault: the noise is not what the schedule says, and the account does not know."""
-    right = Schedule.noise_scale.fget  # type: ignore[attr-defined]
-    patch.setattr(Schedule, "noise_scale", property(lambda schedule: wrong(schedule, right(schedule))))
+def noise_scale(patch: pytest.MonkeyPatch, wrong: Callable[[float, float], float]) -> None:
+    """Plant the fault: the noise of a step has another scale than its event says; ``wrong`` gets σC and C."""
+    right = GaussianNoise.__init__
+
+    def init(noise: GaussianNoise, steps: Steps, clip: float) -> None:
+        right(noise, steps, clip)
+        noise.scale = wrong(noise.scale, clip)
+        noise._source = Ziggurat(noise.scale, steps.noise)
+
+    patch.setattr(GaussianNoise, "__init__", init)
 
 
 def too_little_noise(patch: pytest.MonkeyPatch, factor: float) -> None:
-    """Plant the fault: the noise is smaller than the schedule says."""
-    noise_scale(patch, lambda schedule, scale: scale / factor)
+    """Plant the fault: the noise is smaller than the event says."""
+    noise_scale(patch, lambda scale, clip: scale / factor)
 
 
 HALF = Fault("half the scale of the noise", plant=lambda patch: too_little_noise(patch, 2.0))
 VARIANCE = Fault(
-    "variance σ²C in place of (σC)²", plant=lambda patch: noise_scale(patch, lambda s, scale: scale / math.sqrt(s.clip))
+    "variance σ²C in place of (σC)²",
+    plant=lambda patch: noise_scale(patch, lambda scale, clip: scale / math.sqrt(clip)),
 )
 NOT_CLIPPED = Fault("rows are not clipped", times=8.0, plant=lambda patch: too_little_noise(patch, 8.0))
 """Gradients are clipped at ``times`` the norm, which none reaches, and the noise is that of the norm itself."""

@@ -199,7 +199,8 @@ class Hands:
         self.tab_to("decide_table")
         column = self._way(words)
         self.key(Qt.Key.Key_Home)
-        for _ in range(column):
+        view = self.table("decide_table")
+        for _ in range(sum(not view.isColumnHidden(at) for at in range(1, column + 1))):
             self.key(Qt.Key.Key_Right)
         self.key(Qt.Key.Key_Return)
         assert self.heading(column).startswith("●")

@@ -200,7 +200,8 @@ def test_a_watched_training_is_noted_and_only_the_next_card_says_so(iris, qtbot,
     for name, told in (("first", False), ("second", True)):
         to_train(iris, qtbot, press)
         retype(iris, qtbot, "train_folder", str(tmp_path / name))
-        qtbot.waitUntil(lambda: iris.page.primary.isEnabled(), timeout=PATIENT)
+        start = iris.findChild(QPushButton, "train_start")  # a model that is released has another button beside it
+        qtbot.waitUntil(start.isEnabled, timeout=PATIENT)
         agree_later()
         press(iris, "train_start")
         idle(iris)

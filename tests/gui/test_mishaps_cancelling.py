@@ -182,6 +182,7 @@ def test_a_training_that_another_table_has_paused_tells_what_stays_reserved_thou
     start_training(network, qtbot, press, answer)
     qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENCE)
     former = network.page._handle
+    answer("pause")
     network.open("sample:wine")
     qtbot.waitUntil(lambda: network.session.opened.title == "wine", timeout=PATIENCE)
     network.show_page("train")

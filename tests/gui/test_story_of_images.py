@@ -47,8 +47,8 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     assert not hands.sees("images_taken")
     hands.click("data_onward")
     window.page.forms.choose("logistic")
-    for field, text in (("epsilon", "20"), ("batch", "30"), ("epochs", "30")):
-        hands.type_into(f"train_logistic_{field}", text)
+    for field, text in (("epsilon", "20"), ("logistic_batch", "30"), ("logistic_epochs", "30")):
+        hands.type_into(f"train_{field}", text)
     hands.type_into("train_folder", str(net))
     hands.until(lambda: window.page.primary.isEnabled())
     asked = hands.answer("yes")

@@ -95,7 +95,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     press(window, "tab_train")
     told = window.findChild(QWidget, "note_train").accessibleName()
     press(window, "tab_rows")
-    assert told == window.findChild(QWidget, "note_release").accessibleName()
+    assert told == text_of(window, "release_problem")
     assert "guessed: confirm it in Data, Columns" in told
     press(window, "tab_train")
     press(window, "train_start")

@@ -43,7 +43,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 WIDE = 1200
-"""Pixels of width from which the fields stand beside all the rest, as high as the page."""
+"""Pixels of width from which the fields have a column of their own."""
 
 NO_TABLE = "Open a table and declare its public facts; then it can be released here."
 A_MODEL = "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
