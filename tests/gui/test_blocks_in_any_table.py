@@ -163,3 +163,34 @@ def test_a_table_of_lines_is_sorted_by_its_headings_as_numbers(qtbot, window):
     prices = {"a": "1", "b": "9", "d": "3", "c": "–"}
     table.lines.show_lines([(Cell(toy), Cell(price)) for toy, price in prices.items()])
     assert shown() == ["b", "d", "a"]
+
+
+def test_a_click_on_a_row_chooses_it_and_sets_nothing_else(hands):
+    """ε, plan, way, target and what Train offers are set by cells that are edited and by buttons that say so."""
+    session, window = hands.window.session, hands.window
+    state = lambda: (session.plan, session.way, session.training, session.questions, session.undo_stack.count())  # noqa: E731
+    pages = "questions", "data", "ways", "protect", "release", "compare", "memory", "released", "ledger"
+    clicked = set()
+    for page in pages:
+        window.show_page(page)
+        hands.idle()
+        before = state()
+        for table in window.page.findChildren(TableView):
+            model = table.model()
+            if not table.isVisible() or not model.rowCount():
+                continue
+            for column in range(model.columnCount()):
+                index = model.index(model.rowCount() - 1, column)
+                place = table.visualRect(index)
+                if (
+                    not place.isValid()
+                    or table.isRowHidden(index.row())
+                    or model.cell(index.row(), column).ticked is not None
+                ):
+                    continue
+                at = QPoint(place.left() + 6, place.center().y())
+                hands.qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=at)
+                clicked.add(table.objectName())
+        hands.idle()
+        assert state() == before, page
+    assert {"question_columns", "attribute_table", "decide_table", "share_table"} <= clicked

@@ -58,7 +58,7 @@ class FiguresModel(EditedModel):
             figure("Mean", "mean", "The mean of the values", 110, 0.15),
             figure("Quantiles", "quantiles", "The values that 25 %, 50 % and 75 % of the rows do not pass", 110, 0.15),
             figure("Sum", "sum", "The sum of the values", 100),
-            figure("Most frequent", "mode", mode, 110),
+            figure("Most frequent", "mode", mode, 130),
         )
         super().__init__(session, columns)
         self._columns: tuple[DraftColumn, ...] = ()
