@@ -190,7 +190,8 @@ class PredictPage(PageFrame):
 
     def _list_models(self, found: tuple[ReleasedModel, ...]) -> None:
         """List the models whose folder is still there, the newest first."""
-        titles = {entry.name: entry.title for entry in (*learners.LEARNERS, *networks.NETWORKS)}
+        titles = {entry.name: entry.title for entry in learners.LEARNERS}
+        titles |= {entry.name: entry.title for entry in networks.NETWORKS}
         there = [model for model in found if model.released and model.card]
         self._released.clear()
         self._released.addItem(ELSEWHERE if there else "", "")
