@@ -37,6 +37,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="CSV, TSV, Parquet or Feather file or set of images to open, or sample:NAME",
     )
     what.add_argument("--sample", metavar="NAME", help="a table that comes with the program")
+    parser.add_argument(
+        "--lang",
+        choices=("en", "fr", "vi", "ru"),
+        help="language of the window (default: the one chosen in View, Language, else that of the system)",
+    )
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -58,7 +63,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         if error.name is not None and not error.name.startswith("PySide6"):
             raise
         raise WorkbenchError("Qt cannot be loaded", hint=f"run `{_apt(_LIBRARIES)}`, or install PySide6") from None
-    return {"exit_code": run(data)}
+    return {"exit_code": run(data, options.lang)}
 
 
 def check_display() -> None:

@@ -9,7 +9,9 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from workbench.gui import pages
+from workbench.gui.session.settings import Settings
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.style.language import best, set_language
 from workbench.gui.style.theme import base_font
 from workbench.jobs import Job, trace_of
 from workbench.jobs.loading import load
@@ -45,13 +47,17 @@ a quarter of a second that would else be paid at the first look at Utility."""
 QUIET_MS = 300
 
 
-def run(data: str | None = None) -> int:
+def run(data: str | None = None, language: str | None = None) -> int:
     """Show the window until it is closed and return the exit code.
 
     Args:
         data: a path or ``sample:NAME`` to open at once.
+        language: the code of the language of this window; else the one that was chosen, else the system's.
     """
     app = application()
+    wanted = best(language or Settings().language)
+    if wanted != "en":
+        set_language(wanted)
     window = main_window()
     window.show()
     report_faults(window)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Self
 
 from workbench.params.remedies import Hint, joined, remedies_of
@@ -52,11 +53,11 @@ class WorkbenchError(Exception):
     def __str__(self) -> str:
         return self.worded(self.hint)
 
-    def worded(self, hint: str) -> str:
-        """Return the error as one sentence in which the ways out are told as ``hint``."""
-        place = f" ({self.where})" if self.where else ""
-        ends = "".join(f"; {stated}" for stated in (hint, self.outcome) if stated)
-        return one_line(f"{self.what}{place}{ends}")
+    def worded(self, hint: str, say: Callable[[str], str] = str) -> str:
+        """Return the error as one sentence in which the ways out are told as ``hint``; ``say`` translates the rest."""
+        place = f" ({say(self.where)})" if self.where else ""
+        ends = "".join(f"; {stated}" for stated in (hint, say(self.outcome)) if stated)
+        return one_line(f"{say(self.what)}{place}{ends}")
 
 
 class ParameterError(WorkbenchError, ValueError):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from PySide6.QtWidgets import QGridLayout, QLineEdit
 
 from workbench.gui.session.account_view import AccountView
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import label, mark_wrong, named
 from workbench.gui.widgets.dialogs import Entry
 from workbench.gui.widgets.formatting import entered
@@ -82,4 +83,4 @@ class FirstCap(Entry):
         text = self._fields[key].text()
         if text.strip() == entered(self._cost[key]):
             return self._cost[key]  # all its digits, where a double would lose some
-        return exact(float(spec.parse(text, spec.symbol)))
+        return exact(float(spec.parse(typed(text), spec.symbol)))

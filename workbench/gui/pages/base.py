@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import Elided, button, row, scrolled
 from workbench.params import WorkbenchError
@@ -42,20 +43,20 @@ class Room:
 ROOMS = (
     Room(
         name="data",
-        title="Data",
-        help="Open a table, say who needs what of it, and declare what is publicly known about its columns",
+        title=tr_later("Data"),
+        help=tr_later("Open a table, say who needs what of it, and declare what is publicly known about its columns"),
         icon="M2.5 3.5h11v9h-11z M2.5 6.5h11 M6.5 6.5v6",
     ),
     Room(
         name="release",
-        title="Release",
-        help="Choose a way to release and an ε by what the recipient will see, then release",
+        title=tr_later("Release"),
+        help=tr_later("Choose a way to release and an ε by what the recipient will see, then release"),
         icon="M8 10v-7.5 M5 5.3l3-2.8l3 2.8 M2.5 9.5v4h11v-4",
     ),
     Room(
         name="models",
-        title="Models",
-        help="Train private models, see what privacy costs in accuracy, compare and apply them",
+        title=tr_later("Models"),
+        help=tr_later("Train private models, see what privacy costs in accuracy, compare and apply them"),
         icon=(
             "M5.5 4.5a1.5 1.5 0 1 1-3 0a1.5 1.5 0 1 1 3 0z M5.5 11.5a1.5 1.5 0 1 1-3 0a1.5 1.5 0 1 1 3 0z "
             "M13.5 8a1.5 1.5 0 1 1-3 0a1.5 1.5 0 1 1 3 0z M5.4 5.1l5.2 2.3 M5.4 10.9l5.2-2.3"
@@ -63,14 +64,16 @@ ROOMS = (
     ),
     Room(
         name="released",
-        title="Released",
-        help="Everything that was released or paid for: look at it, verify it, estimate from it; the budget's history",
+        title=tr_later("Released"),
+        help=tr_later(
+            "Everything that was released or paid for: look at it, verify it, estimate from it; the budget's history"
+        ),
         icon="M3.5 2.5h9v11h-9z M6 5.5h4 M6 8h4 M6 10.5h2.5",
     ),
     Room(
         name="tools",
-        title="Tools",
-        help="Calculator, RAPPOR and what ε means: none of them reads the table",
+        title=tr_later("Tools"),
+        help=tr_later("Calculator, RAPPOR and what ε means: none of them reads the table"),
         icon="M3.5 2.5h9v11h-9z M5.5 4.5h5v2h-5z M5.5 9h1 M7.5 9h1 M9.5 9h1 M5.5 11.5h1 M7.5 11.5h1 M9.5 11.5h1",
         step=False,
     ),
@@ -178,7 +181,7 @@ class PageFrame(QWidget):
         self.primary: QPushButton | None = None
         self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
-        self.setAccessibleName(page.title)
+        self.setAccessibleName(tr(page.title))
         self.header: QHBoxLayout = row()
         self._beside = _Beside(self._place_header)
         self._beside.setLayout(self.header)
@@ -257,6 +260,13 @@ class PageFrame(QWidget):
         """Take the keyboard: the highlighted button has it, or the page itself where that cannot be pressed."""
         pressable = self.primary is not None and self.primary.isVisible() and self.primary.isEnabled()
         (self.primary if pressable and self.primary is not None else self).setFocus()
+
+    def retranslate(self) -> None:
+        """Say what changes with the session in another language, where the page has a ``refresh``."""
+        self.setAccessibleName(again(self.accessibleName()))
+        refresh = getattr(self, "refresh", None)
+        if refresh is not None:
+            self.in_sight(refresh)()
 
     def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
         """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.

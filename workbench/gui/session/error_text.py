@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params import remedies as way
-from workbench.params.remedies import Remedy, joined
+from workbench.params.remedies import Remedy
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import Suspicion
@@ -76,17 +77,18 @@ def _letters(quantity: str) -> str:
 def way_out(remedy: Remedy) -> str:
     """Return what to do in the window."""
     words = _WORDS.get(remedy.kind)
-    return remedy.text if words is None else words(remedy.about)
+    return tr_sentence(remedy.text) if words is None else words(remedy.about)
 
 
 def ways_out(remedies: Iterable[Remedy]) -> str:
     """Return what can be done in the window, as one clause; empty if there is nothing."""
-    return joined(list(dict.fromkeys(way_out(remedy) for remedy in remedies)))
+    ways = list(dict.fromkeys(way_out(remedy) for remedy in remedies))
+    return tr("{ways}, or {last}", ways=", ".join(ways[:-1]), last=ways[-1]) if len(ways) > 1 else "".join(ways)
 
 
 def in_the_window(error: WorkbenchError) -> str:
     """Return an error with the ways out that the window has; what is short is named by its letter."""
-    stated = error.worded(ways_out(error.remedies))
+    stated = error.worded(ways_out(error.remedies), tr_sentence)
     if not isinstance(error, BudgetRefusedError):
         return stated
     lettered = re.sub(r"\b(epsilon|delta) = ", lambda found: f"{_letters(found[1])} = ", stated)
@@ -95,7 +97,7 @@ def in_the_window(error: WorkbenchError) -> str:
 
 def without_place(error: WorkbenchError) -> str:
     """Return the same where the place is plain from where it is said."""
-    return "; ".join(filter(None, (error.what, ways_out(error.remedies))))
+    return "; ".join(filter(None, (tr_sentence(error.what), ways_out(error.remedies))))
 
 
 def sentence(error: WorkbenchError) -> str:
@@ -106,4 +108,5 @@ def sentence(error: WorkbenchError) -> str:
 
 def suspicion_text(suspicion: Suspicion) -> str:
     """Return what was seen in a column and what to do about it in the window."""
-    return f"{suspicion.why}; {way_out(suspicion.hint)}" if suspicion.hint is not None else suspicion.why
+    why = tr_sentence(suspicion.why)
+    return f"{why}; {way_out(suspicion.hint)}" if suspicion.hint is not None else why

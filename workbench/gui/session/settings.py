@@ -26,6 +26,15 @@ class Settings:
         self._file.setValue("theme", mode)
 
     @property
+    def language(self) -> str:
+        """``system`` or the code of a language."""
+        return str(self._file.value("language", "system"))
+
+    @language.setter
+    def language(self, code: str) -> None:
+        self._file.setValue("language", code)
+
+    @property
     def recent(self) -> list[str]:
         """The files opened last, the newest first."""
         value = self._file.value("recent", [])

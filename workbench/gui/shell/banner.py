@@ -6,8 +6,10 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, look
 
+LEVELS = {"error": tr_later("Error"), "warning": tr_later("Warning"), "info": tr_later("Note")}
 SIGNS = {"error": "✕", "warning": "⚠", "info": "i"}
 LINES = 2
 """Lines of text that are reserved; what is longer ends with … and is in the tooltip and behind More."""
@@ -31,10 +33,10 @@ class Banner(QWidget):
         self._frame = look(QFrame(), "banner-error")
         self._sign = label("", "danger")
         self._text = label("", wrap=True, name="banner_text")
-        self._more = button("More", "banner_more", "link", tip="Show the whole message beside the page")
+        self._more = button(tr("More"), "banner_more", "link", tip=tr("Show the whole message beside the page"))
         self._more.clicked.connect(lambda: self.more_asked.emit(self._whole))
         self._more.hide()
-        close = button("Close", "banner_close", "link", tip="Close this message (Esc)")
+        close = button(tr("Close"), "banner_close", "link", tip=tr("Close this message (Esc)"))
         close.clicked.connect(lambda: self.closed.emit())
         inner = QHBoxLayout(self._frame)
         inner.setContentsMargins(12, 0, 12, 0)
@@ -59,7 +61,7 @@ class Banner(QWidget):
         look(self._sign, {"error": "danger", "warning": "warn"}.get(level, "accent"))
         self._sign.setText(SIGNS[level])
         self._whole = text
-        self.setAccessibleName(f"{level}: {text}")
+        self.setAccessibleName(f"{tr(LEVELS[level])}: {text}")
         self.setToolTip(text)
         self.show()
         self._cut()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import look, named
 
 SIZE = (460, 360)
@@ -22,13 +23,13 @@ class CommandPalette(QFrame):
     def __init__(self, window: QWidget, actions: Callable[[], Iterable[QAction]]) -> None:
         super().__init__(window)
         self.setObjectName("command_palette")
-        self.setAccessibleName("Commands and pages")
+        self.setAccessibleName(tr("Commands and pages"))
         look(self, "card")
         self._actions = actions
         self._former: QWidget | None = None
-        self._search = named(QLineEdit(), "palette_search", "Search commands and pages")
-        self._search.setPlaceholderText("Type a command or a page")
-        self._list = named(QListWidget(), "palette_list", "Commands that match")
+        self._search = named(QLineEdit(), "palette_search", tr("Search commands and pages"))
+        self._search.setPlaceholderText(tr("Type a command or a page"))
+        self._list = named(QListWidget(), "palette_list", tr("Commands that match"))
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)

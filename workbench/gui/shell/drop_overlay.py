@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.render.fonts import font
 
 OFFICE = (".xlsx", ".xls", ".ods", ".numbers")
@@ -22,7 +23,7 @@ NO_TABLES = (
 PACKED_IMAGES = ("-ubyte.gz", ".bin.gz")
 """Of what is packed, images alone are read."""
 
-KINDS = "CSV, TSV, Parquet or Feather file, a set of images, or a project"
+KINDS = tr_later("CSV, TSV, Parquet or Feather file, a set of images, or a project")
 INSET = 12
 
 
@@ -45,17 +46,19 @@ def dragged(data: QMimeData) -> Dragged:
     """Return what is held; the file itself is not looked at."""
     urls = data.urls()
     if not urls:
-        return Dragged(problem=f"Only files can be dropped here: a {KINDS}.")
+        return Dragged(problem=tr("Only files can be dropped here: a {kinds}.", kinds=tr(KINDS)))
     if len(urls) > 1:
-        return Dragged(problem=f"{len(urls)} files are held: drop one of them.")
+        return Dragged(problem=tr("{urls} files are held: drop one of them.", urls=len(urls)))
     if not urls[0].isLocalFile():
-        return Dragged(problem="This is not a file of this computer: save it first, then drop it.")
+        return Dragged(problem=tr("This is not a file of this computer: save it first, then drop it."))
     path = urls[0].toLocalFile()
     name = PurePath(path).name
     if path.lower().endswith(OFFICE):
-        return Dragged(problem=f"{name} is a workbook: save it as CSV first, then drop that.")
+        return Dragged(problem=tr("{name} is a workbook: save it as CSV first, then drop that.", name=name))
     if path.lower().endswith(NO_TABLES) and not path.lower().endswith(PACKED_IMAGES):
-        return Dragged(problem=f"{name} is not a table that can be read: drop a {KINDS}.")
+        return Dragged(
+            problem=tr("{name} is not a table that can be read: drop a {kinds}.", name=name, kinds=tr(KINDS))
+        )
     return Dragged(path=path)
 
 
@@ -84,7 +87,7 @@ class DropVeil(QWidget):
         """Return what is said."""
         if self._held.problem:
             return f"✕ {self._held.problem}"
-        return self._held.use or f"Drop to open {PurePath(self._held.path).name}"
+        return self._held.use or tr("Drop to open {name}", name=PurePath(self._held.path).name)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw a thin veil, a dashed frame and the words."""

@@ -8,11 +8,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import Page
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
-EVERYWHERE = (
-    "Ctrl+1 to Ctrl+5: the rooms. Ctrl+Page Down: the next tab. Ctrl+Return: the blue button. Ctrl+Z: undo. "
-    "Ctrl+E: what ε means. Ctrl+K: any command. Esc: back."
+EVERYWHERE = tr_later(
+    "Ctrl+1 to Ctrl+5: the rooms. Ctrl+Page Down: the next tab. Ctrl+Return: the blue button. "
+    "Ctrl+Z: undo. Ctrl+E: what ε means. Ctrl+K: any command. Esc: back."
 )
 
 
@@ -28,9 +29,9 @@ class HelpPanel(Card):
     def __init__(self) -> None:
         super().__init__(pad=12, spacing=8)
         self.setObjectName("help_panel")
-        self.setAccessibleName("Help")
+        self.setAccessibleName(tr("Help"))
         self._title = Elided("", "heading")
-        close = button("Close", "help_close", "link", tip="Close this help (Esc)")
+        close = button(tr("Close"), "help_close", "link", tip=tr("Close this help (Esc)"))
         close.clicked.connect(self.hide)
         head = QWidget()
         line = row(close)
@@ -38,9 +39,9 @@ class HelpPanel(Card):
         head.setLayout(line)
         self._what = label("", wrap=True, name="help_what")
         self._how = label("", wrap=True, name="help_how")
-        self._everywhere = label(EVERYWHERE, "muted", wrap=True)
+        self._everywhere = label(tr(EVERYWHERE), "muted", wrap=True)
         self._topic = ""
-        self._more = button("Read more →", "help_more", "link", tip="Open this topic of the help")
+        self._more = button(tr("Read more →"), "help_more", "link", tip=tr("Open this topic of the help"))
         self._more.clicked.connect(lambda: self.more_asked.emit(self._topic))
         for part in (head, self._what, self._how, self._more, self._everywhere):
             self.body.addWidget(part)
@@ -58,12 +59,12 @@ class HelpPanel(Card):
 
     def show_page(self, page: Page) -> None:
         """Say what ``page`` is for."""
-        self._title.set_whole(page.title)
-        self._what.setText(page.about or f"{page.help}.")
-        self._how.setText(page.keys)
+        self._title.set_whole(tr(page.title))
+        self._what.setText(tr(page.about) or f"{tr(page.help)}.")
+        self._how.setText(tr(page.keys))
         self._how.setVisible(bool(page.keys))
         self._topic = page.topic
         self._more.setVisible(bool(page.topic))
         self._everywhere.show()
-        self.setAccessibleDescription(f"{self._what.text()} {page.keys} {EVERYWHERE}")
+        self.setAccessibleDescription(f"{self._what.text()} {tr(page.keys)} {tr(EVERYWHERE)}")
         self.show()

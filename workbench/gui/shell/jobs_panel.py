@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, look, row, stack
 from workbench.gui.widgets.formatting import time_left
 from workbench.gui.widgets.stopping import ask_to_stop
@@ -20,7 +21,7 @@ from workbench.signals.events import Cancelled, Failed, Progress
 SHOW_AFTER = 0.3
 """Seconds before a job is listed: what is over at once would only flicker."""
 
-LINGER_MS = {"Done": 1200, "Cancelled": 4000, "Paused": 4000, "Failed": 6000}
+LINGER_MS = {tr_later("Done"): 1200, tr_later("Cancelled"): 4000, tr_later("Paused"): 4000, tr_later("Failed"): 6000}
 """How long the end of a job stays in sight."""
 
 STEPS = 1000
@@ -44,13 +45,13 @@ class JobLine(QFrame):
         self._what = Elided("", "muted")
         self._bar = QProgressBar()
         self._bar.setObjectName("job_progress")
-        self._bar.setAccessibleName(f"Progress of {handle.title}")
+        self._bar.setAccessibleName(tr("Progress of {title}", title=handle.title))
         self._bar.setRange(0, 0)
         self._bar.setTextVisible(False)
         self._bar.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._left = Elided("", "muted", name="job_time_left")
         self.cancel_button = button(
-            "Cancel", "job_cancel", "link", tip="Stop this at its next step; nothing is half-written"
+            tr("Cancel"), "job_cancel", "link", tip=tr("Stop this at its next step; nothing is half-written")
         )
         self.cancel_button.clicked.connect(lambda: ask_to_stop(self.window(), handle))
         foot = row(spacing=4)
@@ -69,13 +70,13 @@ class JobLine(QFrame):
 
     def show_end(self) -> str:
         """Say how the job ended, and return the word."""
-        stopped = "Paused" if self.handle.paused else "Cancelled"
-        word = {Cancelled: stopped, Failed: "Failed"}.get(type(self.handle.end), "Done")
+        stopped = "Paused" if self.handle.paused else "Cancelled"  # not translated
+        word = {Cancelled: stopped, Failed: "Failed"}.get(type(self.handle.end), "Done")  # not translated
         self._bar.setRange(0, STEPS)
         self._bar.setValue(STEPS if word == "Done" else self._bar.value())
         self._left.set_whole("")
-        self.cancel_button.setAccessibleName(word)
-        self._end_cancel(word)
+        self.cancel_button.setAccessibleName(tr(word))
+        self._end_cancel(tr(word))
         self.cancel_button.show()  # it says how the job ended
         return word
 
@@ -92,13 +93,18 @@ class JobLine(QFrame):
             self._bar.setRange(0, STEPS)
             self._bar.setValue(round(STEPS * min(progress.done / progress.total, 1.0)))
             self._bar.setUpdatesEnabled(True)
-        counted = f"{progress.done:,.0f} of {progress.total:,.0f}" if progress.total > 1 else ""
-        self._what.set_whole(progress.label or counted, f"{counted} {progress.label}".strip())
+        counted = tr(
+            "{done} of {total}", done=tr_number(progress.done, ",.0f"), total=tr_number(progress.total, ",.0f")
+        )
+        if progress.total <= 1:
+            counted = ""
+        doing = tr_sentence(progress.label)
+        self._what.set_whole(doing or counted, f"{counted} {doing}".strip())
         left = progress.seconds_left
         self._left.set_whole(counted if left is None else time_left(left))
 
     def _show_cancelling(self) -> None:
-        self._end_cancel("Pausing…" if self.handle.paused else "Cancelling…")
+        self._end_cancel(tr("Pausing…") if self.handle.paused else tr("Cancelling…"))
 
     def _end_cancel(self, word: str) -> None:
         self._free_keys()
@@ -124,7 +130,7 @@ class JobsPanel(QScrollArea):
         """
         super().__init__()
         self.setObjectName("jobs_panel")
-        self.setAccessibleName("Running jobs")
+        self.setAccessibleName(tr("Running jobs"))
         self._has_cancel, self._keys_to = has_cancel, keys_to
         self._lines: dict[JobHandle, JobLine] = {}
         self._inner = look(QWidget(), "clear")

@@ -32,6 +32,7 @@ from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail, Tabs
 from workbench.gui.shell.status_line import StatusLine
 from workbench.gui.shell.tour import TourPanel
+from workbench.gui.style.language import tr
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.explain import ExplainPanel
@@ -65,7 +66,7 @@ class MainWindow(QMainWindow):
     def __init__(self, pages: Sequence[Page]) -> None:
         super().__init__()
         self.setObjectName("main_window")
-        self.setWindowTitle("Privacy workbench")
+        self.setWindowTitle(tr("Privacy workbench"))
         self.setAcceptDrops(True)
         self.session = Session(self)
         self.jobs = JobCenter(self)
@@ -231,7 +232,9 @@ class MainWindow(QMainWindow):
     def _retitle(self) -> None:
         """Name the table in the title, with Qt's mark of what is not saved."""
         opened = self.session.open_data
-        self.setWindowTitle(f"{opened.title}[*] – Privacy workbench" if opened else "Privacy workbench")
+        self.setWindowTitle(
+            tr("{title}[*] – Privacy workbench", title=opened.title) if opened else tr("Privacy workbench")
+        )
         self.setWindowModified(self.project.unsaved)
 
     def _place_gauges(self) -> None:
@@ -351,8 +354,8 @@ class MainWindow(QMainWindow):
         for part in (self.rail, self._stack, self.restore_panel, self.missing_panel, self.menuBar()):
             part.setEnabled(False)
         self.setAcceptDrops(False)
-        names = ", ".join(f"“{handle.title}”" for handle in self.jobs.running if handle.shown) or "the running work"
-        self.messages.notify("info", f"Closing: waiting for {names} to stop…")
+        names = ", ".join(f"“{handle.title}”" for handle in self.jobs.running if handle.shown) or tr("the running work")
+        self.messages.notify("info", tr("Closing: waiting for {names} to stop…", names=names))
         self._banner.show_text("info", self.statusBar().currentMessage())
         self.jobs.started.connect(lambda handle: handle.cancel())
         self.jobs.idle.connect(lambda: QTimer.singleShot(0, self, self.close))

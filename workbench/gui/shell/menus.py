@@ -23,7 +23,9 @@ from workbench.gui.shell.command_palette import CommandPalette
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
+from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.shell.tour import TourPanel
+from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
 from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
@@ -35,10 +37,11 @@ TEXT_SIZE = "text_size"
 """Where the settings keep the size of text."""
 
 ABOUT = (
-    f"Privacy workbench {workbench.__version__}",
-    "It releases tables and models with a stated, accounted privacy guarantee. What you open stays on this computer; "
-    "nothing is uploaded.",
-    "Licence: Apache 2.0. Typeface: Inter, SIL Open Font License. Window: Qt for Python.",
+    tr_later(
+        "It releases tables and models with a stated, accounted privacy guarantee. What you open "
+        "stays on this computer; nothing is uploaded."
+    ),
+    tr_later("Licence: Apache 2.0. Typeface: Inter, SIL Open Font License. Window: Qt for Python."),
 )
 
 
@@ -91,7 +94,7 @@ class Menus:
         self._window = window
         self._shell = shell
         self.actions: dict[str, QAction] = {}
-        self._recent = QMenu("Open &Recent", window)
+        self._recent = QMenu(tr("Open &Recent"), window)
         self._recent.setObjectName("menu_recent")
         self._recent.aboutToShow.connect(self._list_recent)
         self.palette = CommandPalette(window, self.actions.values)
@@ -101,90 +104,99 @@ class Menus:
         self._help()
 
     def _file(self) -> None:
-        menu = self._window.menuBar().addMenu("&File")
-        self._add(menu, "open", "&Open Table or Images…", self.ask_for_table, QKeySequence.StandardKey.Open)
-        self._add(menu, "open_image_folder", "Open &Folder of Images…", self._ask_for_folder)
+        menu = self._window.menuBar().addMenu(tr("&File"))
+        self._add(menu, "open", tr("&Open Table or Images…"), self.ask_for_table, QKeySequence.StandardKey.Open)
+        self._add(menu, "open_image_folder", tr("Open &Folder of Images…"), self._ask_for_folder)
         menu.addMenu(self._recent)
-        samples = menu.addMenu("&Samples")
+        samples = menu.addMenu(tr("&Samples"))
         for sample in SAMPLES:
-            title = sample.name.replace("-", " ").capitalize()
+            title = tr_sentence(sample.name.replace("-", " ").capitalize())
             done = partial(self._shell.open, f"sample:{sample.name}")
-            self._add(samples, f"sample_{sample.name}", title, done).setToolTip(sample.help)
+            self._add(samples, f"sample_{sample.name}", title, done).setToolTip(tr_sentence(sample.help))
         samples.setToolTipsVisible(True)
-        self._add(menu, "reload", "&Reload", self._reload, QKeySequence.StandardKey.Refresh)
-        self._add(menu, "close_table", "&Close Table", self._close, QKeySequence("Ctrl+W"))
+        self._add(menu, "reload", tr("&Reload"), self._reload, QKeySequence.StandardKey.Refresh)
+        self._add(menu, "close_table", tr("&Close Table"), self._close, QKeySequence("Ctrl+W"))
         menu.addSeparator()
         project = self._shell.project
-        self._add(menu, "open_project", "Open &Project…", project.ask_and_open, QKeySequence("Ctrl+Shift+O"))
-        self._add(menu, "save", "&Save Project", project.save, QKeySequence.StandardKey.Save)
-        self._add(menu, "save_as", "Save Project &As…", project.save_as, QKeySequence("Ctrl+Shift+S"))
+        self._add(menu, "open_project", tr("Open &Project…"), project.ask_and_open, QKeySequence("Ctrl+Shift+O"))
+        self._add(menu, "save", tr("&Save Project"), project.save, QKeySequence.StandardKey.Save)
+        self._add(menu, "save_as", tr("Save Project &As…"), project.save_as, QKeySequence("Ctrl+Shift+S"))
         menu.addSeparator()
-        self._add(menu, "quit", "&Quit", self._window.close, QKeySequence("Ctrl+Q"))
+        self._add(menu, "quit", tr("&Quit"), self._window.close, QKeySequence("Ctrl+Q"))
 
     def _edit(self) -> None:
-        menu = self._window.menuBar().addMenu("&Edit")
+        menu = self._window.menuBar().addMenu(tr("&Edit"))
         stack = self._shell.session.undo_stack
         for name, action, key in (
-            ("undo", stack.createUndoAction(self._window, "&Undo"), "Ctrl+Z"),
-            ("redo", stack.createRedoAction(self._window, "&Redo"), "Ctrl+Shift+Z"),
+            ("undo", stack.createUndoAction(self._window, tr("&Undo")), "Ctrl+Z"),
+            ("redo", stack.createRedoAction(self._window, tr("&Redo")), "Ctrl+Shift+Z"),
         ):
             action.setShortcuts([QKeySequence(key), *([QKeySequence("Ctrl+Y")] if name == "redo" else [])])
             action.setObjectName(f"action_{name}")
             menu.addAction(action)
             self.actions[name] = action
         # What the status bar tells of an edit must not outlast it.
-        self.actions["undo"].triggered.connect(lambda: self._shell.messages.report_step("Undone", stack.redoText()))
-        self.actions["redo"].triggered.connect(lambda: self._shell.messages.report_step("Done again", stack.undoText()))
+        self.actions["undo"].triggered.connect(lambda: self._shell.messages.report_step(tr("Undone"), stack.redoText()))
+        self.actions["redo"].triggered.connect(
+            lambda: self._shell.messages.report_step(tr("Done again"), stack.undoText())
+        )
         menu.addSeparator()
-        self._add(menu, "run", "Run This &Page", self._shell.run_page, QKeySequence("Ctrl+Return"))
-        self._add(menu, "cancel", "&Cancel", self._shell.escape, QKeySequence("Esc"))
+        self._add(menu, "run", tr("Run This &Page"), self._shell.run_page, QKeySequence("Ctrl+Return"))
+        self._add(menu, "cancel", tr("&Cancel"), self._shell.escape, QKeySequence("Esc"))
         menu.addSeparator()
-        self._add(menu, "palette", "&Find a Command…", self.palette.open, QKeySequence("Ctrl+K"))
+        self._add(menu, "palette", tr("&Find a Command…"), self.palette.open, QKeySequence("Ctrl+K"))
 
     def _view(self) -> None:
-        menu = self._window.menuBar().addMenu("&View")
+        menu = self._window.menuBar().addMenu(tr("&View"))
         for number, room in enumerate(ROOMS, start=1):
             key = QKeySequence(f"Ctrl+{number}")
-            self._add(menu, f"room_{room.name}", room.title, partial(self._shell.show_room, room.name), key)
-        self._add(menu, "next_tab", "Next Tab", partial(self._shell.next_tab, 1), QKeySequence("Ctrl+PgDown"))
-        self._add(menu, "former_tab", "Previous Tab", partial(self._shell.next_tab, -1), QKeySequence("Ctrl+PgUp"))
-        tabs = menu.addMenu("All &Tabs")
-        rooms = {room.name: room.title for room in ROOMS}
+            self._add(menu, f"room_{room.name}", tr(room.title), partial(self._shell.show_room, room.name), key)
+        self._add(menu, "next_tab", tr("Next Tab"), partial(self._shell.next_tab, 1), QKeySequence("Ctrl+PgDown"))
+        self._add(menu, "former_tab", tr("Previous Tab"), partial(self._shell.next_tab, -1), QKeySequence("Ctrl+PgUp"))
+        tabs = menu.addMenu(tr("All &Tabs"))
+        rooms = {room.name: tr(room.title) for room in ROOMS}
         for name, page in self._shell.rail.pages.items():
-            title = f"{rooms[page.room]}: {page.title}"
+            title = f"{rooms[page.room]}: {tr(page.title)}"
             self._add(tabs, f"page_{name}", title, partial(self._shell.show_page, name)).setWhatsThis(page.known_as)
         menu.addSeparator()
-        gauges = self._add(menu, "gauges", "&Gauges", self._toggle_gauges, QKeySequence("F9"))
+        gauges = self._add(menu, "gauges", tr("&Gauges"), self._toggle_gauges, QKeySequence("F9"))
         gauges.setCheckable(True)
         gauges.setChecked(self._shell.settings.load("gauges") != "hidden")
         menu.addSeparator()
-        self._add(menu, "text_larger", "&Larger Text", lambda: self._scale(self._size() + STEP), "Ctrl++")
-        self._add(menu, "text_smaller", "&Smaller Text", lambda: self._scale(self._size() - STEP), "Ctrl+-")
-        self._add(menu, "text_normal", "&Normal Text", lambda: self._scale(100))
+        self._add(menu, "text_larger", tr("&Larger Text"), lambda: self._scale(self._size() + STEP), "Ctrl++")
+        self._add(menu, "text_smaller", tr("&Smaller Text"), lambda: self._scale(self._size() - STEP), "Ctrl+-")
+        self._add(menu, "text_normal", tr("&Normal Text"), lambda: self._scale(100))
         menu.addSeparator()
-        themes = menu.addMenu("&Colours")
+        themes = menu.addMenu(tr("&Colours"))
         group = QActionGroup(self._window)
-        for mode in MODES:
-            action = self._add(themes, f"theme_{mode}", mode.capitalize(), partial(self._choose_theme, mode))
+        for mode, title in MODES.items():
+            action = self._add(themes, f"theme_{mode}", tr(title), partial(self._choose_theme, mode))
             action.setCheckable(True)
             action.setChecked(mode == self._shell.theme.mode)
             group.addAction(action)
+        languages = menu.addMenu(tr("&Language"))
+        chosen, group = self._shell.settings.language, QActionGroup(self._window)
+        for code, title in ((SYSTEM, tr_later("System")), *LANGUAGES.items()):
+            action = self._add(languages, f"language_{code}", tr(title), partial(self._choose_language, code))
+            action.setCheckable(True)
+            action.setChecked(code == chosen)
+            group.addAction(action)
 
     def _help(self) -> None:
-        menu = self._window.menuBar().addMenu("&Help")
-        self._add(menu, "help", "&Help", self._show_help, QKeySequence.StandardKey.HelpContents)
-        self._add(menu, "page_help", "About This &Page", self._show_page_help, QKeySequence("Shift+F1"))
-        self._add(menu, "topics", "&Search the Help…", lambda: self._shell.session.ask_for_help("window"))
-        self._add(menu, "explain", "What Does &ε Mean?", self._explain, QKeySequence("Ctrl+E"))
-        self._add(menu, "glossary", "&Glossary", lambda: self._shell.session.ask_for_help("glossary"))
-        self._add(menu, "tour", "Take the &Tour", self._tour)
+        menu = self._window.menuBar().addMenu(tr("&Help"))
+        self._add(menu, "help", tr("&Help"), self._show_help, QKeySequence.StandardKey.HelpContents)
+        self._add(menu, "page_help", tr("About This &Page"), self._show_page_help, QKeySequence("Shift+F1"))
+        self._add(menu, "topics", tr("&Search the Help…"), lambda: self._shell.session.ask_for_help("window"))
+        self._add(menu, "explain", tr("What Does &ε Mean?"), self._explain, QKeySequence("Ctrl+E"))
+        self._add(menu, "glossary", tr("&Glossary"), lambda: self._shell.session.ask_for_help("glossary"))
+        self._add(menu, "tour", tr("Take the &Tour"), self._tour)
         menu.addSeparator()
-        self._add(menu, "about", "&About This Program", self._show_about)
-        self._add(menu, "about_qt", "About &Qt", QApplication.aboutQt)
+        self._add(menu, "about", tr("&About This Program"), self._show_about)
+        self._add(menu, "about_qt", tr("About &Qt"), QApplication.aboutQt)
         session = self._shell.session
         self._shell.help_panel.more_asked.connect(session.ask_for_help)
         session.explain_asked.connect(self._shell.help_panel.hide)
-        self._shell.messages.more_asked.connect(lambda text: self._show_text("Message", (("", text),)))
+        self._shell.messages.more_asked.connect(lambda text: self._show_text(tr("Message"), (("", text),)))
         session.explain_asked.connect(self._show_gauges)
 
     def _add(
@@ -234,17 +246,17 @@ class Menus:
         title = session.open_data.title
         session.open(None, DraftPlan())
         self._shell.show_page(next(name for name, page in self._shell.rail.pages.items() if page.home))
-        session.notify("info", f"Closed {title}.")
+        session.notify("info", tr("Closed {title}.", title=title))
 
     def _list_recent(self) -> None:
         self._recent.clear()
         for path in self._shell.settings.recent:
             self._recent.addAction(path.replace("&", "&&"), partial(self._shell.open, path))
         if self._recent.isEmpty():
-            self._recent.addAction("No recent files").setEnabled(False)
+            self._recent.addAction(tr("No recent files")).setEnabled(False)
         else:
             self._recent.addSeparator()
-            self._recent.addAction("Clear", self._clear_recent)
+            self._recent.addAction(tr("Clear"), self._clear_recent)
 
     def _clear_recent(self) -> None:
         recent = self._shell.session.recent
@@ -260,7 +272,7 @@ class Menus:
     def _scale(self, percent: int) -> None:
         self._shell.theme.set_scale(percent)
         self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
-        self._window.statusBar().showMessage(f"Text size {self._shell.theme.scale} %.")
+        self._window.statusBar().showMessage(tr("Text size {scale} %.", scale=self._shell.theme.scale))
 
     def _tour(self) -> None:
         self._show_gauges()
@@ -269,7 +281,8 @@ class Menus:
         self._shell.tour.start()
 
     def _show_about(self) -> None:
-        self._show_text("About this program", (("", text) for text in ABOUT))
+        name = tr("Privacy workbench {version}", version=workbench.__version__)
+        self._show_text(tr("About this program"), (("", text) for text in (name, *map(tr, ABOUT))))
 
     def _show_text(self, title: str, parts: Iterable[tuple[str, str]]) -> None:
         self._shell.explain_panel.hide()
@@ -279,6 +292,14 @@ class Menus:
     def _choose_theme(self, mode: str) -> None:
         self._shell.theme.set_mode(mode)
         self._shell.settings.theme = mode
+
+    def _choose_language(self, code: str) -> None:
+        """Say everything in another language at once; nothing that is open or runs is touched."""
+        self._shell.settings.language = code
+        set_language(best(code))
+        retranslate()
+        self._shell.session.theme_changed.emit()  # draws charts and cells anew
+        self._window.statusBar().showMessage(tr("The window is in English now."))
 
     def _show_gauges(self) -> None:
         """Show the column on the right, where what was asked for appears."""

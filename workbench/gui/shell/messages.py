@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QStatusBar
 
 from workbench.gui.session.session import Session
 from workbench.gui.shell.banner import Banner
+from workbench.gui.style.language import tr_sentence
 
 
 class Messages(QObject):
@@ -40,6 +41,7 @@ class Messages(QObject):
 
     def notify(self, level: str, text: str) -> None:
         """Say ``text``; in the banner, too, where it is an error or a warning."""
+        text = tr_sentence(text)
         self._show(text)
         self._about = self._edit
         if level != "info":

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.pages.base import ROOMS, Page, Room
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Elided, button, label, row, rule
+from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.icon import SIDE, draw_icon
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
@@ -19,11 +21,13 @@ WIDTH, WIDEST = 200, 300
 HEIGHT = 36
 DOT = 5.0
 
-WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
-SHAPES = {"empty": "ring", "needs": "half", "ready": "full"}
-LEGEND = {"empty": ("empty", 0), "needs": ("needs you", 52), "ready": ("ready", 125)}
-"""The short word of each dot and where its dot begins, all in one line."""
+WORDS = {"empty": tr_later("nothing here yet"), "needs": tr_later("needs you"), "ready": tr_later("ready")}
+SHAPES = {"empty": tr_later("Ring dot"), "needs": tr_later("Half dot"), "ready": tr_later("Full dot")}
+LEGEND = {"empty": tr_later("empty"), "needs": tr_later("needs you"), "ready": tr_later("ready")}
+"""The short word of each dot, all in one line."""
 LEGEND_LINE = 20
+SMALLEST = 8
+"""Pixels of its letters."""
 
 
 class RailButton(QAbstractButton):
@@ -35,7 +39,7 @@ class RailButton(QAbstractButton):
         self._pages = pages
         self._session = session
         self._state = "empty"
-        self.setText(room.title)
+        self.setText(tr(room.title))
         self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setObjectName(f"rail_{room.name}")
@@ -52,9 +56,11 @@ class RailButton(QAbstractButton):
         """Ask the pages for their state: one that needs you is shown first, then one that is ready."""
         states = {page.state(self._session) for page in self._pages}
         self._state = next(state for state in ("needs", "ready", "empty") if state in states or state == "empty")
-        self.setAccessibleName(f"{self.room.title}, {WORDS[self._state]}" if self.room.step else self.room.title)
-        dot = f"\n{SHAPES[self._state].capitalize()} dot: {WORDS[self._state]}" if self.room.step else ""
-        self.setToolTip(f"{self.room.help}{dot}")
+        title, state = tr(self.room.title), tr(WORDS[self._state])
+        self.setText(title)
+        self.setAccessibleName(f"{title}, {state}" if self.room.step else title)
+        dot = f"\n{tr(SHAPES[self._state])}: {state}" if self.room.step else ""
+        self.setToolTip(f"{tr(self.room.help)}{dot}")
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -111,7 +117,7 @@ class Legend(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.setObjectName("rail_legend")
-        self.setAccessibleName("Dots: " + ", ".join(f"{shape} {WORDS[state]}" for state, shape in SHAPES.items()))
+        self.setAccessibleName("; ".join(f"{tr(shape)}: {tr(WORDS[state])}" for state, shape in SHAPES.items()))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._session = session
         session.theme_changed.connect(self.update)
@@ -127,16 +133,23 @@ class Legend(QWidget):
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(font(11))
-            stretch = self.width() / (WIDTH - 24)
+            words = {state: tr(word) for state, word in LEGEND.items()}
             face = painter.font()
-            face.setPixelSize(min(face.pixelSize(), round(11 * stretch)))  # the rail grows less than the text
+            while sum(map(self._room, words.values(), [face] * 3)) > self.width() and face.pixelSize() > SMALLEST:
+                face.setPixelSize(face.pixelSize() - 1)  # the rail grows less than the text, and words differ
             painter.setFont(face)
-            for state, (word, at) in LEGEND.items():
-                left = at * stretch
+            left = 0.0
+            for state, word in words.items():
                 _draw_dot(painter, QPointF(left + DOT + 1, self.height() / 2), state, muted, theme)
                 painter.setPen(muted)
                 box = QRectF(left + 2 * DOT + 5, 0, self.width() - left, self.height())
                 painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, word)
+                left += self._room(word, face)
+
+    @staticmethod
+    def _room(word: str, face: QFont) -> float:
+        """Return the width of a dot with its word and the gap behind it."""
+        return 2 * DOT + 5 + QFontMetricsF(face).horizontalAdvance(word) + 8
 
 
 class Tabs(QWidget):
@@ -151,12 +164,12 @@ class Tabs(QWidget):
     def __init__(self, page: Page, pages: Sequence[Page]) -> None:
         super().__init__()
         self._own = page.tab
-        self.setAccessibleName("Tabs")
+        self.setAccessibleName(tr("Tabs"))
         self._tabs: dict[str, QPushButton] = {}
         for other in pages:
             if other.room != page.room or other.under:
                 continue
-            tab = button(other.title, f"tab_{other.name}", "tab", tip=other.help)
+            tab = button(tr(other.title), f"tab_{other.name}", "tab", tip=tr(other.help))
             tab.setCheckable(True)
             tab.clicked.connect(lambda _checked, name=other.name: self._choose(name))
             self._tabs[other.name] = tab
@@ -190,10 +203,10 @@ class Rail(QWidget):
         super().__init__()
         self.setFixedWidth(scaled(WIDTH, WIDEST))
         self.setObjectName("rail")
-        self.setAccessibleName("Rooms")
+        self.setAccessibleName(tr("Rooms"))
         self._session = session
-        self._title = label("Privacy workbench", "heading")
-        self._table = Elided("no table yet", "muted")
+        self._title = label(tr("Privacy workbench"), "heading")
+        self._table = Elided(tr("no table yet"), "muted")
         self._table.setObjectName("rail_table")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 18, 12, 12)
@@ -258,7 +271,7 @@ class Rail(QWidget):
 
     def refresh(self) -> None:
         """Ask every room for its state."""
-        opened, what = self._session.open_data, "rows" if self._session.images is None else "images"
-        self._table.set_whole(f"{opened.title} · {opened.table.rows:,} {what}" if opened else "no table yet")
+        opened, noun = self._session.open_data, "row" if self._session.images is None else "image"
+        self._table.set_whole(f"{opened.title} · {count(opened.table.rows, noun)}" if opened else tr("no table yet"))
         for line in self.buttons.values():
             line.refresh()

@@ -5,38 +5,51 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 STEPS: tuple[tuple[str, str, str], ...] = (
     (
         "data",
-        "Open a table",
-        "Drop a file on the window, or press Open sample to learn with invented people. What you open stays on this "
-        "computer; nothing is published before you press Release.",
+        tr_later("Open a table"),
+        tr_later(
+            "Drop a file on the window, or press Open sample to learn with invented people. What you "
+            "open stays on this computer; nothing is published before you press Release."
+        ),
     ),
     (
         "questions",
-        "Say who needs what",
-        "Three questions: who gets the release, which columns they need, what they will ask of it. A plan follows from "
-        "the answers. What nobody needs is not released, and leaves more accuracy for the rest.",
+        tr_later("Say who needs what"),
+        tr_later(
+            "Three questions: who gets the release, which columns they need, what they will ask of it. A "
+            "plan follows from the answers. What nobody needs is not released, and leaves more accuracy "
+            "for the rest."
+        ),
     ),
     (
         "ways",
-        "Decide by what they will see",
-        "Every question has a ✓ or a ✗ for each way to release, at the ε you choose. ε limits what anyone can learn "
-        "about one person: smaller is more private, larger is more accurate.",
+        tr_later("Decide by what they will see"),
+        tr_later(
+            "Every question has a ✓ or a ✗ for each way to release, at the ε you choose. ε limits what "
+            "anyone can learn about one person: smaller is more private, larger is more accurate."
+        ),
     ),
     (
         "ledger",
-        "Know what is spent",
-        "The gauge on the right shows the privacy budget. A release is charged before anything is drawn, and the "
-        "ledger keeps every charge. A release that does not fit below the cap is refused.",
+        tr_later("Know what is spent"),
+        tr_later(
+            "The gauge on the right shows the privacy budget. A release is charged before anything is "
+            "drawn, and the ledger keeps every charge. A release that does not fit below the cap is "
+            "refused."
+        ),
     ),
     (
         "help",
-        "Ask at any time",
-        "F1 explains the page you are on, Ctrl+E the ε beside it, and Ctrl+K finds any command by typing. This tour is "
-        "in the Help menu.",
+        tr_later("Ask at any time"),
+        tr_later(
+            "F1 explains the page you are on, Ctrl+E the ε beside it, and Ctrl+K finds any command by "
+            "typing. This tour is in the Help menu."
+        ),
     ),
 )
 """The page of each step, its title and its text."""
@@ -64,9 +77,9 @@ class TourPanel(Card):
         line.insertWidget(0, self._title, 1)
         head.setLayout(line)
         self._text = label("", wrap=True, name="tour_text")
-        self._next = button("Next", "tour_next", "primary")
+        self._next = button(tr("Next"), "tour_next", "primary")
         self._next.clicked.connect(lambda: self._show(self._at + 1))
-        leave = button("Leave", "tour_leave", tip="Leave the tour; Help → Take the Tour shows it again")
+        leave = button(tr("Leave"), "tour_leave", tip=tr("Leave the tour; Help → Take the Tour shows it again"))
         leave.clicked.connect(self.leave)
         foot = QWidget()
         foot.setLayout(row(leave, None, self._next))
@@ -91,11 +104,11 @@ class TourPanel(Card):
             return
         self._at = at
         page, title, text = STEPS[at]
-        self._title.set_whole(title)
-        self._count.setText(f"{at + 1} of {len(STEPS)}")
-        self._text.setText(text)
-        self._next.setText("Done" if at + 1 == len(STEPS) else "Next")
-        self.setAccessibleName(f"Tour, step {at + 1} of {len(STEPS)}: {title}")
-        self.setAccessibleDescription(text)
+        self._title.set_whole(tr(title))
+        self._count.setText(tr("{at} of {steps}", at=at + 1, steps=len(STEPS)))
+        self._text.setText(tr(text))
+        self._next.setText(tr("Done") if at + 1 == len(STEPS) else tr("Next"))
+        self.setAccessibleName(tr("Tour, step {at} of {steps}: {title}", at=at + 1, steps=len(STEPS), title=tr(title)))
+        self.setAccessibleDescription(tr(text))
         if lead:
             self.page_asked.emit(page)

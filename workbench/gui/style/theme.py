@@ -9,11 +9,12 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.gui.style.colours import mixed
+from workbench.gui.style.language import tr_later
 from workbench.gui.style.stylesheet import stylesheet
 from workbench.render.fonts import font, set_scale
 from workbench.render.palette import DARK, LIGHT, Theme
 
-MODES = ("system", "light", "dark")
+MODES = {"system": tr_later("System"), "light": tr_later("Light"), "dark": tr_later("Dark")}
 SMALLEST, LARGEST = 80, 200
 """Percent."""
 

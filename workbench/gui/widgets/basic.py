@@ -18,12 +18,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import PAD
 from workbench.gui.widgets.formatting import breakable, unbroken
 
 W = TypeVar("W", bound=QWidget)
 
-PRIVATE = "PRIVATE – NOT FOR RELEASE"
+PRIVATE = tr_later("PRIVATE – NOT FOR RELEASE")
 
 
 def look(widget: W, name: str) -> W:
@@ -135,7 +136,7 @@ def caption(text: str, link: QPushButton) -> QWidget:
 
 def badge(text: str = PRIVATE) -> QLabel:
     """Return the framed badge of what must not leave the house."""
-    out = label(text, "badge")
+    out = label(tr(text), "badge")
     out.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
     return out
 
@@ -277,6 +278,10 @@ class Elided(QLabel):
             self.setWordWrap(wrapped)
         self.setAccessibleName(stated or text)
         self._fit()
+
+    def retranslate(self) -> None:
+        """Say the same in another language."""
+        self.set_whole(again(self._whole), again(self._stated), wrapped=self.wordWrap())
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
         """Fit the text into the new width."""

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError
@@ -48,7 +49,7 @@ class DeltaEntry(QLineEdit):
 
     def _read(self) -> Decimal:
         text = self.text().strip()
-        return exact(float(DELTA.parse(text, "δ"))) if text else Decimal(0)
+        return exact(float(DELTA.parse(typed(text), "δ"))) if text else Decimal(0)
 
 
 class DeltaLine(QWidget):

@@ -9,6 +9,7 @@ from decimal import Decimal
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import entered
 
@@ -111,6 +112,7 @@ class PrivacyEntry(QWidget):
         text = text.strip()
         if text.count(",") == 1 and "." not in text and not _THOUSANDS.match(text):
             text = text.replace(",", ".")
+        text = typed(text)
         if not _NUMBER.match(text):
             return None
         value = Decimal(text)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
+from workbench.gui.style.language import localised, tr, tr_n, tr_number
+
 _DIGITS = 4
 
 STAR = "★"
@@ -42,13 +44,13 @@ def plain(value: Decimal | float | None) -> str:
     places = _DIGITS - 1 - number.adjusted()
     short = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
     text = f"{short:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return localised(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def rounded(value: float, digits: int) -> str:
     """Return a number with so many significant digits, and a separator between thousands."""
     short = float(f"{value:.{digits}g}")
-    return f"{short:,.0f}" if short >= 1000 else plain(short)
+    return tr_number(short, ",.0f") if short >= 1000 else plain(short)
 
 
 def at_most(epsilon: Decimal | float) -> str:
@@ -71,12 +73,12 @@ def cap_beside(cap: Decimal, remaining: Decimal | None) -> str:
 
 def in_full(epsilon: Decimal | None) -> str:
     """Return all digits of an ε that may be shown shortened, for its tooltip; empty for none."""
-    return "" if epsilon is None else f"ε = {entered(epsilon)} exactly"
+    return "" if epsilon is None else tr("ε = {epsilon} exactly", epsilon=entered(epsilon))
 
 
 def exactly(epsilon: Decimal) -> str:
     """Return what stands behind a shortened ε where nothing can be pointed at; empty where it stands whole."""
-    return "" if at_most(epsilon) == entered(epsilon) else f" (exactly {entered(epsilon)})"
+    return "" if at_most(epsilon) == entered(epsilon) else f" ({tr('exactly {epsilon}', epsilon=entered(epsilon))})"
 
 
 def _shortened(epsilon: Decimal | float, rounding: str) -> str:
@@ -90,7 +92,8 @@ def _decimal(value: Decimal | float) -> Decimal:
 def entered(value: Decimal) -> str:
     """Return all digits of ``value`` as a person would type them, and nothing rounded: 0.5, 12, 1e-6.
 
-    What is read back from it is ``value`` itself; of what no digits can tell it writes ∞, or – where it is no number.
+    What :func:`~workbench.gui.style.language.typed` reads back from it is ``value`` itself; of what no digits can tell
+    it writes ∞, or – where it is no number.
     """
     if not value.is_finite():
         return "–" if value.is_nan() else "∞" if value > 0 else "-∞"
@@ -100,31 +103,33 @@ def entered(value: Decimal) -> str:
         digits = value.normalize(Context(prec=max(len(value.as_tuple().digits), 1))).as_tuple()
         mantissa = "".join(map(str, digits.digits))
         point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
-        return f"{'-' if digits.sign else ''}{mantissa[0]}{point}e{value.adjusted()}"
+        return localised(f"{'-' if digits.sign else ''}{mantissa[0]}{point}e{value.adjusted()}")
     text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return localised(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def memory(size: int) -> str:
     """Return a number of bytes in MB or GB."""
-    return f"{size / 1e6:.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB" if size < 1e11 else f"{size / 1e9:.0f} GB"
+    if size < 1e9:
+        return tr("{size} MB", size=tr_number(size / 1e6, ".0f"))
+    return tr("{size} GB", size=tr_number(size / 1e9, ".1f" if size < 1e11 else ".0f"))
 
 
 def time_left(seconds: float) -> str:
     """Return a duration such as ``0:21 left`` or ``1 h 5 min left``."""
     whole = round(seconds)
-    return (
-        f"{whole // 60}:{whole % 60:02d} left" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min left"
-    )
+    if whole < 3600:
+        return tr("{time} left", time=f"{whole // 60}:{whole % 60:02d}")
+    return tr("{hours} h {minutes} min left", hours=whole // 3600, minutes=whole % 3600 // 60)
 
 
 def listed(names: Sequence[str], most: int = 2) -> str:
     """Return the first ``most`` names, and how many more there are; the name that would be the only other is named."""
     if len(names) <= most + 1:
         return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return tr("{names} and {number} more", names=", ".join(names[:most]), number=len(names) - most)
 
 
 def count(number: int, noun: str, nouns: str = "") -> str:
-    """Return ``1 row`` or ``2,000 rows``."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+    """Return ``1 row`` or ``2,000 rows``; the nouns are literals, which ``packaging/translations.py`` lists."""
+    return tr_n(f"{{n}} {noun}", f"{{n}} {nouns or noun + 's'}", number)

@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QWidget
 
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
@@ -226,7 +227,7 @@ class Form(QWidget):
         text = field.text()
         if not text.strip():
             return spec.check(None, words)
-        return spec.parse(text, words)
+        return spec.parse(text if isinstance(spec, TextField) else typed(text), words)
 
     def _write(self, key: str, value: Any) -> None:
         field = self._fields[key]

@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QPixmap
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import PlanEdit
+from workbench.gui.style.language import again
 from workbench.params import ParameterError
 
 Index = QModelIndex | QPersistentModelIndex
@@ -199,9 +200,9 @@ class TableModel(QAbstractTableModel):
             column = self.columns[section]
             match role:
                 case Roles.DisplayRole:
-                    return column.title
+                    return again(column.title)
                 case Roles.ToolTipRole:
-                    return column.help or None
+                    return again(column.help) or None
                 case Roles.TextAlignmentRole:
                     return RIGHT if column.right else LEFT
         return None

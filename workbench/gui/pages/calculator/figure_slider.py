@@ -7,6 +7,7 @@ import math
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSlider, QWidget
 
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import plain
 
@@ -85,7 +86,7 @@ class FigureSlider(QWidget):
             self.changed.emit()
 
     def _entered(self) -> None:
-        text = self.field.text().strip().replace(",", "")
+        text = typed(self.field.text()).replace(",", "")
         try:
             value = float(text)
         except ValueError:

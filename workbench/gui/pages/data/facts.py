@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import protect_changes
+from workbench.gui.style.language import typed
 from workbench.params import ParameterError
 from workbench.params.field import RealField, TextsField
 
@@ -65,7 +66,7 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     if decimal == "," and text.count(",") == 1 and "." not in text:
         text = text.replace(",", ".")
     try:
-        return NUMBER.parse(text, words)
+        return NUMBER.parse(typed(text), words)
     except ParameterError as error:
         hint = "write a decimal point, and nothing between thousands: 1234.5" if "," in text else error.remedies
         raise ParameterError(error.what, hint=hint, field=error.field) from None

@@ -13,6 +13,7 @@ from workbench.gui.pages.explain.trust_picture import TrustPicture
 from workbench.gui.pages.explain.word_table import WordTable
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import Card, label, look, mark_wrong, named, row, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
@@ -118,7 +119,7 @@ class ExplainPage(PageFrame):
         """Return δ, or ``None`` while the field is refused; the reason stands below it."""
         stated, found = "", None
         try:
-            found = Decimal(repr(_DELTA.parse(self.delta.text().strip(), "δ")))
+            found = Decimal(repr(_DELTA.parse(typed(self.delta.text()), "δ")))
         except ParameterError:
             stated = "Write δ as a number from 0 to below 1, such as 1e-6."
         mark_wrong(self.delta, bool(stated))

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -71,7 +72,7 @@ class DeltaCap(QLineEdit):
 
     def _read(self) -> Decimal | None:
         text = self.text().strip()
-        return exact(float(DELTA.parse(text, "δ"))) if text else None
+        return exact(float(DELTA.parse(typed(text), "δ"))) if text else None
 
 
 class OtherAccount(Entry):

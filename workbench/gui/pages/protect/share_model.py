@@ -9,6 +9,7 @@ from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.explain import Asked, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered, listed
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
@@ -271,7 +272,7 @@ def _unprotected(column: DraftColumn, kept: str, look: str = "muted") -> Cell:
 
 def _number(text: str, name: str) -> Decimal:
     try:
-        share = Decimal(text.strip())
+        share = Decimal(typed(text))
     except InvalidOperation:
         share = Decimal("NaN")
     if not share.is_finite() or len(share.normalize().as_tuple().digits) > 15:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -12,20 +13,25 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="questions",
-    title="Questions",
+    title=tr_later("Questions"),
     room="data",
-    help="Say who gets the release, which columns they need and what they will ask of it: the plan follows",
+    help=tr_later("Say who gets the release, which columns they need and what they will ask of it: the plan follows"),
     make="workbench.gui.pages.questions.page:QuestionsPage",
     topic="plan",
     state=_state,
     about=(
-        "Three answers make the plan. Who gets the release sets the range of ε. Columns that they do not need are not "
-        "released and cost nothing. What they will ask decides the way to release. Each answer is first suggested from "
-        "the names, kinds and counts of the columns; you can change any of them later, and undo the change."
+        tr_later(
+            "Three answers make the plan. Who gets the release sets the range of ε. Columns that they do "
+            "not need are not released and cost nothing. What they will ask decides the way to release. "
+            "Each answer is first suggested from the names, kinds and counts of the columns; you can "
+            "change any of them later, and undo the change."
+        )
     ),
     keys=(
-        "Space ticks a column, or all that are selected; Shift+click on a box ticks a range. Ctrl+F filters by name; a "
-        "click on a heading, or Alt+S, sorts."
+        tr_later(
+            "Space ticks a column, or all that are selected; Shift+click on a box ticks a range. Ctrl+F "
+            "filters by name; a click on a heading, or Alt+S, sorts."
+        )
     ),
     known_as="recipient, columns needed, wishes, purpose, who gets it",
 )

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import tick
 from workbench.gui.widgets.formatting import count
@@ -15,7 +16,7 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 
 NAME, TICK, KIND, WHY = range(4)
-NEVER_MIND = "not suggested: {}"
+NEVER_MIND = tr_later("not suggested: {why}")
 
 
 class ColumnModel(PlanModel):
@@ -23,16 +24,16 @@ class ColumnModel(PlanModel):
 
     def __init__(self, session: Session) -> None:
         columns = (
-            Column("Column", self._name, "The column of the table", width=200, grows=0.4),
+            Column(tr("Column"), self._name, tr("The column of the table"), width=200, grows=0.4),
             Column(
-                "Needed",
+                tr("Needed"),
                 self._needed,
-                "Whether the column is released: Space ticks what is selected, Shift+click a range",
+                tr("Whether the column is released: Space ticks what is selected, Shift+click a range"),
                 width=96,
                 tick=self._take,
             ),
-            Column("Kind", self._kind, "What kind of values the column seems to have", width=96),
-            Column("", self._why, "Why a column is not suggested", width=240, grows=0.6),
+            Column(tr("Kind"), self._kind, tr("What kind of values the column seems to have"), width=96),
+            Column("", self._why, tr("Why a column is not suggested"), width=240, grows=0.6),
         )
         super().__init__(session, columns)
         session.table_changed.connect(self._reset)
@@ -52,7 +53,7 @@ class ColumnModel(PlanModel):
         wanted = {*before.needed, *names} if ticked else {*before.needed}.difference(names)
         needed = tuple(c.name for c in self.session.plan.columns if c.name in wanted)
         one = next(iter(names)) if len(names) == 1 else count(len(names), "column")
-        words = f"release {one}" if ticked else f"leave out {one}"
+        words = tr("release {one}", one=one) if ticked else tr("leave out {one}", one=one)
         self.session.answer(words, needed=needed, target=before.target if before.target in needed else None)
 
     def _take(self, at: int, ticked: bool) -> None:
@@ -70,23 +71,24 @@ class ColumnModel(PlanModel):
 
     def _needed(self, at: int) -> Cell:
         needed, name = self.needs_at(at), self.column_at(at).name
-        return Cell(ticked=needed, key=not needed, spoken=f"{name}: {'released' if needed else 'not released'}")
+        return Cell(ticked=needed, key=not needed, spoken=f"{name}: {tr('released') if needed else tr('not released')}")
 
     def _kind(self, at: int) -> Cell:
         column = self.column_at(at)
         opened = self.session.opened
         profile = opened.profiles.get(column.name) if opened else None
         kind = column.kind or (profile.kind if profile else "")
-        return Cell(kind, "" if self.needs_at(at) else "muted", key=kind)
+        return Cell(tr_sentence(kind), "" if self.needs_at(at) else "muted", key=kind)
 
     def _why(self, at: int) -> Cell:
         opened, column = self.session.opened, self.column_at(at)
         why = opened.suggested.why_not.get(column.name, "") if opened else ""
         if column.role == "target":
-            return Cell("the target", key="the target")
+            return Cell(tr("the target"), key="the target")
+        stated = tr_sentence(why)
         if self.needs_at(at) and why:
-            return Cell(f"⚠ {NEVER_MIND.format(why)}", "warn", key=why)
-        return Cell(why, "muted", key=why or None)
+            return Cell(f"⚠ {tr(NEVER_MIND, why=stated)}", "warn", key=why)
+        return Cell(stated, "muted", key=why or None)
 
 
 class ColumnList(SettingsTable):
@@ -94,7 +96,8 @@ class ColumnList(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.listed = ColumnModel(session)
-        super().__init__(session, self.listed, "question_columns", "Columns: ticked if they are needed", private=True)
+        accessible = tr("Columns: ticked if they are needed")
+        super().__init__(session, self.listed, "question_columns", accessible, private=True)
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
         heads = self.horizontalHeader()
         heads.moveSection(heads.visualIndex(TICK), 0)

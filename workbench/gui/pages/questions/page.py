@@ -23,6 +23,7 @@ from workbench.gui.session.draft_edits import agreed
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
 from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -44,10 +45,16 @@ from workbench.sanitize.questions import (
 )
 from workbench.sanitize.wishes import FORMS, Wish
 
-WAYS = {"rows": "noisy rows", "synthetic": "synthetic rows", "statistics": "statistics", "model": "a model"}
-WISHES = "Figures that must be close to the truth, and how close; separate several by semicolons"
-SKIP = "Use the suggested answer"
-NO_TARGET = "choose a column"
+WAYS = {
+    "rows": tr_later("{columns}, noisy rows advised, ε up to {most}."),
+    "synthetic": tr_later("{columns}, synthetic rows advised, ε up to {most}."),
+    "statistics": tr_later("{columns}, statistics advised, ε up to {most}."),
+    "model": tr_later("{columns}, a model advised, ε up to {most}."),
+}
+MODEL_OF = tr_later("{columns}, a model of {target} advised, ε up to {most}.")
+WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
+SKIP = tr_later("Use the suggested answer")
+NO_TARGET = tr_later("choose a column")
 BAR = 16
 """Pixels that a scroll bar may take."""
 
@@ -57,13 +64,13 @@ class QuestionsPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._nothing = NothingYet(session, "questions_nothing", "No table yet", "data", "Go to Data")
-        self._nothing.say("Open a table first: the questions are about its columns.")
+        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Go to Data"))
+        self._nothing.say(tr("Open a table first: the questions are about its columns."))
         self.columns = ColumnList(session)
-        self.filter = TableFilter(self.columns, tip="Show only the columns whose name contains these letters")
+        self.filter = TableFilter(self.columns, tip=tr("Show only the columns whose name contains these letters"))
         self.columns.setMinimumHeight(6 * ROW)
-        self.filter.needs.setText("ticked")
-        self.filter.needs.setToolTip("Show only ticked columns")
+        self.filter.needs.setText(tr("ticked"))
+        self.filter.needs.setToolTip(tr("Show only ticked columns"))
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._card = Card()
         self._card.body.addLayout(self._parts)
@@ -72,7 +79,7 @@ class QuestionsPage(PageFrame):
         self._arrange(beside=False)
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._card, 1)
-        self._onward = self.set_primary("Decide →", "questions_onward", self._go_on)
+        self._onward = self.set_primary(tr("Decide →"), "questions_onward", self._go_on)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))
         self._show_table()
@@ -80,46 +87,53 @@ class QuestionsPage(PageFrame):
     # -- arrangement --------------------------------------------------------------------------------------------------
 
     def _question(self, number: int, words: str) -> QHBoxLayout:
-        skip = button("Skip", f"questions_skip_{number}", "link", tip=SKIP, accessible=f"Skip: {words}")
+        skip = button(
+            tr("Skip"), f"questions_skip_{number}", "link", tip=tr(SKIP), accessible=tr("Skip: {words}", words=words)
+        )
         skip.clicked.connect(lambda: self._skip(number))
-        return row(label(f"{number}   {words}", "heading"), None, skip)
+        return row(label(tr("{number}   {question}", number=number, question=words), "heading"), None, skip)
 
     def _who(self) -> QWidget:
         group = QButtonGroup(self)
         self._recipients = {}
         for each in RECIPIENTS:
-            segment = button(each.title, f"who_{each.name}", "segment", tip=each.why)
+            segment = button(tr_sentence(each.title), f"who_{each.name}", "segment", tip=tr_sentence(each.why))
             segment.setCheckable(True)
             segment.clicked.connect(lambda _checked, name=each.name: self._take_recipient(name))
             group.addButton(segment)
             self._recipients[each.name] = segment
         self._why = label("", "muted", wrap=True, name="who_why")
-        return _part(self._question(1, "Who gets it?"), row(*self._recipients.values(), None, spacing=4), self._why)
+        return _part(self._question(1, tr("Who gets it?")), row(*self._recipients.values(), None, spacing=4), self._why)
 
     def _which(self) -> QWidget:
         self._count = Elided("", "muted", name="questions_count")
         ticks = [
             button(text, f"questions_{name}", "link", tip=tip)
             for name, text, tip in (
-                ("all", "All", "Tick every column shown"),
-                ("none", "None", "Untick every column shown"),
+                ("all", tr("All"), tr("Tick every column shown")),
+                ("none", tr("None"), tr("Untick every column shown")),
             )
         ]
         ticks[0].clicked.connect(lambda: self.columns.take_in_sight(ticked=True))
         ticks[1].clicked.connect(lambda: self.columns.take_in_sight(ticked=False))
         line = row(self._count, *ticks, self.filter, spacing=12)
         line.setStretch(0, 1)
-        return _part(self._question(2, "Which columns do they need?"), line, self.columns)
+        return _part(self._question(2, tr("Which columns do they need?")), line, self.columns)
 
     def _what(self) -> QWidget:
-        self._asks = {ask.name: named(QCheckBox(ask.title), f"ask_{ask.name}", tip=ask.help) for ask in ASKS}
+        self._asks = {
+            ask.name: named(QCheckBox(tr_sentence(ask.title)), f"ask_{ask.name}", tip=tr_sentence(ask.help))
+            for ask in ASKS
+        }
         for name, box in self._asks.items():
             box.clicked.connect(lambda ticked, name=name: self._take_ask(name, ticked=ticked))
-        self._target = named(ChoiceBox(), "ask_target", "The column that a model predicts", "The column to predict")
+        self._target = named(
+            ChoiceBox(), "ask_target", tr("The column that a model predicts"), tr("The column to predict")
+        )
         self._target.activated.connect(self._take_target)
         self._target.setMinimumWidth(170)
-        self._wishes = named(QLineEdit(), "wishes", "Wishes", WISHES)
-        self._wishes.setPlaceholderText(f"for example {FORMS.split(' or ')[0].replace(', ', '; ')}")
+        self._wishes = named(QLineEdit(), "wishes", tr("Wishes"), tr(WISHES))
+        self._wishes.setPlaceholderText(tr("for example {value}", value=FORMS.split(" or ")[0].replace(", ", "; ")))
         self._wishes.editingFinished.connect(self._take_wishes)
         self._wrong = label("", "problem", wrap=True, name="wishes_problem")
         model = QWidget()
@@ -128,12 +142,12 @@ class QuestionsPage(PageFrame):
         self._grid = QGridLayout()
         self._grid.setVerticalSpacing(4)
         self._grid.setHorizontalSpacing(20)
-        wishes = label("Wishes", "muted")
+        wishes = label(tr("Wishes"), "muted")
         wishes.setBuddy(self._wishes)
-        wishes.setToolTip(WISHES)
+        wishes.setToolTip(tr(WISHES))
         line = row(wishes, self._wishes)
         line.setStretch(1, 1)
-        return _part(self._question(3, "What will they ask of it?"), self._grid, line, self._wrong)
+        return _part(self._question(3, tr("What will they ask of it?")), self._grid, line, self._wrong)
 
     def _arrange(self, *, beside: bool) -> None:
         """Put the questions side by side where the page is wide, so that the list has all of its height."""
@@ -179,9 +193,15 @@ class QuestionsPage(PageFrame):
             return
         asked = self.session.questions
         self._recipients[asked.recipient].setChecked(True)
-        self._why.setText(recipient(asked.recipient).why)
+        self._why.setText(tr_sentence(recipient(asked.recipient).why))
         whole = len(self.session.plan.columns)
-        self._count.set_whole(f"{len(asked.needed):,} of {count(whole, 'column')}: the rest are not released")
+        self._count.set_whole(
+            tr(
+                "{needed} of {whole}: the rest are not released",
+                needed=tr_number(len(asked.needed), ","),
+                whole=count(whole, "column"),
+            )
+        )
         for name, box in self._asks.items():
             box.setChecked(name in asked.asks)
         self._show_target(asked)
@@ -190,18 +210,23 @@ class QuestionsPage(PageFrame):
         self.set_note(self._next(asked), wrapped=True)
 
     def _show_target(self, asked: Questions) -> None:
-        choices = [*([] if asked.target else [NO_TARGET]), *asked.needed]
+        choices = [*([] if asked.target else [tr(NO_TARGET)]), *asked.needed]
         if [self._target.itemText(at) for at in range(self._target.count())] != choices:
             self._target.clear()
             self._target.addItems(choices)
-        self._target.setCurrentText(asked.target or NO_TARGET)
+        self._target.setCurrentText(asked.target or tr(NO_TARGET))
         mark_wrong(self._target, MODEL in asked.asks and asked.target is None)
 
     def _show_wishes(self, asked: Questions) -> None:
         self._wishes.setText("; ".join(wish.text for wish in asked.wishes))
         gone = {name for wish in asked.unanswered for name in wish.columns if name not in asked.needed}
-        are = "is" if len(gone) == 1 else "are"
-        self._say(f"{', '.join(gone)} {are} not ticked, so no release answers that." if gone else "")
+        unanswered = tr_n(
+            "{names} is not ticked, so no release answers that.",
+            "{names} are not ticked, so no release answers that.",
+            len(gone),
+            names=", ".join(gone),
+        )
+        self._say(unanswered if gone else "")
 
     def _say(self, text: str) -> None:
         self._wrong.setText(f"✕ {text[:1].upper()}{text[1:]}" if text else "")
@@ -214,17 +239,22 @@ class QuestionsPage(PageFrame):
         assert opened is not None
         self._to = "data" if blocks(opened, agreed(plan)) else "ways"
         self._onward.setEnabled(bool(asked.needed))
-        title = "Columns →" if self._to == "data" else "Decide →"
+        title = tr("Columns →") if self._to == "data" else tr("Decide →")
         self._onward.setText(title)
         self._onward.setAccessibleName(title)
         if not asked.needed:
-            return "Tick the columns they need."
-        of = f" of {asked.target}" if asked.way == "model" and asked.target else ""
-        stated = f"{count(len(asked.needed), 'column')}, {WAYS[asked.way]}{of} advised, ε up to {entered(asked.most)}."
+            return tr("Tick the columns they need.")
+        of_target = asked.way == "model" and asked.target
+        advised = tr(
+            MODEL_OF if of_target else WAYS[asked.way],
+            columns=count(len(asked.needed), "column"),
+            most=entered(asked.most),
+            **({"target": asked.target} if of_target else {}),
+        )
         if MODEL in asked.asks and asked.target is None:
-            return f"{stated} Choose the column that a model predicts."
-        first = [f"{words} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
-        return f"{stated} Still to declare: {', '.join(first)}." if first else stated
+            return f"{advised} {tr('Choose the column that a model predicts.')}"
+        first = [f"{tr_sentence(words)} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
+        return f"{advised} {tr('Still to declare: {facts}.', facts=', '.join(first))}" if first else advised
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Give the list the keys: it is what most people change."""
@@ -235,7 +265,8 @@ class QuestionsPage(PageFrame):
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def _take_recipient(self, name: str) -> None:
-        self.session.answer(f"release to {recipient(name).title.lower()}", recipient=name)
+        title = tr_sentence(recipient(name).title)
+        self.session.answer(tr("release to: {recipient}", recipient=title.lower()), recipient=name)
         self.refresh()
 
     def _take_ask(self, name: str, *, ticked: bool) -> None:
@@ -244,7 +275,7 @@ class QuestionsPage(PageFrame):
         target = asked.target
         if name == MODEL:
             target = (asked.target or self._suggested_target()) if ticked else None
-        self.session.answer("change what they ask", asks=asks, target=target)
+        self.session.answer(tr("change what they ask"), asks=asks, target=target)
         if name == MODEL and target is None and ticked:
             self._target.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -258,7 +289,7 @@ class QuestionsPage(PageFrame):
         if chosen not in asked.needed:
             return
         asks = tuple(ask.name for ask in ASKS if ask.name in (*asked.asks, MODEL))
-        self.session.answer(f"train a model of {chosen}", asks=asks, target=chosen)
+        self.session.answer(tr("train a model of {chosen}", chosen=chosen), asks=asks, target=chosen)
 
     def _take_wishes(self) -> None:
         """Take the wishes; what is no wish stays in the field with the reason."""
@@ -271,7 +302,7 @@ class QuestionsPage(PageFrame):
             self._say(without_place(error))
             return
         if wishes != asked.wishes:
-            self.session.answer("change the wishes", wishes=wishes)
+            self.session.answer(tr("change the wishes"), wishes=wishes)
         self._show_wishes(self.session.questions)
 
     def _skip(self, number: int) -> None:
@@ -280,23 +311,23 @@ class QuestionsPage(PageFrame):
         assert opened is not None
         suggested = opened.suggested
         if number == 1:
-            self.session.answer("take the suggested recipient", recipient=suggested.asked.recipient)
+            self.session.answer(tr("take the suggested recipient"), recipient=suggested.asked.recipient)
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
         elif number == 2:
             target = self.session.questions.target
             kept = target if target in suggested.needed else None
-            self.session.answer("take the suggested columns", needed=suggested.needed, target=kept)
+            self.session.answer(tr("take the suggested columns"), needed=suggested.needed, target=kept)
             self._asks[AVERAGES].setFocus(Qt.FocusReason.OtherFocusReason)
         else:
             asks = suggested.asked.asks
             target = self._suggested_target() if MODEL in asks else None
-            self.session.answer("ask as suggested", asks=asks, target=target, wishes=())
+            self.session.answer(tr("ask as suggested"), asks=asks, target=target, wishes=())
             self._onward.setFocus(Qt.FocusReason.OtherFocusReason)
         self.refresh()
 
     def _go_on(self) -> None:
         """Take the columns as they are ticked, and go to what blocks a release, else to the decision."""
-        self.session.edit("choose the columns", agreed(self.session.plan))
+        self.session.edit(tr("choose the columns"), agreed(self.session.plan))
         asked = self.session.questions
         if MODEL in asked.asks and asked.target is None:
             self._target.setFocus(Qt.FocusReason.OtherFocusReason)

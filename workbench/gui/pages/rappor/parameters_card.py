@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider
 
 from workbench.gui.session.error_text import sentence
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named
 from workbench.params import ParameterError
 from workbench.params.field import Field, IntegerField
@@ -124,7 +125,7 @@ class ParametersCard(Card):
             return None
 
     def _read(self, line: _Line) -> float:
-        found: float = line.spec.parse(self._fields[line.key].text().strip().replace(",", ""), line.words)
+        found: float = line.spec.parse(typed(self._fields[line.key].text()).replace(",", ""), line.words)
         return found
 
     def _typed(self, line: _Line) -> Callable[[str], None]:

@@ -16,6 +16,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.gui.pages.train.model_list import ModelList, offer_of
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row, rule, scrolled, stack
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, Form
@@ -186,7 +187,7 @@ class ModelForms(Card):
             ParameterError: it is refused.
         """
         text, spec = self.epsilon.text().strip(), self._spec()
-        value = spec.parse(text, "ε") if text else spec.check(None, "ε")
+        value = spec.parse(typed(text), "ε") if text else spec.check(None, "ε")
         if value is None and not self.is_network:
             raise ParameterError("a model needs an ε", hint="enter one", field=EPSILON)
         return None if value is None else Decimal(repr(float(value)))

@@ -13,6 +13,7 @@ from workbench.gui.pages.why.tasks import run_why
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, label, mark_wrong, named, row, stack
@@ -102,7 +103,7 @@ class WhyPage(RunPage):
         values = {}
         for name, field in (("epsilon", self.epsilon), ("repeats", self.repeats)):
             try:
-                values[name] = declared[name].parse(field.text().strip(), "the ε" if name == "epsilon" else name)
+                values[name] = declared[name].parse(typed(field.text()), "the ε" if name == "epsilon" else name)
             except ParameterError as error:
                 stated, wrong = stated or sentence(error), wrong or field
         for field in (self.epsilon, self.repeats):

@@ -17,6 +17,7 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseW
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
+from workbench.gui.style.language import typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -179,7 +180,7 @@ class SyntheticPane(WayPane):
 
     def _number(self, key: str) -> int | None:
         """Return what stands in a field; ``None`` for empty cuts."""
-        text = self._fields[key].text().strip().replace(",", "")
+        text = typed(self._fields[key].text()).replace(",", "")
         if key == "cuts" and not text:
             return None
         found: int = SynthesisParameters.declared()[key].parse(text, key)
