@@ -82,8 +82,6 @@ class CurveSetup(Card):
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.more.setMenu(QMenu(self.more))
         self.kept = False
-        self._offered: tuple[Learner, ...] = ()
-        self._found: Fitting | None = None
         self._further: list[str] = []
         self._list_models(Fitting())
         self._regimes = {
