@@ -250,15 +250,28 @@ class Session(QObject):
         """The table or the set of images that is open: what the account is of."""
         return self._opened or self._images
 
-    def open(self, opened: OpenTable | OpenImages | None, plan: DraftPlan, network: DpSgdPlan | None = None) -> None:
-        """Replace the table or images and the plans, or close them; what belonged to the former ones goes."""
+    def open(
+        self,
+        opened: OpenTable | OpenImages | None,
+        plan: DraftPlan,
+        network: DpSgdPlan | None = None,
+        way: str = "",
+    ) -> None:
+        """Replace the table or images and the plans, or close them; what belonged to the former ones goes.
+
+        Args:
+            opened: the table or the images.
+            plan: of the table.
+            network: the training that is planned for images.
+            way: to release, as it was chosen before; empty where none was.
+        """
         self._opened = opened if isinstance(opened, OpenTable) else None
         self._images = opened if isinstance(opened, OpenImages) else None
         self._plan = plan
         self.network.set(network)
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._way = self._advised = ""
+        self._way, self._advised = way, ""
         self.release_wanted = False
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
         self.to_draw = ""
@@ -284,6 +297,11 @@ class Session(QObject):
     def way(self) -> str:
         """The way to release: the one that is chosen, else the one that is advised, or that suits the questions."""
         return self._way or self._advised or self.questions.way
+
+    @property
+    def chosen_way(self) -> str:
+        """The way that a person chose; empty where nobody did."""
+        return self._way
 
     def choose_way(self, name: str) -> None:
         """Choose a way to release: ``rows``, ``synthetic``, ``statistics``, ``model`` or the name of a kind."""

@@ -198,10 +198,10 @@ class Form(QWidget):
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
         """Return what stands behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
-            return label(spec.unit, "muted")
+            return label(spec.unit, "muted", wrap=True)
         words = self._titles[key]
         chooser = button("…", f"{name}_{key}_choose", tip=f"Choose a file: {words}", accessible=f"Choose: {words}")
-        chooser.setFixedWidth(40)
+        chooser.setMinimumWidth(40)
         chooser.clicked.connect(lambda: self._choose_file(key))
         return chooser
 

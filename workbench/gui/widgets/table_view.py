@@ -85,10 +85,9 @@ class TableView(QTableView):
         self.viewport().update()
 
     def sort_again(self) -> None:
-        """Keep the chosen order where the figures that it goes by are others now."""
+        """Keep the chosen order, or the model's own, where what it goes by is another now."""
         heads = self.horizontalHeader()
-        if heads.sortIndicatorSection() >= 0:
-            self._sort(heads.sortIndicatorSection(), heads.sortIndicatorOrder())
+        self._sort(heads.sortIndicatorSection(), heads.sortIndicatorOrder())
 
     def _sort_by_current(self) -> None:
         """Do by a key what a click on the heading of the current cell does."""

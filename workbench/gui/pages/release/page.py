@@ -79,7 +79,7 @@ class SettingsPage(ReleasePage):
         self._typed: dict[str, str] = {}
         self._foreseen: Foreseen | None = None
         self._problem_found: WorkbenchError | None = None
-        self._asked_early = False
+        self._asked_early = self._at_newest = False
         self._card: ReleasedCard | None = None
         self._version, self._account = VersionCard(session, jobs), AccountName(session, jobs)
         self._cost, self._outside = CostCard(session), OutsideCard()
@@ -184,9 +184,11 @@ class SettingsPage(ReleasePage):
             pane.follow()
             if pane.results is not None:
                 pane.results.show_newest()
+        if other or self._at_newest:  # what will be published, above what was
+            self._area.verticalScrollBar().setValue(0)
+            self._at_newest = False
         if other:
             self._sections.show_pane(pane)
-            self._area.verticalScrollBar().setValue(0)
             for known in self._panes.values():
                 for part in known.others:
                     part.setVisible(known is pane)
@@ -407,6 +409,7 @@ class SettingsPage(ReleasePage):
             assert laid_out is not None
             laid_out.activate()
             self._area.ensureWidgetVisible(self._card, 0, 0)
+            self._at_newest = True
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Ask the ledger again where it could not be read: whoever held it may be done."""

@@ -60,7 +60,7 @@ class BeforeCard(Card):
         self._missing = label("", "warn", wrap=True, name="train_missing")
         self.folder = PathField("train_folder", "Folder of the model", "A new folder; it appears whole or not at all")
         choose = button("…", "train_choose_folder", tip="Choose another place", accessible="Choose the folder")
-        choose.setFixedWidth(40)
+        choose.setMinimumWidth(40)
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
         place = self._place = QWidget()
