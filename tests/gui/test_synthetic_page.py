@@ -195,9 +195,11 @@ def test_an_earlier_release_is_found_again_and_compared(ready, press, idle, rele
     assert seen(ready, "synthetic_released_table")
     assert statuses() == ["charged"]
     target.write_bytes(target.read_bytes() + b"\n")
-    press(ready, "released_1_verify")
+    press(ready, "tab_released")
     idle(ready)
-    assert text_of(ready, "released_1_result").startswith("✕")
+    press(ready, "shown_release_1_verify")
+    idle(ready)
+    assert text_of(ready, "shown_release_1_result").startswith("✕")
 
 
 def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target, idle):

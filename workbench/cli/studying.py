@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Context, flag_of
-from workbench.cli.tables import keep_inputs
 from workbench.data.read import ReadOptions
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, text
 from workbench.processes.dask_address import FORMS, scheduler_address
 from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.ledger import study_note
+from workbench.release.parts import keep_inputs
 from workbench.render.offscreen import check_plot_path
 from workbench.render.palette import THEMES
 from workbench.signals import Notice

@@ -109,17 +109,6 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ledger", metavar="FILE", type=Path, help="the ledger (default: in the user data folder)")
 
 
-def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
-    """Refuse an output that would replace what it is made from.
-
-    Raises:
-        ParameterError: the output is one of ``inputs``, under whatever name.
-    """
-    for path in inputs:
-        if path is not None and os.path.exists(output) and os.path.exists(path) and output.samefile(path):
-            raise ParameterError("the output would replace what it is made from", str(output), "name another file")
-
-
 def existing_ledger(path: Path | None) -> Path | None:
     """Return ``path``, or raise :class:`InputError` where a ledger was named that does not exist."""
     if path is not None and not os.path.exists(path):

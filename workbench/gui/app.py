@@ -101,7 +101,7 @@ def application() -> QApplication:
 
 
 def report_faults(window: MainWindow) -> None:
-    """Let a fault in the window's own code be told of and logged without values, and the window go on."""
+    """Report and log a bug in the window's own code without values, and keep the window running."""
 
     def stated(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):  # Ctrl+C in the terminal it was started from

@@ -143,7 +143,7 @@ class _Body(QVBoxLayout):
 
 
 class _Beside(QWidget):
-    """The buttons of a head. They never widen the window: the page is told to place them anew as they change."""
+    """The buttons of a head. They never widen the window: the page places them anew as they change."""
 
     def __init__(self, place: Callable[[], None]) -> None:
         super().__init__()

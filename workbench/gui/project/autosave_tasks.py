@@ -192,7 +192,7 @@ def drop(found: Unsaved) -> None:
 
 
 def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
-    """Settle what killed runs left reserved; ``show`` gets a sentence for each, the only time it is told."""
+    """Settle what killed runs left reserved; ``show`` gets a sentence for each, shown this once."""
 
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         if not (user_data() / "ledger.sqlite").exists():

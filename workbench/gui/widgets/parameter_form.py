@@ -63,8 +63,8 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters stand side by side; more than one where none is seldom changed.
-            first: attributes that stand above the others, however seldom they are changed elsewhere.
+            across: how many parameters stand side by side; more than one where all are often changed.
+            first: attributes that stand above the others, however rarely they are changed elsewhere.
         """
         super().__init__()
         self.setObjectName(name)
@@ -264,7 +264,7 @@ class Form(QWidget):
         try:
             return self._class(**values)
         except ParameterError as error:
-            # The combination is refused: told below the field that it is about.
+            # The combination is refused: shown below the field that it is about.
             if error.field in self._given or not self._problems:
                 self.refused = f"{error.what[:1].upper()}{error.what[1:]}."
                 return None

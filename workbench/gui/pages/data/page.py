@@ -80,7 +80,6 @@ class DataPage(PageFrame):
 
         self.table = AttributeTable(self.session)
         self.table.setMinimumHeight(LEAST_TABLE)
-        CopyRows(self.table, self.session, private=True)  # it says how many values are missing
         self.detail = AttributeDetail(self.session, self.table.attributes)
         self.table.chosen_changed.connect(self.detail.refresh)
         self.filter = TableFilter(self.table)

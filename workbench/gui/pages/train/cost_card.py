@@ -175,7 +175,7 @@ def _memory(found: Preflight) -> str:
 
 
 def _made_of(found: Preflight | None) -> str:
-    """Return what the memory is for: three figures of one run are told in one place."""
+    """Return what the memory is for: three figures of one run are shown in one place."""
     if found is None or found.memory is None:
         return ""
     libraries = f", {memory(found.libraries)} for Python and PyTorch in a process of its own" if found.libraries else ""

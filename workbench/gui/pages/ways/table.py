@@ -14,7 +14,6 @@ from workbench.gui.pages.ways.marks import Marks, with_wish
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel, Index
 from workbench.gui.widgets.way_bar import ways
@@ -48,10 +47,10 @@ class DecideModel(EditedModel):
         names: of the ways, in the order of their columns.
 
     Signals:
-        told: the cells may be wider or narrower.
+        widths_changed: the cells may be wider or narrower.
     """
 
-    told = Signal()
+    widths_changed = Signal()
 
     def __init__(self, session: Session, marks: Marks) -> None:
         known = ways()
@@ -105,7 +104,7 @@ class DecideModel(EditedModel):
             self.refresh()
         self._title()
         if self._found is not None:  # what is not known yet moves no column
-            self.told.emit()
+            self.widths_changed.emit()
 
     def stack_headings(self, *, stacked: bool) -> None:
         """Write the signs of the headings above their words, where those beside them would take too much room."""
@@ -252,8 +251,9 @@ class DecideTable(SettingsTable):
     least_asked = Signal(int)
 
     def __init__(self, session: Session, model: DecideModel) -> None:
+        accessible = "Questions, and how close to the truth each way answers them"
         self._model, self._figures = model, FigureDelegate()
-        super().__init__(session, model, "decide_table", "Questions, and how close to the truth each way answers them")
+        super().__init__(session, model, "decide_table", accessible, private=lambda _rows: model._drawn is not None)
         for column in range(FIRST_WAY, model.columnCount()):
             self.setItemDelegateForColumn(column, self._figures)
         self.horizontalHeader().sectionClicked.connect(self._choose)
@@ -262,8 +262,7 @@ class DecideTable(SettingsTable):
         self._add("decide_within", "Type How Near It Must Be", "", self._edit_within)
         self._add("decide_least", "Find the Least ε for It", "", self.least_asked.emit)
         self.horizontalHeader().setStretchLastSection(False)
-        model.told.connect(self._share_out)
-        CopyRows(self, session, private=lambda _rows: model._drawn is not None)
+        model.widths_changed.connect(self._share_out)
 
     def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
         action = QAction(words, self)
