@@ -104,10 +104,14 @@ def _click_seen(window: MainWindow, name: str) -> None:
 
 
 class Hands:
-    """Clicks, keys and drops; every widget is found by its name and must be visible and enabled."""
+    """Clicks, keys and drops; every widget is found by its name and must be visible and enabled.
+
+    Attributes:
+        clicks: how many there were; a tab counts for two, as its room may have to be clicked first.
+    """
 
     def __init__(self, window: MainWindow, qtbot: QtBot) -> None:
-        self.window, self.qtbot = window, qtbot
+        self.window, self.qtbot, self.clicks = window, qtbot, 0
 
     def idle(self) -> None:
         """Wait until no job runs."""
@@ -158,7 +162,9 @@ class Hands:
 
     def click(self, name: str) -> None:
         """Click in the middle of a widget, or in the room and tab of a page."""
+        self.clicks += 1
         if name.startswith("tab_"):
+            self.clicks += 1
             go_to(self.window, name.removeprefix("tab_"))
             return
         self.qtbot.mouseClick(self.see(name), LEFT)
@@ -176,6 +182,7 @@ class Hands:
 
     def click_cell(self, table: str, attribute: str, heading: str, *, double: bool = False) -> None:
         """Click a cell, twice where it is to be edited."""
+        self.clicks += 1 + double
         view, index = self.table(table), self.index(table, attribute, heading)
         view.scrollTo(index)
         place = view.visualRect(index).center()
@@ -186,6 +193,7 @@ class Hands:
 
     def choose_way(self, words: str) -> None:
         """Click the heading of a way on the decision screen."""
+        self.clicks += 1
         view = self.table("decide_table")
         column = self._way(words)
         head = view.horizontalHeader()
@@ -258,6 +266,7 @@ class Hands:
 
     def type_into(self, name: str, text: str) -> None:
         """Click into a field and replace what stands there."""
+        self.clicks += 1
         field = self.see(name)
         assert isinstance(field, QLineEdit)
         self.qtbot.mouseClick(field, LEFT)

@@ -7,14 +7,17 @@ import tomllib
 from decimal import Decimal
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox, QWidget
 
 from workbench.data.csv.options import ReadOptions
+from workbench.gui.pages.ways.table import FIRST_WAY
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project_file import project_text, read_project
+from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.release import atomic
+from workbench.sanitize.wishes import Wish
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 ROWS = "age;pay;town\n" + "\n".join(f"{20 + i % 40};{1000 + i},75;{'ab'[i % 2]}" for i in range(60)) + "\n"
@@ -263,4 +266,51 @@ def test_what_a_plan_refuses_a_project_refuses_in_one_sentence(tmp_path, line):
     path = tmp_path / "town.workbench.toml"
     path.write_text(f'project = 1\ntable = "town.csv"\n{line}\n', "utf-8")
     with pytest.raises(ParameterError, match=line.split()[0]):
+        read_project(path)
+
+
+def test_the_way_that_was_chosen_and_the_answers_come_back_with_the_project(town, project, qtbot, idle, press):
+    town.session.edit_column("pay", "drop", action="drop")
+    town.session.edit_column("town", "values", kind="category", domain=("a", "b"))
+    assert town.session.plan.ready
+    town.session.answer("wish", recipient="named", wishes=(Wish.parse("share(town=a) ± 4 %"),))
+    press(town, "tab_ways")
+    idle(town)
+    advised = town.session.way
+    other = next(name for name, *_ in ways() if name not in (advised, "model"))
+    table = town.findChild(QWidget, "decide_table")
+    assert table.isVisible()
+    heads = table.horizontalHeader()
+    column = FIRST_WAY + [name for name, *_ in ways()].index(other)
+    place = QPoint(heads.sectionViewportPosition(column) + 30, heads.height() // 2)
+    qtbot.mouseClick(heads.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert town.session.chosen_way == other
+    assert town.project.unsaved
+    save(town, qtbot, idle)
+    assert not town.project.unsaved
+    assert tomllib.loads(project.read_text("utf-8"))["way"] == other
+    town.open("sample:people")
+    idle(town)
+    assert town.session.chosen_way == ""
+    town.project.open(project)
+    idle(town)
+    assert (town.session.way, town.session.chosen_way) == (other, other)
+    assert town.session.questions.recipient == "named"
+    assert [wish.text for wish in town.session.questions.wishes] == ["share(town=a) ± 4 %"]
+    assert not town.project.unsaved
+    press(town, "tab_ways")
+    idle(town)
+    assert "●" in str(table.model().headerData(column, Qt.Orientation.Horizontal))
+
+
+def test_a_project_without_a_way_is_read_and_one_with_an_unknown_way_is_refused(town, tmp_path):
+    path = tmp_path / "one.workbench.toml"
+    text = project_text(town.session.opened, town.session.plan, tmp_path)
+    assert "way =" not in text
+    path.write_text(text, "utf-8")
+    assert read_project(path).way == ""
+    path.write_text(project_text(town.session.opened, town.session.plan, tmp_path, way="statistics"), "utf-8")
+    assert read_project(path).way == "statistics"
+    path.write_text(project_text(town.session.opened, town.session.plan, tmp_path, way="gossip"), "utf-8")
+    with pytest.raises(ParameterError, match="gossip"):
         read_project(path)

@@ -318,3 +318,16 @@ def test_a_column_that_is_dropped_has_no_purpose_to_choose(protect, qtbot):
     choose(protect, 0, MECHANISM)
     QApplication.processEvents()
     assert not any(f.isVisible() for f in protect.findChildren(QComboBox, "share_purpose"))
+
+
+def test_what_is_released_is_listed_first_and_a_row_does_not_move_while_it_is_edited(protect, idle):
+    table, plan = protect.page.table, protect.session.plan
+    released = [at for at, c in enumerate(plan.columns) if c.action != "drop"]
+    assert released[0] != 0, "the first columns of the table are dropped"
+    assert list(table.in_sight())[: len(released)] == released
+    protect.session.edit_column(plan.columns[AGE].name, "drop", action="drop")
+    idle(protect)
+    assert list(table.in_sight())[: len(released)] == released
+    go_to(protect, "preview")
+    go_to(protect, "protect")
+    assert list(table.in_sight())[: len(released) - 1] == [at for at in released if at != AGE]

@@ -9,8 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from mishaps import retype
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QRadioButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QRadioButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
@@ -28,12 +29,6 @@ def train(window, press, idle, tmp_path, qtbot):
     press(window, "tab_train")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     return window
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def forecast(window, qtbot):

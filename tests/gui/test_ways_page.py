@@ -10,8 +10,11 @@ from hands import Hands
 from mishaps import statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton
 
+from workbench import learners
+from workbench.deep import networks
+from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.way_bar import ways
 from workbench.release import kinds
 from workbench.release.verify_any import verify_any
@@ -220,3 +223,53 @@ def test_a_kind_that_is_only_a_line_in_its_list_is_a_way_with_a_form_a_cost_and_
     assert target.read_text("utf-8").startswith("rows\n")
     assert verify_any(target) == []
     assert statuses() == ["charged"]
+
+
+def sideways(hands: Hands) -> list[str]:
+    """Return what of the page is scrolled sideways."""
+    areas = [a for a in hands.window.page.findChildren(QAbstractScrollArea) if a.isVisible()]
+    return [a.objectName() for a in areas if a.horizontalScrollBar().maximum() > 0]
+
+
+@pytest.mark.parametrize("percent", [100, 130, 150])
+def test_nothing_is_scrolled_sideways_however_large_the_text(hands, percent):
+    hands.window.resize(1280, 800)
+    hands.window.theme.set_scale(percent)
+    hands.idle()
+    hands.until(lambda: sideways(hands) == [])
+    table = hands.table(TABLE)
+    assert table.columnWidth(0) > table.fontMetrics().horizontalAdvance("How income goes"), "questions differ in sight"
+    figures_first.agree(hands.window.session)
+    hands.click("ways_truth")
+    hands.idle()
+    hands.until(lambda: sideways(hands) == [])
+    assert table.columnWidth(0) > table.fontMetrics().horizontalAdvance("How income"), "beside the truth, too"
+    shown = column(hands, "Synthetic").replace("\n", " ")
+    assert shown in ("● Synthetic ★", "● ★ Synthetic")
+    hands.click("tab_train")
+    for model in (*learners.LEARNERS, *networks.NETWORKS):
+        hands.window.page.forms.choose(model.name)
+        hands.idle()
+        assert sideways(hands) == [], model.name
+    hands.window.theme.set_scale(100)
+
+
+def test_one_more_question_is_typed_and_any_pair_can_be_asked(hands):
+    table, session = hands.table(TABLE).model(), hands.window.session
+    before = table.rowCount()
+    hands.type_into("ways_more", "correlation(age, incom) ± 0.2")
+    hands.key(Qt.Key.Key_Return)
+    assert "incom" in hands.text("ways_refused")
+    assert "income" in hands.text("ways_refused"), "the name that was meant"
+    assert table.rowCount() == before
+    hands.type_into("ways_more", "correlation(age, income) ± 0.2")
+    hands.key(Qt.Key.Key_Return)
+    hands.idle()
+    assert not hands.sees("ways_refused")
+    assert hands.see("ways_more").text() == ""
+    assert table.rowCount() == before + 1
+    assert cell(hands, "The correlation of age and income", "Noisy")[0] in "±–"
+    assert "The correlation of age and income" in hands.text("ways_least"), "the least ε of a new wish is looked for"
+    session.undo_stack.undo()
+    hands.idle()
+    assert table.rowCount() == before

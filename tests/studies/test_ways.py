@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from workbench.data.table import Table
+from workbench.params import CancelledError
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.plan import Column, Plan
@@ -17,6 +18,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import queries_of
+from workbench.studies import ways_synthetic
 from workbench.studies.synthetic_rows import setting_of, synthetic_cells
 from workbench.studies.ways import (
     MODEL,
@@ -35,7 +37,9 @@ from workbench.studies.ways import (
 )
 from workbench.studies.ways_asked import asked_request
 from workbench.studies.ways_draw import draw_ways
+from workbench.studies.ways_synthetic import Trial
 from workbench.synth import MARGINALS, MST
+from workbench.synth.columns import coarse_columns
 from workbench.synth.parameters import SynthesisParameters
 
 COLUMNS = (
@@ -331,3 +335,26 @@ def test_a_private_draw_has_the_truth_beside_what_each_way_shows(cells: np.ndarr
         assert drawn.seen[way, mean] == pytest.approx(truth, abs=6)
     assert drawn.seen[STATISTICS, ("median", ("age",), "")] == pytest.approx(drawn.truth["median", ("age",), ""], abs=6)
     assert draw_ways(made, table, 2).seen[STATISTICS, mean] != drawn.seen[STATISTICS, mean]
+
+
+def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, true = [], ways_synthetic._Run._made
+    monkeypatch.setattr(ways_synthetic, "_KEPT", {})
+    monkeypatch.setattr(ways_synthetic._Run, "_made", lambda run, cancel: made.append(run.key) or true(run, cancel))
+
+    def trial(lower: float, upper: float, share: float) -> Trial:
+        column = Column(name="x", kind="integer", lower=lower, upper=upper)
+        return Trial(coarse_columns([column.facts()]), share, 1000)
+
+    half = trial(0, 100, 0.3).half_length("mean", CancelToken())
+    assert len(made) == len(set(made)) == 2 * 3 * ways_synthetic.TRIES
+    made.clear()
+    assert trial(1, 101, 0.3).half_length("mean", CancelToken()) == pytest.approx(half)
+    near = [trial(0, 100, share).half_length("mean", CancelToken()) for share in (0.26, 0.3, 0.4, 0.49)]
+    assert made == []
+    assert near == sorted(near, reverse=True), "more ε, less error"
+    assert trial(0, 100, 0.4).coarse("mean", CancelToken()) == near[2], "what is known is not guessed"
+    stopped = CancelToken()
+    stopped.cancel()
+    with pytest.raises(CancelledError):
+        trial(0, 100, 5.0).half_length("mean", stopped)

@@ -9,8 +9,11 @@ coarse cells in which values are not spread evenly. The columns are made up inde
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +49,9 @@ _SHAPES = (0, 1, 5)
 class Trial:
     """What the trials measure: one column, or a column beside the target.
 
+    Trials are made at strengths that are powers of two; between two of them the error is interpolated. So trials of
+    columns that are alike serve all of them, and those that were made serve another ε.
+
     Attributes:
         columns: the column, or the target and the column.
         share: ε of the measured table.
@@ -66,14 +72,25 @@ class Trial:
         Raises:
             CancelledError: ``cancel`` was set.
         """
-        return self._tried(asked, TRIES, cancel)
+        below, part = divmod(self._strength, 1.0)
+        found = [self._tried(asked, power, cancel) for power in (int(below), int(below) + 1)]
+        return (1 - part) * found[0] + part * found[1]
 
     def coarse(self, asked: str, cancel: CancelToken) -> float:
-        """Return the same at once, off by half or so: by formula, and of a correlation by one trial of each shape."""
+        """Return the same at once, off by half or so: by formula, and of a correlation by one trial, of skewed values.
+
+        Where all trials were made before, it is what they tell.
+        """
+        below = int(self._strength // 1)
+        if all(run.key in _KEPT for power in (below, below + 1) for run in self._runs(power)):
+            return self.half_length(asked, cancel)
+        cell = math.sqrt(2) / (self.share * max(self.rows, 1))
         if asked == "correlation":
-            return self._tried(asked, 1, cancel)
-        beside = math.prod(column.size for column in self.columns[:-1])
-        noise = math.sqrt(2 * beside) / (self.share * max(self.rows, 1))
+            *others, skewed = range(len(_SHAPES))
+            run = self._run(round(self._strength), skewed, 0)
+            errors = [min(cell * math.prod(_spread(c, shape) for c in self.columns), 0.3) for shape in others]
+            return NORMAL_95 * math.sqrt(float(np.mean(np.square([*errors, run.errors(cancel)[asked]]))))
+        noise = cell * math.sqrt(math.prod(column.size for column in self.columns[:-1]))
         if asked == "share":
             return NORMAL_95 * min(noise, 0.3)
         middles = _middles(self.columns[-1])
@@ -82,39 +99,123 @@ class Trial:
         inside = _IN_A_CELL * reach / max(len(middles) - 1, 1)
         return NORMAL_95 * math.hypot(min(moved, reach / 3), inside)
 
-    def _tried(self, asked: str, tries: int, cancel: CancelToken) -> float:
-        errors = [self._error(asked, shape, k, cancel) for shape in range(len(_SHAPES)) for k in range(tries)]
-        return NORMAL_95 * math.sqrt(float(np.mean(np.square(errors))))
+    @property
+    def _strength(self) -> float:
+        """The ε of the table of a trial that has as much noise, beside its rows: the power of two."""
+        rows = max(self.rows, 1)
+        return math.log2(self.share * rows / min(rows, MOST_ROWS))
 
-    def _error(self, asked: str, shape: int, k: int, cancel: CancelToken) -> float:
-        cancel.check()
-        draw = np.random.default_rng([shape, k])
+    def _runs(self, power: int) -> list[_Run]:
+        return [self._run(power, shape, k) for shape in range(len(_SHAPES)) for k in range(TRIES)]
+
+    def _run(self, power: int, shape: int, number: int) -> _Run:
         rows = min(max(self.rows, 1), MOST_ROWS)
-        fine = [draw.choice(c.grid.cells.size, rows, p=_shape(c, shape)) for c in self.columns]
-        codes = np.column_stack([c.coarse(f.astype(np.uint32)) for c, f in zip(self.columns, fine, strict=True)])
-        method = MARGINALS if len(self.columns) == 2 else MST
-        setting = self._setting(method, rows)
+        return _Run(self._alike, (rows, power, shape, number))
+
+    @cached_property
+    def _alike(self) -> tuple[_Alike, ...]:
+        return tuple(_Alike.of(column) for column in self.columns)
+
+    def _tried(self, asked: str, power: int, cancel: CancelToken) -> float:
+        errors = [run.errors(cancel)[asked] for run in self._runs(power)]
+        unit = self._alike[-1].unit if asked == "mean" else 1.0
+        return unit * NORMAL_95 * math.sqrt(float(np.mean(np.square(errors))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """A column as a trial sees it.
+
+    Attributes:
+        key: the same for columns of which trials have the same errors.
+        column: it, or one like it, with the numbers 0, 1, 2, … where they are evenly spaced.
+        unit: the distance of two of its numbers, in that of those.
+    """
+
+    key: bytes
+    column: CoarseColumn
+    unit: float
+
+    @classmethod
+    def of(cls, column: CoarseColumn) -> _Alike:
+        """Return it as a trial sees it."""
+        own = column.grid.cells
+        cells, unit = own.counted(), 1.0
+        if own.values is not None and cells is not own:
+            unit = float(own.values[-1] - own.values[0]) / (cells.size - 1)
+        numbers = b"" if cells.values is None else np.asarray(cells.values, dtype=np.float64).tobytes()
+        stated = f"{cells.size} {column.cuts} {cells.missing} ".encode() + column.firsts().tobytes() + numbers
+        return cls(sha256(stated).digest(), replace(column, grid=replace(column.grid, cells=cells)), unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One trial of one or two columns.
+
+    Attributes:
+        alike: the columns.
+        what: rows of the made-up table; the power of two that is the ε of the measured one; which of
+            :data:`_SHAPES` the values have; the number of the trial.
+    """
+
+    alike: tuple[_Alike, ...]
+    what: tuple[int, int, int, int]
+
+    @property
+    def key(self) -> _Key:
+        """The same for trials with the same errors."""
+        return tuple(each.key for each in self.alike), self.what
+
+    def errors(self, cancel: CancelToken) -> Mapping[str, float]:
+        """Return how far each figure of the last column is off, made or kept.
+
+        Raises:
+            CancelledError: ``cancel`` was set.
+        """
+        found = _KEPT.get(self.key)
+        if found is None:
+            found = self._made(cancel)
+            while len(_KEPT) >= _MOST_KEPT:
+                _KEPT.pop(next(iter(_KEPT)), None)
+            _KEPT[self.key] = found
+        return found
+
+    def _made(self, cancel: CancelToken) -> Mapping[str, float]:
+        cancel.check()
+        rows, power, shape, number = self.what
+        columns = tuple(each.column for each in self.alike)
+        draw = np.random.default_rng([shape, number])
+        fine = [draw.choice(c.grid.cells.size, rows, p=_shape(c, shape)) for c in columns]
+        codes = np.column_stack([c.coarse(f.astype(np.uint32)) for c, f in zip(columns, fine, strict=True)])
+        method = MARGINALS if len(columns) == 2 else MST
+        setting = _setting(method, columns, rows, 2.0**power)
         ask = Study(draw).ask(cost_of_synthesis(method, setting))
         questions = Questions(setting, method.queries(setting), CodedRows(codes, np.ones(rows, dtype=bool)), ask)
         model = fitted_model(setting, method.ask(questions), cancel, rounds=ROUNDS_OF_A_TRIAL)
-        joint = _joint(model, len(self.columns))
-        last, exact = self.columns[-1], fine[-1]
-        if asked == "share":
-            found = joint.sum(axis=tuple(range(joint.ndim - 1)))[last.cuts - 1]
-            return float(found - np.mean(exact == last.grid.cells.size - 1))
-        if asked == "mean":
-            return _mean(joint, last) - float(_numbers(last)[exact].mean())
-        return _correlated(joint, self.columns) - _correlation(
-            _numbers(self.columns[0])[fine[0]], _numbers(last)[exact]
-        )
+        joint = _joint(model, len(columns))
+        last, exact = columns[-1], fine[-1]
+        share = joint.sum(axis=tuple(range(joint.ndim - 1)))[last.cuts - 1]
+        found = {
+            "share": float(share - np.mean(exact == last.grid.cells.size - 1)),
+            "mean": _mean(joint, last) - float(_numbers(last)[exact].mean()),
+        }
+        if len(columns) == 2:
+            true = _correlation(_numbers(columns[0])[fine[0]], _numbers(last)[exact])
+            found["correlation"] = _correlated(joint, columns) - true
+        return found
 
-    def _setting(self, method: Synthesiser, rows: int) -> Setting:
-        """Return the setting in which the last table has as much noise, beside the rows, as it will have."""
-        target = 0 if len(self.columns) == 2 else None
-        one = Setting(self.columns, target, rows, Decimal(1))
-        part = [query for query in method.queries(one) if query.form == COUNTS][-1].paid.strength
-        epsilon = self.share * max(self.rows, 1) / rows / part
-        return Setting(self.columns, target, rows, Decimal(repr(epsilon)))
+
+_Key = tuple[tuple[bytes, ...], tuple[int, int, int, int]]
+_KEPT: dict[_Key, Mapping[str, float]] = {}
+_MOST_KEPT = 16_384
+
+
+def _setting(method: Synthesiser, columns: tuple[CoarseColumn, ...], rows: int, share: float) -> Setting:
+    """Return the setting in which the last table has the noise of an ε of ``share``."""
+    target = 0 if len(columns) == 2 else None
+    one = Setting(columns, target, rows, Decimal(1))
+    part = [query for query in method.queries(one) if query.form == COUNTS][-1].paid.strength
+    return Setting(columns, target, rows, Decimal(repr(share / part)))
 
 
 def _shape(column: CoarseColumn, shape: int) -> Doubles:
@@ -136,6 +237,13 @@ def _middles(column: CoarseColumn) -> Doubles:
     """Return the mean value of each coarse cell, as values are drawn in it, (cuts,)."""
     firsts, numbers = column.firsts(), _numbers(column)
     return np.add.reduceat(numbers, firsts[:-1]) / np.diff(firsts)
+
+
+def _spread(column: CoarseColumn, shape: int) -> float:
+    """Return the root of how much noise of every coarse cell alike moves a covariance, in parts of the variance."""
+    shares = np.add.reduceat(_shape(column, shape), column.firsts()[:-1])
+    away = _middles(column) - shares @ _middles(column)
+    return math.sqrt(float(away @ away) / max(float(shares @ away**2), 1e-300))
 
 
 def _joint(model: object, columns: int) -> Doubles:

@@ -75,16 +75,16 @@ class Term:
         joined = marginal * self.rows
         for axis, join in enumerate(self.joins):
             if join is not None:
-                joined = np.moveaxis(np.tensordot(join, joined, axes=(1, axis)), 0, axis)
+                joined = np.tensordot(join, joined, axes=(1, axis)).swapaxes(0, axis)
         separate = joined - self.counts
         value, gradient = self.weight * float((separate * separate).sum()) / 2, self.weight * separate
         for axis, ordered in self.smooth:
-            bent, slope = _bends(np.moveaxis(joined, axis, -1)[..., :ordered], _BEND * self.scale)
+            bent, slope = _bends(joined.swapaxes(axis, -1)[..., :ordered], _BEND * self.scale)
             value += SMOOTHNESS / self.scale * bent
-            np.moveaxis(gradient, axis, -1)[..., :ordered] += SMOOTHNESS / self.scale * slope
+            gradient.swapaxes(axis, -1)[..., :ordered] += SMOOTHNESS / self.scale * slope
         for axis, join in enumerate(self.joins):
             if join is not None:
-                gradient = np.moveaxis(np.tensordot(join.T, gradient, axes=(1, axis)), 0, axis)
+                gradient = np.tensordot(join.T, gradient, axes=(1, axis)).swapaxes(0, axis)
         return value, gradient * self.rows
 
 
@@ -96,10 +96,11 @@ def _indicator(groups: NDArray[np.int64], size: int) -> Doubles:
 
 def _bends(table: Doubles, corner: float) -> tuple[float, Doubles]:
     """Return Huber's function of the second differences along the last axis, summed, and its gradient."""
-    second = np.diff(table, n=2, axis=-1)
+    first = table[..., 1:] - table[..., :-1]
+    second = first[..., 1:] - first[..., :-1]
     size = np.abs(second)
     value = np.where(size < corner, second * second / (2 * corner), size - corner / 2).sum()
-    slope = np.clip(second / corner, -1, 1)
+    slope = np.minimum(np.maximum(second / corner, -1), 1)
     gradient = np.zeros_like(table)
     gradient[..., 2:] += slope
     gradient[..., 1:-1] -= 2 * slope

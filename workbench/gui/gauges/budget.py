@@ -58,7 +58,7 @@ class BudgetGauge(Card):
         cost = None if released else session.plan.cost()
         stated = released if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
         self._facts.show_line("plan", "this plan", stated, "accent", tip=in_full(cost))
-        if session.images is not None:  # what a network costs is told where it is planned
+        if session.images is not None:  # what a network costs is shown where it is planned
             self._facts.hide_line("plan")
         self._explain.setText(f"What does ε = {at_most(of_plan(session).epsilon)} mean?")
         if account.problem:

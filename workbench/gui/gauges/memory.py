@@ -25,7 +25,7 @@ WORDS = {
     "predicted": ("predicted in all", "The window and the training together; the second mark on the bar"),
     "limit": ("limit", "What this computer can give"),
 }
-"""Of a figure that is not always known: what its line is called, and what the pointer is told there."""
+"""Of a figure that is not always known: what its line is called, and its tool tip."""
 
 LINE, LEAST_BAR, LETTERS = 18, 48, 11
 """Pixels of a line's height, of the shortest bar, and of the letters."""

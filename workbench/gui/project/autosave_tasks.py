@@ -13,22 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.gui.project.project_file import SUFFIX, ProjectFile, holds_values, project_of, project_raw
 from workbench.gui.project.project_tasks import Missing, Saved, open_as
-from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import Session
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.paths import user_data, user_state
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-
-if TYPE_CHECKING:
-    from workbench.deep.plan import DpSgdPlan
 
 KEY = "autosave"
 _COMMENT = """Unsaved work of a window of the privacy workbench, kept against a crash.
@@ -100,11 +96,17 @@ def keep_unsaved(
     on_failure: Callable[[BaseException], None],
 ) -> JobHandle:
     """Write the present plan into ``slot``; ``project`` is the file it would be saved into, if any."""
-    opened, plan, network, turn = session.open_data, session.plan, session.network.plan, slot.turn()
+    opened, network, way, turn = session.open_data, session.network.plan, session.chosen_way, slot.turn()
+    plan = session.plan
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        slot.keep(turn, _text(opened, plan.writable(), network, project, digest))
+        from workbench.params.codec import write_toml
+
+        kept = plan.writable()
+        saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
+        comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(kept) else _COMMENT
+        slot.keep(turn, write_toml(saved | project_raw(opened, kept, _folder(), network, way), comment))
 
     job = Job("Keeping unsaved work", work)
     return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)
@@ -114,16 +116,6 @@ def clear_unsaved(jobs: JobCenter, slot: Slot) -> JobHandle:
     """Remove what ``slot`` holds: the plan is saved, or as it was opened."""
     turn = slot.turn()
     return jobs.start(Job("Keeping nothing", lambda emit, cancel: slot.clear(turn)), key=KEY, shown=False)
-
-
-def _text(
-    opened: OpenTable | OpenImages, plan: DraftPlan, network: DpSgdPlan | None, project: Path | None, digest: str
-) -> str:
-    from workbench.params.codec import write_toml
-
-    raw: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
-    comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
-    return write_toml(raw | project_raw(opened, plan, _folder(), network), comment)
 
 
 @dataclass(frozen=True)
@@ -200,7 +192,7 @@ def drop(found: Unsaved) -> None:
 
 
 def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
-    """Settle what killed runs left reserved; ``show`` gets a sentence for each, the only time it is told."""
+    """Settle what killed runs left reserved; ``show`` gets a sentence for each, shown this once."""
 
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         if not (user_data() / "ledger.sqlite").exists():

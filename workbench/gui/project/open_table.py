@@ -58,7 +58,7 @@ def open_table(
 ) -> JobHandle | None:
     """Open ``source`` (a path or ``sample:NAME``) in place of the table that is open; the one way of doing it.
 
-    A set of images is told by its name, or by being a folder, and opened as one.
+    A set of images is recognised by its name, or by being a folder, and opened as one.
 
     Another table takes the place of the plan, so unsaved work is asked about first: ``None`` is returned where the
     person is still to answer, or wants to keep it. The same table read again keeps what was declared of its columns.

@@ -46,6 +46,7 @@ class Project(QObject):
         self._agreed = Stop.NO
         session.table_changed.connect(self._table_changed)
         session.plan_changed.connect(self.changed)
+        session.way_changed.connect(self.changed)
         session.network.changed.connect(self.changed)
         session.may_leave = self.may_leave
         session.may_replace = self.may_replace
@@ -56,7 +57,8 @@ class Project(QObject):
         return self._session.open_data is not None and self._planned() != self._saved
 
     def _planned(self) -> Planned:
-        return Planned.of(self._session.open_data, self._session.plan, self._session.network.plan)
+        session = self._session
+        return Planned.of(session.open_data, session.plan, session.network.plan, session.chosen_way)
 
     def save(self, then: Callable[[], object] | None = None) -> None:
         """Save into the project's file, asking for one where it has none; ``then`` follows a save that succeeded."""

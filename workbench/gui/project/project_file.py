@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.session.draft import FACTS, DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable
+from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SUFFIX = ".workbench.toml"
 VERSION = 1
 _OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions", "column")
 _OF_IMAGES = ("epsilon", "account")
-_KEYS = ("project", "table", "reading", "images", "declared", "network")
+_KEYS = ("project", "table", "way", "reading", "images", "declared", "network")
 _COMMENT = """A project of the privacy workbench: where the table is, how it is read, and the plan.
 It holds no value of the table; what is declared below is public. "?" is not declared yet."""
 _FROM_DATA = """A project of the privacy workbench: where the table is, how it is read, and the plan.
@@ -45,19 +46,21 @@ class Planned:
         plan: the plan of a table; of images its ε and account alone.
         declared: what was declared of images.
         network: the training that is planned for them.
+        way: to release a table, if one was chosen.
     """
 
     source: str
     plan: DraftPlan
     declared: ImageOptions | None = None
     network: DpSgdPlan | None = None
+    way: str = ""
 
     @classmethod
-    def of(cls, opened: OpenTable | OpenImages | None, plan: DraftPlan, network: DpSgdPlan | None) -> Planned:
+    def of(cls, opened: OpenTable | OpenImages | None, plan: DraftPlan, network: DpSgdPlan | None, way: str) -> Planned:
         """Return what is planned of ``opened``."""
         if isinstance(opened, OpenImages):
             return cls(opened.source, plan, opened.options, network)
-        return cls("" if opened is None else opened.source, plan)
+        return cls("" if opened is None else opened.source, plan, way=way)
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class ProjectFile:
         plan: the plan as it was drafted.
         declared: what was declared of images; ``None`` of a table.
         network: the training of a network on images, as it was planned.
+        way: to release the table, as it was chosen; empty where none was.
     """
 
     source: str
@@ -77,16 +81,17 @@ class ProjectFile:
     plan: DraftPlan
     declared: ImageOptions | None = None
     network: DpSgdPlan | None = None
+    way: str = ""
 
 
 def project_text(
-    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None
+    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None, way: str = ""
 ) -> str:
     """Return the project as TOML."""
     from workbench.params.codec import write_toml
 
     comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
-    return write_toml(project_raw(opened, plan, folder, network), comment)
+    return write_toml(project_raw(opened, plan, folder, network, way), comment)
 
 
 def holds_values(plan: DraftPlan) -> bool:
@@ -95,7 +100,7 @@ def holds_values(plan: DraftPlan) -> bool:
 
 
 def project_raw(
-    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None
+    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None, way: str = ""
 ) -> dict[str, Any]:
     """Return what the project says; a file beside it is named by its relative path, so that both can move."""
     source = opened.source if opened.is_sample else _beside(opened.source, folder)
@@ -107,7 +112,7 @@ def project_raw(
         raw |= {"declared": [declared]} if declared else {}
         return raw | ({} if network is None else {"network": [_with_weights(network.to_plain(), folder, _beside)]})
     reading = {} if opened.options is None else opened.options.to_plain()
-    raw |= {"table": source} | ({"reading": [reading]} if reading else {})
+    raw |= {"table": source} | ({"way": way} if way else {}) | ({"reading": [reading]} if reading else {})
     return raw | stated
 
 
@@ -145,7 +150,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     for column in columns:
         require_table(column, "a column", str(path))
     unknown = set(raw) - {*(_OF_IMAGES if of_images else _OF_TABLES), "project"}
-    unknown -= {"images", "declared", "network"} if of_images else {"table", "reading"}
+    unknown -= {"images", "declared", "network"} if of_images else {"table", "way", "reading"}
     if unknown:
         raise ParameterError(f"the key {min(unknown)!r} is not known", str(path), "remove it")
     options = ReadOptions.from_plain(parts["reading"]) if "reading" in parts else None
@@ -159,7 +164,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
         source = _found(source, path.absolute().parent)
     if of_images:
         return _of_images(source, plan, parts, path)
-    return ProjectFile(source, options, plan)
+    return ProjectFile(source, options, plan, way=_way(raw.get("way", ""), path))
 
 
 def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], path: Path) -> ProjectFile:
@@ -171,6 +176,13 @@ def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], p
     if "network" in parts:
         network = DpSgdPlan.from_plain(_with_weights(parts["network"], path.absolute().parent, _found), str(path))
     return ProjectFile(source, None, plan, declared, network)
+
+
+def _way(named: object, path: Path) -> str:
+    known = [name for name, _, _ in ways()]
+    if named and named not in known:
+        raise ParameterError(f"the way {named!r} is not known", str(path), f"choose one of {', '.join(known)}")
+    return str(named)
 
 
 def _only(raw: dict[str, Any], name: str, path: Path) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def save_project(
         expected: the digest the file had when this window last read or wrote it; empty to replace whatever is there.
         changed: called, with nothing written, where the file has another digest by now.
     """
-    opened, plan, network = session.open_data, session.plan, session.network.plan
+    opened, plan, network, way = session.open_data, session.plan, session.network.plan, session.chosen_way
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> str:
@@ -84,13 +84,13 @@ def save_project(
             raise ParameterError(f"the project would replace the {what}", str(path), "name another file")
         if expected and _digest(path) not in ("", expected):
             return ""
-        data = project_text(opened, plan, path.parent, network).encode()
+        data = project_text(opened, plan, path.parent, network, way).encode()
         write_output(path, data)
         return hashlib.sha256(data).hexdigest()
 
     def apply(digest: str) -> None:
         if digest:
-            done(Saved(opened, Planned.of(opened, plan, network), digest))
+            done(Saved(opened, Planned.of(opened, plan, network, way), digest))
             session.notify("info", f"Saved {path}.")
         else:
             changed()
@@ -140,8 +140,8 @@ def open_as(
 
     def apply(result: tuple[OpenTable | OpenImages, DraftPlan, ProjectFile, str]) -> None:
         opened, plan, project, digest = result
-        session.open(opened, plan, project.network)
-        done(Saved(opened, Planned.of(opened, plan, project.network), digest))
+        session.open(opened, plan, project.network, project.way)
+        done(Saved(opened, Planned.of(opened, plan, project.network, project.way), digest))
         differences = _differences(project.plan, plan) if isinstance(opened, OpenTable) else []
         if differences:
             session.notify("warning", " ".join(differences))

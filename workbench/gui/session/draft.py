@@ -103,7 +103,7 @@ class DraftColumn:
     def problems(self) -> tuple[Problem, ...]:
         """Return what keeps this column from being planned, with the field it is about; one that is dropped has none.
 
-        Bounds that contradict each other are told of at once, whatever else is still open.
+        Bounds that contradict each other are reported at once, whatever else is still open.
         """
         return self._problems
 

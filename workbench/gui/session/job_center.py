@@ -1,4 +1,4 @@
-"""Jobs and the window: started here, polled by one timer, told of by signals on the GUI thread."""
+"""Jobs and the window: started here, polled by one timer, reported by signals on the GUI thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job of a release of any kind, and what the window is told at its end."""
+"""The job of a release of any kind, and what the window shows at its end."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def start_release(
     on_failure: Callable[[BaseException], None],
     **more: Any,
 ) -> JobHandle:
-    """Start a release; whatever its end, the budget gauge follows and the session is told.
+    """Start a release; whatever its end, the budget gauge follows and the session is updated.
 
     Args:
         session: hears of it, and remembers it while its table is open.
@@ -101,7 +101,7 @@ def start_release(
 
     doubts: list[Notice] = []
     handle = jobs.start(Job("Releasing", work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
-    # A ledger that could not be told of the end says so itself.
+    # A ledger that could not record the end says so itself.
     handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
     handle.cancelled.connect(cancel_text)
     handle.ended.connect(lambda: read_account(session, jobs))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -148,7 +149,7 @@ class Session(QObject):
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
         may_replace: asks the same where another table is to be opened, and first about trainings on this one, which
-            end by it; told whether the plan is kept. The window sets it.
+            end by it; its argument is whether the plan is kept. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
         to_draw: the model that a curve was asked for last; empty for none.
@@ -175,7 +176,7 @@ class Session(QObject):
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
-        opening_failed: (source, options, error) the table could not be read; the error has been told.
+        opening_failed: (source, options, error) the table could not be read; the error has been shown.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
         help_asked: (topic) show that topic of the help.
@@ -207,6 +208,7 @@ class Session(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
+        self._within_step = False
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.may_replace: Callable[[Callable[[], object], bool], bool] = lambda then, keeps_plan: True
         self.recent: RecentFiles | None = None
@@ -248,15 +250,28 @@ class Session(QObject):
         """The table or the set of images that is open: what the account is of."""
         return self._opened or self._images
 
-    def open(self, opened: OpenTable | OpenImages | None, plan: DraftPlan, network: DpSgdPlan | None = None) -> None:
-        """Replace the table or images and the plans, or close them; what belonged to the former ones goes."""
+    def open(
+        self,
+        opened: OpenTable | OpenImages | None,
+        plan: DraftPlan,
+        network: DpSgdPlan | None = None,
+        way: str = "",
+    ) -> None:
+        """Replace the table or images and the plans, or close them; what belonged to the former ones goes.
+
+        Args:
+            opened: the table or the images.
+            plan: of the table.
+            network: the training that is planned for images.
+            way: to release, as it was chosen before; empty where none was.
+        """
         self._opened = opened if isinstance(opened, OpenTable) else None
         self._images = opened if isinstance(opened, OpenImages) else None
         self._plan = plan
         self.network.set(network)
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._way = self._advised = ""
+        self._way, self._advised = way, ""
         self.release_wanted = False
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
         self.to_draw = ""
@@ -282,6 +297,11 @@ class Session(QObject):
     def way(self) -> str:
         """The way to release: the one that is chosen, else the one that is advised, or that suits the questions."""
         return self._way or self._advised or self.questions.way
+
+    @property
+    def chosen_way(self) -> str:
+        """The way that a person chose; empty where nobody did."""
+        return self._way
 
     def choose_way(self, name: str) -> None:
         """Choose a way to release: ``rows``, ``synthetic``, ``statistics``, ``model`` or the name of a kind."""
@@ -324,8 +344,24 @@ class Session(QObject):
             merge: steps in a row with the same non-empty key become one (a slider that is dragged).
         """
         plan = in_step(self._plan, plan)
-        if plan != self._plan:
+        if self._within_step:
+            self._plan = plan
+        elif plan != self._plan:
             self.undo_stack.push(PlanEdit(text, self._plan, plan, self._show_plan, merge))
+
+    @contextmanager
+    def one_step(self, text: str) -> Iterator[None]:
+        """Take all edits of a block as one step that can be undone; where an error ends it, none of them.
+
+        Args:
+            text: what the person did, for the Edit menu.
+        """
+        before, self._within_step = self._plan, True
+        try:
+            yield
+        finally:
+            after, self._plan, self._within_step = self._plan, before, False
+        self.edit(text, after)
 
     def edit_column(self, name: str, text: str, merge: str = "", **changes: Any) -> None:
         """Change attributes of one column, as one step that can be undone."""

@@ -13,7 +13,7 @@ from workbench.gui.style.language import tr_sentence
 class Messages(QObject):
     """The newest message, and when it is over.
 
-    It goes with the page that it was told on where it is an error or a warning, and with the edit that it tells of
+    An error or a warning is removed with the page it was shown on, and with the edit it is about
     when that is undone.
 
     Signals:

@@ -28,7 +28,7 @@ SHOWN = 12
 
 TOLD, LOST = 3, 2
 SEEN = 0.1
-"""Least correlation with the target whose loss is worth a warning: a weaker one is seldom of use."""
+"""Least correlation with the target whose loss is worth a warning: a weaker one is rarely of use."""
 
 HIGHEST, BROADEST, LEAST_WRITTEN = 200.0, 3.0, 26.0
 """Pixels that a cell is high at most; its width over its height at most; pixels below which it has a sign alone."""

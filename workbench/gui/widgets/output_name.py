@@ -79,7 +79,7 @@ def _released_into(session: Session) -> set[str]:
 
 
 def _is_current(path: Path) -> bool:
-    """Return whether something is at ``path``; where that cannot be told, writing there will say why."""
+    """Return whether something is at ``path``; where that cannot be determined, writing there will say why."""
     try:
         return path.exists()
     except OSError:

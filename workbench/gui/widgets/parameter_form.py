@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import button, hold, label, look, mark_wrong, named, row, rule, stack
+from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -63,8 +63,8 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters stand side by side; more than one where none is seldom changed.
-            first: attributes that stand above the others, however seldom they are changed elsewhere.
+            across: how many parameters stand side by side; more than one where all are often changed.
+            first: attributes that stand above the others, however rarely they are changed elsewhere.
         """
         super().__init__()
         self.setObjectName(name)
@@ -198,10 +198,10 @@ class Form(QWidget):
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
         """Return what stands behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
-            return label(spec.unit, "muted")
+            return label(spec.unit, "muted", wrap=True)
         words = self._titles[key]
         chooser = button("…", f"{name}_{key}_choose", tip=f"Choose a file: {words}", accessible=f"Choose: {words}")
-        hold(chooser, 40)
+        chooser.setMinimumWidth(40)
         chooser.clicked.connect(lambda: self._choose_file(key))
         return chooser
 
@@ -264,7 +264,7 @@ class Form(QWidget):
         try:
             return self._class(**values)
         except ParameterError as error:
-            # The combination is refused: told below the field that it is about.
+            # The combination is refused: shown below the field that it is about.
             if error.field in self._given or not self._problems:
                 self.refused = f"{error.what[:1].upper()}{error.what[1:]}."
                 return None

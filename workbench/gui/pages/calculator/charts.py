@@ -19,10 +19,21 @@ from workbench.gui.widgets.formatting import at_most, plain
 if TYPE_CHECKING:  # they load numpy
     from workbench.privacy.accounting.run_curves import HeatMap, RunCurve
 
-ACCOUNTANT_STYLES = {"pld": "private", "rdp": "third", "rdp-classic": "sanitized"}
-"""The line of each accountant, a role of the palette."""
+LINES: tuple[tuple[str, Dash, str], ...] = (
+    ("private", "solid", "━━"),
+    ("third", "dashed", "╍╍"),
+    ("sanitized", "dotted", "┈┈"),
+    ("fourth", "dashed", "╍╍"),
+)
+"""Of the accountants in the order of their list: role of the palette, dash, and the same as text."""
 
-DASHES: dict[str, Dash] = {"pld": "solid", "rdp": "dashed", "rdp-classic": "dotted"}
+
+def line_of(name: str) -> tuple[str, Dash, str]:
+    """Return how the line of an accountant is drawn: role of the palette, dash, and the same as text."""
+    from workbench.privacy.accounting.accountant import accountant_names
+
+    return LINES[accountant_names().index(name) % len(LINES)]
+
 
 TALLEST = 200.0
 """A line that rises to more than this many times the least ε is cut: the rest would be pressed to the floor."""
@@ -83,7 +94,8 @@ class EpsilonChart(_CalculatorChart):
             below.append(Below(self._at, _short(self._at), "accent"))
         for name, line in lines.items():
             finite = [point for point in line if math.isfinite(point[1])]
-            marks.append(mark.line(finite, ACCOUNTANT_STYLES[name], dash=DASHES[name]))
+            style, dash, _ = line_of(name)
+            marks.append(mark.line(finite, style, dash=dash))
         return Drawing(
             marks,
             x=x,

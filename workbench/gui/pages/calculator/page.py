@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.calculator import PAGE
-from workbench.gui.pages.calculator.charts import EpsilonChart, HeatChart
+from workbench.gui.pages.calculator.charts import EpsilonChart, HeatChart, line_of
 from workbench.gui.pages.calculator.figure_slider import FigureSlider
 from workbench.gui.pages.calculator.tasks import (
     AXES,
@@ -47,8 +47,6 @@ TITLES = {
     "epochs": "ε against epochs",
     "delta": "ε against δ",
 }
-NAMES = {"pld": "PLD (tightest)", "rdp": "Rényi, improved", "rdp-classic": "Rényi, published"}
-STROKES = {"pld": "━━", "rdp": "╍╍", "rdp-classic": "┈┈"}
 FILES = "Picture (*.png);;Figures (*.csv)"
 STANDS = "Nothing is read or charged here: ε follows from public figures alone."
 
@@ -96,12 +94,13 @@ class CalculatorPage(PageFrame):
         self._table_changed()
 
     def _arrange(self) -> None:
+        from workbench.privacy.accounting import accountant
+
         ask = explain_button(self.session, "calculator_explain", self._asked)
         inputs = Card(label("THE RUN", "caption"), *self.sliders.values())
         costs = Card(caption("IT COSTS AT MOST", ask), self._facts, self._problem)
-        legend = label(
-            "   ".join(f"{STROKES[name]} {stated}" for name, stated in NAMES.items()), "muted", name="calculator_legend"
-        )
+        lines = (f"{line_of(known.name)[2]} {known.short}" for known in accountant.ACCOUNTANTS)
+        legend = label("   ".join(lines), "muted", name="calculator_legend")
         left = QWidget()
         left.setLayout(stack(inputs, costs, None, spacing=12))
         left.setFixedWidth(WIDTH)
@@ -203,10 +202,12 @@ class CalculatorPage(PageFrame):
             self._exact = exact_figures(self.jobs, found.run, axis, self._show_exact, self._failed)
 
     def _show_costs(self, steps: int | None = None) -> None:
-        for name, stated in NAMES.items():
-            epsilon = self._epsilons.get(name)
+        from workbench.privacy.accounting import accountant
+
+        for at, known in enumerate(accountant.ACCOUNTANTS):
+            epsilon = self._epsilons.get(known.name)
             text = "…" if epsilon is None else f"ε = {at_most(epsilon)}"
-            self._facts.show_line(name, stated, text, "accent" if name == "pld" else "")
+            self._facts.show_line(known.name, known.short, text, "" if at else "accent", tip=known.title)
         if steps is not None:
             self._facts.show_line("steps", "steps", f"{steps:,}")
 

@@ -11,7 +11,6 @@ from PySide6.QtGui import QKeyEvent
 from workbench.gui.pages.compare.lines import Line, folder_of
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import tick
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
@@ -137,9 +136,14 @@ class RunsTable(SettingsTable):
     """One row for each line; Space or Return pins the row that the keys are in."""
 
     def __init__(self, session: Session, model: RunsModel) -> None:
-        super().__init__(session, model, "compare_table", "Every study of this session and every released model")
         self._runs = model
-        CopyRows(self, session, private=self._private)
+        super().__init__(
+            session,
+            model,
+            "compare_table",
+            "Every study of this session and every released model",
+            private=self._private,
+        )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Pin the current line, whichever of its cells is the current one."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import learners
-from workbench.deep.networks import NETWORKS
+from workbench.deep import networks
 from workbench.gui.session.session import RunRecord
 from workbench.release.model.released_models import ReleasedModel
 from workbench.render.comparison_figure import Drawn
@@ -104,7 +104,7 @@ def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened:
             line = Line(key, model, study.name, study.way_words, run.source, run.time, study=study, made_up=run.made_up)
             found.append(line)
     titles = {entry.name: entry.title for entry in learners.LEARNERS}
-    titles |= {network.name: network.title for network in NETWORKS}
+    titles |= {network.name: network.title for network in networks.NETWORKS}
     for release in models:
         name = release.name if release.name in titles else ""
         title = _capital(titles.get(release.name, release.name or "a network"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,14 +17,6 @@ from workbench.params.field import did_you_mean
 
 PLACES = (NAME, ROLE, KIND, LOWER, UPPER)
 TITLES = {NAME: "attribute", ROLE: "role", KIND: "kind", LOWER: "lower bound or values", UPPER: "upper bound"}
-
-
-def block_of(text: str) -> list[list[str]]:
-    """Return the cells of a block as a spreadsheet puts it on the clipboard, without its empty last lines."""
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))
-    while rows and not any(cell.strip() for cell in rows[-1]):
-        rows.pop()
-    return [[cell.strip() for cell in row] for row in rows]
 
 
 def pasted(

@@ -52,14 +52,14 @@ def show_lines(
     if number is None:
         return None
     job = Job("Looking at the file", lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))
-    # Where even that fails, the error itself has been told: there is nothing to add to it.
+    # Where even that fails, the error itself has been shown: there is nothing to add to it.
     return jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=lambda failure: apply([]))
 
 
 def lines_near(path: Path, number: int, encoding: str | None, cancel: CancelToken) -> list[FileLine]:
     """Return the lines around ``number``, counted from 1; runs in a worker."""
     out = []
-    # Latin-1 keeps every byte, so that lines are told apart before anybody knows how letters are written.
+    # Latin-1 keeps every byte, so that lines are separated before anybody knows how letters are written.
     with path.open(encoding="latin-1", newline=None) as file:
         for at, line in enumerate(file, 1):
             if at % 4096 == 0:

@@ -36,7 +36,7 @@ class Imported:
 def import_dictionary(
     path: Path, plan: DraftPlan, jobs: JobCenter, session: Session, apply: Callable[[DraftPlan, Imported], None]
 ) -> JobHandle:
-    """Read ``path`` over ``plan``; a file that is wrong anywhere changes nothing and is told of."""
+    """Read ``path`` over ``plan``; a file that is wrong anywhere changes nothing and is reported."""
     profiles = session.opened.profile if session.opened is not None else ()
     kinds = {p.name: p.kind for p in profiles}
 
@@ -87,7 +87,7 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
 
 
 def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Session) -> JobHandle:
-    """Write what ``plan`` declares; what was read off the rows is left out, and the person is told."""
+    """Write what ``plan`` declares; what was read off the rows is left out, and the person is informed."""
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[str, ...]:
         from workbench.release.atomic import write_output

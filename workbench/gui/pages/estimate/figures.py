@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 QUARTILES = {0.25: "1st quartile", 0.5: "median", 0.75: "3rd quartile"}
 HIDDEN = 0.8
-"""Part of what is possible from which an interval is told as hidden by the noise."""
+"""Part of what is possible from which an interval is shown as hidden by the noise."""
 
 HIDES = "noise hides it"
 MOST_BARS = 16

@@ -43,13 +43,6 @@ SUMMARY = (
 BIASED = "Its mechanism has no unbiased estimator: the likeliest value, and the interval allows for the bias"
 
 
-def public_table(session: Session, name: str, accessible: str, columns: Sequence[Column]) -> LinesTable:
-    """Return a table of what was released, or follows from it, which can be copied."""
-    table = LinesTable(session, name, accessible, columns)
-    CopyRows(table, session, private=False)
-    return table
-
-
 def lines_of(figures: Sequence[Figure]) -> list[tuple[Cell, ...]]:
     """Return a line for each figure, of so many as can be read."""
     return [figure_cells(figure) for figure in figures[:MOST_FIGURES]]
@@ -76,7 +69,7 @@ class ColumnDetail(DetailCard):
     def __init__(self, session: Session) -> None:
         super().__init__(height=292, picture_height=280)
         self._name = Elided("", "heading", name="estimate_column_name")
-        self.figures = public_table(session, "estimate_figures", "Estimates for the chosen column", FIGURES)
+        self.figures = LinesTable(session, "estimate_figures", "Estimates for the chosen column", FIGURES)
         self.chart = EstimateChart(session)
         words = stack(self._name, self.figures, spacing=6)
         self.fill(words, self.chart, picture_width=310)
@@ -94,7 +87,7 @@ class ColumnsView(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         accessible = "The original's columns, as estimated from the release"
-        self.table = public_table(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
+        self.table = LinesTable(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.detail = ColumnDetail(session)
         self._columns: tuple[ColumnView, ...] = ()
@@ -134,7 +127,7 @@ class PairView(QWidget):
         self.ask = button("Estimate the pair", "estimate_pair", tip=tip)
         self.ask.clicked.connect(lambda: self.asked.emit(self.first.currentText(), self.second.currentText()))
         self.said = label("", wrap=True, name="estimate_pair_said")
-        self.table = public_table(session, "estimate_pair_table", "Estimates for the pair of columns", FIGURES)
+        self.table = LinesTable(session, "estimate_pair_table", "Estimates for the pair of columns", FIGURES)
         card = Card()
         card.body.addLayout(row(self.first, label("and", "muted"), self.second, 8, self.ask, None))
         card.body.addWidget(self.said)
@@ -214,7 +207,7 @@ class RowsView(QWidget):
         self.rows = RowsTable(session, self._model, "estimate_rows", accessible, row_height=ROW - 4)
         self._model.modelReset.connect(self.rows.fit_columns)
         CopyRows(self.rows, session, private=False)
-        self.summary = public_table(session, "estimate_summary", "Released columns beside estimates", SUMMARY)
+        self.summary = LinesTable(session, "estimate_summary", "Released columns beside estimates", SUMMARY)
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))
 
     def show_release(self, found: EstimatedRelease) -> None:

@@ -75,7 +75,6 @@ ACCOUNTS = (
 NOTHING_RELEASED = "✓ charged, nothing released"
 
 TIP = "A folder with data, certificate, plan, the ledger's entry, and a script that checks them"
-NO_FILE = "Nothing was released by this entry, so that there is nothing to bundle"
 
 
 class LedgerPage(PageFrame):
@@ -85,7 +84,6 @@ class LedgerPage(PageFrame):
         super().__init__(session, jobs, PAGE)
         self._view: LedgerView | None = None
         self._shown: list[LedgerLine] = []
-        self._titles: dict[str, str] = {}  # of the tables that were open since the program began
         export = button("Export…", "ledger_export", tip="Write every entry of the chain as JSON")
         export.clicked.connect(self._export)
         self.header.addWidget(export)
@@ -176,10 +174,7 @@ class LedgerPage(PageFrame):
         if view != self._view:
             self._say_checked("")  # what was verified is not what stands there now
         self._view = view
-        opened, present = self.session.open_data, self.session.account.dataset
-        if opened is not None and present:
-            self._titles[present] = opened.title
-        names = _names(view, self._titles)
+        present, names = self.session.account.dataset, self._names(view)
         self._empty.setVisible(not view.releases)
         for part in (self._releases, self._timeline, self._filter):
             part.setVisible(bool(view.releases))
@@ -215,13 +210,26 @@ class LedgerPage(PageFrame):
         view = self._view
         if view is None:
             return
-        present, word = self.session.account.dataset, self._filter.text().strip().casefold()
-        names = _names(view, self._titles)
-        cells = [(line, _release_cells(line, present, names)) for line in view.releases]
+        word = self._filter.text().strip().casefold()
+        names = self._names(view)
+        cells = [(line, _release_cells(line, names)) for line in view.releases]
         kept = [(line, shown) for line, shown in cells if word in " ".join(c.text for c in shown).casefold()]
         self._shown = [line for line, _ in kept]
         self._releases.lines.show_lines([shown for _, shown in kept])
         self._timeline.show_lines(_spending(view, self._shown, names))
+
+    def _names(self, view: LedgerView) -> dict[str, tuple[str, str]]:
+        """Return what each dataset is called, and what it was released as."""
+        outputs: dict[str, dict[str, None]] = {}
+        for line in view.releases:
+            if line.output and line.released:
+                outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
+        opened, present = self.session.open_data, self.session.account.dataset
+        known = {a.dataset: a.called for a in view.accounts}
+        if opened is not None and present:
+            known[present] = self.session.account.name or opened.title
+        released = {dataset: f"released as {', '.join(files)}" for dataset, files in outputs.items()}
+        return {each: (known.get(each, ""), released.get(each, "")) for each in {*known, *released}}
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -272,9 +280,9 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
             refused.setdefault(line.dataset, []).append(time)
     found = []
     for dataset in dict.fromkeys([*charges, *refused]):
-        title, released = names.get(dataset, ("", ""))
+        title, _released = names.get(dataset, ("", ""))
         cap = caps.get(dataset)
-        name = f"{title or released} {dataset[:NAME]}".lstrip()
+        name = f"{title} {dataset[:NAME]}".lstrip()
         steps, crosses = tuple(charges.get(dataset, ())), tuple(refused.get(dataset, ()))
         found.append(Spending(name, steps, None if cap is None else float(cap), crosses))
     return found
@@ -283,7 +291,7 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
 def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return what a person calls each account, with enough of its id to tell two of the same name apart."""
     stated = {a.dataset: names.get(a.dataset, ("", "")) for a in view.accounts}
-    return {dataset: f"{title or released} {dataset[:NAME]}".lstrip() for dataset, (title, released) in stated.items()}
+    return {dataset: f"{title} {dataset[:NAME]}".lstrip() for dataset, (title, _released) in stated.items()}
 
 
 def _stated(account: AccountLine, cell: Cell) -> Cell:
@@ -297,23 +305,6 @@ def _stated(account: AccountLine, cell: Cell) -> Cell:
     return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *stated]))
 
 
-def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return of each dataset what it is called and what it was released as; the ledger's own name tells nobody.
-
-    It is called by the public name of its account, else by the table that was open.
-    """
-    outputs: dict[str, dict[str, None]] = {}
-    for line in view.releases:
-        if line.output and line.released:
-            outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
-    found = {}
-    public = {line.dataset: line.name for line in view.accounts if line.name}
-    for dataset in {*outputs, *titles, *public}:
-        stated = f"released as {', '.join(outputs[dataset])}" if dataset in outputs else ""
-        found[dataset] = (public.get(dataset) or titles.get(dataset, ""), stated)
-    return found
-
-
 def _called(work: str) -> str:
     """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
     fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
@@ -322,8 +313,7 @@ def _called(work: str) -> str:
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:
     title, released = names.get(dataset, ("", ""))
-    same = dataset == present
-    beside = f"{title} (open now)" if same else title or released
+    beside = f"{title} (open now)" if dataset == present else title
     tip = "\n".join(part for part in (title, released, dataset) if part)
     return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "text", tip)
 
@@ -340,9 +330,8 @@ def _left(epsilon: Decimal, look_of: str) -> Cell:
     return Cell(at_least(epsilon), look_of, in_full(epsilon), entered(epsilon))
 
 
-def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
-    title, released = names.get(line.dataset, ("", ""))
-    dataset = _dataset(line.dataset, present, names)
+def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
+    dataset = _dataset(line.dataset, "", names)
     status = Cell(SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
         status = Cell(
@@ -353,7 +342,7 @@ def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str
     file = Path(line.output).name if line.output else ""
     return (
         Cell(line.time[:16].replace("T", " "), tip=line.time),
-        dataset._replace(text=f"{title or released}  {line.dataset[:NAME]}".lstrip()),
+        dataset,
         Cell(_called(line.work), tip=line.work),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),

@@ -49,6 +49,8 @@ class AccountLine:
     releases: int
     name: str = ""
     """Its public name."""
+    called: str = ""
+    """What a person calls it: that name, or the file by which its table was first seen."""
     delta_cap: Decimal | None = None
     delta_remaining: Decimal | None = None
     group: int = 0
@@ -87,7 +89,7 @@ def ledger_view(emit: Emit) -> LedgerView:
     with Ledger.open() as book:
         for sentence in recover(book):
             emit(Notice("info", sentence))
-        releases, known = book.releases(), book.accounts()
+        releases, known, called = book.releases(), book.accounts(), book.called()
         lines = [
             LedgerLine(
                 r.time,
@@ -113,7 +115,17 @@ def ledger_view(emit: Emit) -> LedgerView:
             group = sum(known.of(d) == dataset for d in known.datasets) if known.grouped(dataset) else 0
             how = "" if account.count is None else f"a Rényi filter of order {account.count.filter.order}"
             line = AccountLine(
-                dataset, cap, *used, account.remaining, counted, name, delta_cap, account.delta_remaining, group, how
+                dataset,
+                cap,
+                *used,
+                account.remaining,
+                counted,
+                name,
+                called.get(dataset, ""),
+                delta_cap,
+                account.delta_remaining,
+                group,
+                how,
             )
             accounts.append(line)
         return LedgerView(book.path, tuple(lines), tuple(accounts), tuple(book.figures()), _sentence(book.older()))

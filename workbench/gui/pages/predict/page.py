@@ -9,7 +9,8 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from workbench.deep.networks import NETWORKS
+from workbench import learners
+from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
 from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, reads_words, shape_words
@@ -27,7 +28,6 @@ from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table, ask_for
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
-from workbench.learners import LEARNERS
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ class PredictPage(PageFrame):
 
     def _list_models(self, found: tuple[ReleasedModel, ...]) -> None:
         """List the models whose folder is still there, the newest first."""
-        titles = {entry.name: entry.title for entry in LEARNERS} | {one.name: one.title for one in NETWORKS}
+        titles = {entry.name: entry.title for entry in learners.LEARNERS}
+        titles |= {entry.name: entry.title for entry in networks.NETWORKS}
         there = [model for model in found if model.released and model.card]
         self._released.clear()
         self._released.addItem(ELSEWHERE if there else "", "")

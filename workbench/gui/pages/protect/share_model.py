@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 
 from workbench.gui.pages.protect.share_edits import fits, split, with_action, with_lock, with_share
 from workbench.gui.pages.protect.tasks import Outlook
+from workbench.gui.session.blocking import needed_first
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
@@ -86,6 +87,10 @@ class ShareModel(PlanModel):
     def height(self) -> int:
         """Return the number of attributes."""
         return self._rows
+
+    def order(self) -> list[int]:
+        """Return the rows as they are shown unsorted: what is released comes first."""
+        return [at for at in needed_first(self.session.plan) if at < self._rows]
 
     def needs_at(self, at: int) -> bool:
         """Whether an attribute is open or wrong, kept, read off the rows, mostly noise, faded or hardly hidden."""

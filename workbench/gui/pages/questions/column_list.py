@@ -97,7 +97,8 @@ class ColumnList(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.listed = ColumnModel(session)
-        super().__init__(session, self.listed, "question_columns", tr("Columns: ticked if they are needed"))
+        accessible = tr("Columns: ticked if they are needed")
+        super().__init__(session, self.listed, "question_columns", accessible, private=True)
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
         heads = self.horizontalHeader()
         heads.moveSection(heads.visualIndex(TICK), 0)

@@ -41,6 +41,7 @@ FREE = "Simulate is free and private. A release is charged first; it cannot be u
 NO_COLUMN = "Choose a column of the table to release its reports."
 LOOK = "Decode the reports", "Reads the released file, which is public, and looks for the public values of its column"
 INFINITE = "These parameters have an infinite ε: a report can prove what its client's value is."
+UNBOUNDED = "⚠ With f = 0, ε∞ has no bound: each report adds ε₁, and many reports of one client prove its value."
 
 
 class ResultsView(QWidget):
@@ -130,7 +131,9 @@ class RapporPage(ReleasePage):
         self._start_over()
 
     def _arrange(self) -> None:
-        bounds = Card(label("WHAT IT COSTS AND CAN FIND", "caption"), self._facts, *self._plots, pad=12, spacing=6)
+        self._unbounded = label(UNBOUNDED, "warn", wrap=True, name="rappor_unbounded")
+        costs = label("WHAT IT COSTS AND CAN FIND", "caption")
+        bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
         above = row(spacing=12)
         above.addWidget(self._parameters, 5)
         above.addWidget(bounds, 6)
@@ -162,7 +165,7 @@ class RapporPage(ReleasePage):
         """Offer the columns that the plan does not publish as they are."""
         chosen = self._source.currentData()
         self._source.clear()
-        for known in PRESETS:
+        for known in sorted(PRESETS, key=lambda preset: preset.parameters.f == 0):  # a bounded one first
             self._source.addItem(f"made-up: {known.title}", f"preset:{known.name}")
         if self.session.opened is not None:
             for column in self.session.plan.columns:
@@ -232,6 +235,7 @@ class RapporPage(ReleasePage):
 
     def _show_cost(self, setting: Setting | None) -> RapporCost | None:
         """Show both ε and what can be found; return the cost where it is finite."""
+        self._unbounded.setVisible(setting is not None and setting.parameters.f == 0)
         if setting is None:
             for key in ("rappor_one", "rappor_permanent", "rappor_charge", "rappor_least", "rappor_left"):
                 self._facts.hide_line(key)

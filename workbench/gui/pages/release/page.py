@@ -1,4 +1,4 @@
-"""The settings of the way to release that is chosen: its fields, cost and file, the question, and what was released."""
+"""The settings of the way to release that is chosen: its fields, cost and file, and the question."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.newest_release import released_steps
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import button, label, look, row, stack
+from workbench.gui.widgets.basic import button, caption, label, look, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.way_bar import MODEL, WayBar
@@ -42,9 +41,6 @@ from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-
-SHOWN = 10
-"""Releases that have a card: the newest."""
 
 WIDE = 1200
 """Pixels of width from which the fields have a column of their own."""
@@ -83,8 +79,8 @@ class SettingsPage(ReleasePage):
         self._typed: dict[str, str] = {}
         self._foreseen: Foreseen | None = None
         self._problem_found: WorkbenchError | None = None
-        self._asked_early = False
-        self._cards: list[ReleasedCard] = []
+        self._asked_early = self._at_newest = False
+        self._card: ReleasedCard | None = None
         self._version, self._account = VersionCard(session, jobs), AccountName(session, jobs)
         self._cost, self._outside = CostCard(session), OutsideCard()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
@@ -128,7 +124,9 @@ class SettingsPage(ReleasePage):
         self._of_model.say(A_MODEL)
         self._of_images = OnlyModelsCard(self.session)
         self._released = stack(spacing=12)
-        self._released_title = label("", "caption", name="release_past_title")
+        all_of_them = button("All releases →", "release_to_released", "link", tip="Released lists everything that left")
+        all_of_them.clicked.connect(lambda: self.session.go("released"))
+        self._released_title = caption("JUST RELEASED", all_of_them)
         past = look(QWidget(), "clear")
         lines = stack(self._released_title, spacing=12)
         lines.addLayout(self._released)
@@ -186,9 +184,11 @@ class SettingsPage(ReleasePage):
             pane.follow()
             if pane.results is not None:
                 pane.results.show_newest()
+        if other or self._at_newest:  # what will be published, above what was
+            self._area.verticalScrollBar().setValue(0)
+            self._at_newest = False
         if other:
             self._sections.show_pane(pane)
-            self._area.verticalScrollBar().setValue(0)
             for known in self._panes.values():
                 for part in known.others:
                     part.setVisible(known is pane)
@@ -371,24 +371,18 @@ class SettingsPage(ReleasePage):
     # -- what was released ----------------------------------------------------------------------------------------
 
     def _show_released(self) -> None:
-        """Show a card for each release of this table, the newest first."""
-        steps = released_steps(self.session)
-        shown = steps[-SHOWN:]
-        first = len(steps) - len(shown) + 1
-        if [card.step for card in self._cards] != shown:
-            for card in self._cards:
-                card.hide()
-                card.deleteLater()
-            self._cards = [
-                ReleasedCard(step, number, self.jobs, self._learn, self._look_at)
-                for number, step in enumerate(shown, start=first)
-            ]
-            for card in reversed(self._cards):
-                self._released.addWidget(card)
-        self._released_title.setVisible(bool(steps))
-        what = "THIS TABLE" if self.session.images is None else "THESE IMAGES"
-        more = f" · THE NEWEST {SHOWN} OF {len(steps)}; THE LEDGER HAS ALL" if len(steps) > SHOWN else ""
-        self._released_title.setText(f"RELEASED OF {what}{more}")
+        """Show what was just released of this table; the room Released lists all that was released."""
+        step = self.session.released[-1] if self.session.released else None
+        if step != (None if self._card is None else self._card.step):
+            if self._card is not None:
+                self._card.hide()
+                self._card.deleteLater()
+            self._card = None
+            if step is not None:
+                number = len(self.session.released)
+                self._card = ReleasedCard(step, number, self.jobs, self._learn, self._look_at)
+                self._released.addWidget(self._card)
+        self._released_title.setVisible(step is not None)
         if self._pane is not None and self._pane.results is not None:
             self._pane.results.show_newest()
         self.refresh()
@@ -412,11 +406,12 @@ class SettingsPage(ReleasePage):
             QTimer.singleShot(0, self, self._scroll_to_newest)
 
     def _scroll_to_newest(self) -> None:
-        if self._cards:
+        if self._card is not None:
             laid_out = self._sections.layout()
             assert laid_out is not None
             laid_out.activate()
-            self._area.ensureWidgetVisible(self._cards[-1], 0, 0)
+            self._area.ensureWidgetVisible(self._card, 0, 0)
+            self._at_newest = True
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Ask the ledger again where it could not be read: whoever held it may be done."""
@@ -488,7 +483,7 @@ class SettingsPage(ReleasePage):
 
 
 class Sections(QWidget):
-    """The fields of a way beside what every release has, and below them what was released before: there may be many."""
+    """The fields of a way beside what every release has, and below them what was just released."""
 
     def __init__(self, version: QWidget, cost: QWidget, outside: QWidget, past: QWidget) -> None:
         super().__init__()

@@ -96,7 +96,7 @@ class StepChart(Chart):
         self.update()
 
     def show_points(self, points: Sequence[tuple[int, float]]) -> None:
-        """Draw ``points`` in place of what was told on the way."""
+        """Draw ``points`` in place of what was drawn meanwhile."""
         self._points = list(points)
         self.update()
 

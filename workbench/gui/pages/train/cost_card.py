@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH
-from workbench.gui.widgets.basic import Card, Facts, button, caption, hold, label, named, row, stack
+from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import memory, plain
@@ -60,7 +60,7 @@ class BeforeCard(Card):
         self._missing = label("", "warn", wrap=True, name="train_missing")
         self.folder = PathField("train_folder", "Folder of the model", "A new folder; it appears whole or not at all")
         choose = button("…", "train_choose_folder", tip="Choose another place", accessible="Choose the folder")
-        hold(choose, 40)
+        choose.setMinimumWidth(40)
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
         place = self._place = QWidget()
@@ -175,7 +175,7 @@ def _memory(found: Preflight) -> str:
 
 
 def _made_of(found: Preflight | None) -> str:
-    """Return what the memory is for: three figures of one run are told in one place."""
+    """Return what the memory is for: three figures of one run are shown in one place."""
     if found is None or found.memory is None:
         return ""
     libraries = f", {memory(found.libraries)} for Python and PyTorch in a process of its own" if found.libraries else ""

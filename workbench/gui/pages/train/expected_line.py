@@ -61,7 +61,7 @@ class ExpectedLine(QWidget):
     def show_state(self, *, network: bool, ready: bool, running: bool) -> None:
         """Show the line for a network, let it be asked where the run is ``ready``, and forget what is out of date.
 
-        While a run goes on, only what was told stays.
+        While a run goes on, only what was shown stays.
         """
         self.setVisible(network and (not running or bool(self._text)))
         assert self._asked is not None

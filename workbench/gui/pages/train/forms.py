@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QLineEdit
 
 from workbench import learners
@@ -19,16 +19,17 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import typed
 from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, scrolled, stack
 from workbench.gui.widgets.formatting import at_most, entered
-from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, Form
+from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
 from workbench.params import ParameterError
+from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.params import Parameters
     from workbench.params.field import Field
 
 WIDTH, WIDE = 384, 480
-"""Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
+"""Points of the card at the usual text size, and at most: with larger text, or on a wide page."""
 
 EPSILON = "epsilon"
 FOLLOWS = "It follows the plan until you enter another."
@@ -71,12 +72,13 @@ class ModelForms(Card):
         self.epsilon.textEdited.connect(self._typed)
         self._words = label("ε")
         self._words.setBuddy(self.epsilon)
+        for part in (self._words, self.epsilon):
+            part.installEventFilter(self)
         self._following = label(FOLLOWS, "muted", wrap=True, name="train_follows")
         self._follow = button("", "train_follow", "link", tip="Take the ε of the plan again, and follow it")
         self._follow.clicked.connect(self._follow_plan)
         self._problem = label("", "problem", wrap=True, name="train_epsilon_problem")
         self._help = label(ASK, "muted", wrap=True, name="train_help")
-        self._help.setFixedHeight(HELP_HEIGHT)
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self._of_epsilon = stack(spacing=0)
         self._of_epsilon.addLayout(row(self._words, self.epsilon, None))
@@ -99,8 +101,12 @@ class ModelForms(Card):
 
     def set_roomy(self, *, roomy: bool) -> None:
         """Take more width where the page has it."""
-        self.setMinimumWidth(WIDTH)  # also of a wide page, which can be made narrow again
-        self.setMaximumWidth(WIDE if roomy else WIDTH)
+        least = scaled(WIDTH, WIDE)
+        self.setMinimumWidth(least)  # also of a wide page, which can be made narrow again
+        self.setMaximumWidth(WIDE if roomy else least)
+        # The longest sentence has three lines, four where the text grows and the card does not: nothing moves.
+        lines = 3 if scaled(WIDTH) <= WIDE else 4
+        self._help.setFixedHeight(max(HELP_HEIGHT, lines * self._help.fontMetrics().lineSpacing()))
 
     @property
     def chosen_model(self) -> Learner | Network:
@@ -111,6 +117,12 @@ class ModelForms(Card):
     def is_network(self) -> bool:
         """Whether the chosen model is trained step by step."""
         return isinstance(self.chosen_model, Network)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Explain ε below, as every other field, where the keys or the pointer come to it."""
+        if event.type() in LOOKED_AT:
+            self._help.setText(self.epsilon.accessibleDescription())
+        return False
 
     # -- the model --------------------------------------------------------------------------------------------------
 
@@ -155,6 +167,8 @@ class ModelForms(Card):
         tip = f"{spec.help[:1].upper()}{spec.help[1:]}."
         for part in (self._words, self.epsilon):
             part.setToolTip(tip)
+        if self.epsilon.hasFocus():
+            self._help.setText(tip)
         self.epsilon.setAccessibleDescription(tip)
         self.epsilon.setPlaceholderText(getattr(spec, "empty", "") or "")
         self._say_epsilon()

@@ -159,7 +159,7 @@ def broken_off(step: int, of: int, what: str, how: str) -> str:
     """Return how a run ended that released nothing.
 
     Args:
-        step: the last step that was told of; 0 where none was.
+        step: the last step that was reported; 0 where none was.
         of: how many there would have been.
         what: what the ledger says that it costs.
         how: in a word or two.

@@ -12,12 +12,12 @@ from workbench.deep.networks import Network
 from workbench.gui.pages.run_page import fitting
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, label, named, row, stack
+from workbench.gui.widgets.formatting import STAR
 from workbench.learners import Learner
 from workbench.params import ParameterError
 
 NO_TARGET = "Choose the column to predict in Data, Columns: the models that fit it are listed here."
 NOTHING_OPEN = "Open a table or images in Data first."
-STAR = "★"
 
 
 @dataclass(frozen=True)

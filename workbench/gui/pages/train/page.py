@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtGui import QResizeEvent
 
 from workbench.gui.gauges.budget import first_words
@@ -125,6 +125,12 @@ class TrainPage(RunPage):
         """Give the models more of a wide page."""
         super().resizeEvent(event)
         self.forms.set_roomy(roomy=self.width() >= ROOMY)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the models the width that their words need at another size."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "forms"):
+            self.forms.set_roomy(roomy=self.width() >= ROOMY)
 
     # -- what is to be trained ------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ HORIZON = 5.0
 def memory_words(sample: Memory) -> str:
     """Return a sentence on one sample of a run, of which all figures are of the run alone.
 
-    Where the run has told its phases, the gauge shows what it takes now.
+    Where the run has reported its phases, the gauge shows what it takes now.
     """
     predicted = _predicted(sample)
     if predicted:
@@ -84,7 +84,7 @@ class RunCard(Card):
     """Follows one run after another.
 
     Attributes:
-        step: the last step that was told of.
+        step: the last step that was reported.
         steps: how many there will be.
         quiet: whether no private figure is shown.
     """
@@ -240,11 +240,11 @@ class RunCard(Card):
             self.epsilon.show_points([(0, 0.0), *epsilons])
 
     def report_end(self, end: object, *, paused: bool = False) -> None:
-        """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
+        """Say how a run ended that released nothing; what it costs was shown as a notice where it failed."""
         self._paused = paused
         how = "Paused" if paused else "Cancelled" if isinstance(end, Cancelled) else "Ended by an error"
         what = end.what if isinstance(end, Cancelled) else ""
-        # What a pause says names the step that it goes on from; the last one that was told of may be an earlier one.
+        # What a pause says names the step that it goes on from; the last one that was reported may be an earlier one.
         self.notify(broken_off(0 if paused else self.step, self.steps, what, how).strip())
 
     def settle(self, taken: int, epsilon: float) -> None:

@@ -13,9 +13,11 @@ from workbench import learners
 from workbench.gui.session.error_text import sentence
 from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.formatting import STAR
 from workbench.learners import Learner
 from workbench.params import ParameterError
 from workbench.privacy.local import mechanisms
+from workbench.sanitize.learnable import Fitting
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
@@ -51,7 +53,7 @@ AGAINST_BLOCKS = (
 
 MORE_TIP = "Train other models on the same rows as well, and draw all of them together"
 MOST_MODELS = 3
-"""Models in one picture: the lines of more could not be told apart."""
+"""Models in one picture: the lines of more would look alike."""
 
 LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
@@ -59,6 +61,9 @@ LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 
 class CurveSetup(Card):
     """Two lines of fields that make a :class:`CurvePlan`.
+
+    Attributes:
+        kept: whether the chosen model stays where another is advised: a person chose it, or it was computed.
 
     Signals:
         changed: what is to be computed differs.
@@ -76,9 +81,9 @@ class CurveSetup(Card):
         named(self.more, "curve_more", "Further models", MORE_TIP)
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.more.setMenu(QMenu(self.more))
-        self._offered: tuple[Learner, ...] = ()
+        self.kept = False
         self._further: list[str] = []
-        self._list_models(learners.LEARNERS)
+        self._list_models(Fitting())
         self._regimes = {
             "none": _check("no privacy", "regime_none", TIPS["none"]),
             "sanitized": _check("sanitised by", "regime_sanitized", TIPS["sanitized"]),
@@ -117,6 +122,7 @@ class CurveSetup(Card):
         self._arrange()
         self._follow_model()
         self.model.currentIndexChanged.connect(self._follow_model)
+        self.model.currentIndexChanged.connect(self._keep)
         for combo in (self.model, self.mechanism):
             combo.currentIndexChanged.connect(self._edited)
         for box in self._regimes.values():
@@ -135,7 +141,9 @@ class CurveSetup(Card):
             combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             combo.setMinimumContentsLength(LEAST_LETTERS[combo.objectName()])
             combo.setMaximumWidth(WIDEST_LIST)
-        upper.setLayout(row(self.model, self.more, None, self.measure, 8, self.bands, self.baselines))
+        first = row(self.model, self.more, None, self.measure, 8, self.bands, self.baselines)
+        first.setStretch(0, 100)
+        upper.setLayout(first)
         second = row(none, 8, sanitized, self.mechanism, 8, corrected, 8, synthetic, 8, private)
         second.addStretch(1)
         second.setStretch(second.indexOf(self.mechanism), 100)
@@ -156,25 +164,26 @@ class CurveSetup(Card):
 
     # -- the models -------------------------------------------------------------------------------------------------
 
-    def show_models(self, offered: Sequence[Learner]) -> None:
-        """Offer these models, the advised one first; another is chosen where the present one is not among them.
+    def show_models(self, found: Fitting) -> None:
+        """Offer the models that predict, with a star on the advised one, which is chosen until :attr:`kept` is set.
 
         Without any, all are listed: what keeps a model from learning is said below.
         """
-        known = tuple(offered) or learners.LEARNERS
-        if known != self._offered:
-            chosen = self.model.currentData()
-            self._list_models(known, chosen if chosen in [entry.name for entry in known] else "")
+        if found != self._found:
+            self._list_models(found)
             self._follow_model()
             self.changed.emit()
 
-    def _list_models(self, offered: Sequence[Learner], chosen: str = "") -> None:
-        self._offered = tuple(offered)
+    def _list_models(self, found: Fitting) -> None:
+        chosen = self.model.currentData() if self.kept else found.advised
+        self._found, self._offered = found, found.predicting or learners.LEARNERS
         self.model.blockSignals(True)
         self.model.clear()
-        for entry in offered:
-            self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
-            self.model.setItemData(self.model.count() - 1, f"{entry.about} {entry.needs}", TOOLTIP)
+        for entry in self._offered:
+            title, advised = entry.title[:1].upper() + entry.title[1:], entry.name == found.advised
+            self.model.addItem(f"{title}   {STAR}" if advised else title, entry.name)
+            tip = found.why if advised and found.why else f"{entry.about} {entry.needs}"
+            self.model.setItemData(self.model.count() - 1, tip, TOOLTIP)
         self.model.setCurrentIndex(max(self.model.findData(chosen), 0))
         self.model.blockSignals(False)
 
@@ -182,6 +191,9 @@ class CurveSetup(Card):
         """Choose ``model`` in the list, where it is offered."""
         if self.model.findData(model) >= 0:
             self.model.setCurrentIndex(self.model.findData(model))
+
+    def _keep(self) -> None:
+        self.kept = True
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -301,6 +313,7 @@ class CurveSetup(Card):
 
     def fill_in(self, models: Sequence[str]) -> None:
         """Choose these models in every way of training that they have; the lists of ε and repeats stay."""
+        self.kept = True
         self.model.setCurrentIndex(self.model.findData(models[0]))
         self._further = list(models[1:])
         self._follow_model()

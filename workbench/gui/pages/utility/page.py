@@ -32,6 +32,7 @@ from workbench.gui.widgets.explain import Explainable, explain_button, of_one_ro
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
+from workbench.sanitize.learnable import Fitting
 from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ class UtilityPage(RunPage):
         done = {model: shot for model, shot in self._snapshots.items() if model in self.setup.models}
         # What was drawn of another plan, or of other rows, does not belong beside these.
         self._snapshots = done if self._studied == self._present() else {}
+        self.setup.kept = True
         self._to_follow = plans
         self._asked = plans[0]
         self._studied = self._present()
@@ -305,6 +307,7 @@ class UtilityPage(RunPage):
         self.forget()
         self._looks.stop()
         self._snapshots = {}
+        self.setup.kept = False
         self._draw()
         self.refresh()
 
@@ -348,7 +351,7 @@ class UtilityPage(RunPage):
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         missing = what_is_missing(self.session)
-        self.setup.show_models(() if missing else fitting(self.session).predicting)
+        self.setup.show_models(Fitting() if missing else fitting(self.session))
         misfit = "" if missing else self._misfit(self.setup.model.currentData())
         self._standard.setVisible(not missing and not self.running)
         self._made_up.setVisible(not missing and not self.running)

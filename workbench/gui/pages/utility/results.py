@@ -48,7 +48,7 @@ class ResultsTable(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self._figures = TableModel(session, COLUMNS)
-        super().__init__(session, self._figures, "curve_table", "Figures of the curve")
+        super().__init__(session, self._figures, "curve_table", "Figures of the curve", private=None)
         self.setToolTip("A click on a heading sorts; Ctrl+C copies what is selected")
         self.verticalHeader().setDefaultSectionSize(ROW - 2)  # nearly all of the usual twelve lines are in sight
         self.horizontalHeader().setStretchLastSection(False)

@@ -13,7 +13,7 @@ from workbench.gui.pages.release_tasks import asked_plan
 from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import ParameterError, WorkbenchError
@@ -48,7 +48,10 @@ class Marks(QObject):
         super().__init__()
         self._session, self._jobs = session, jobs
         self._kept: dict[_Key, tuple[Ways | None, bool]] = {}
+        self._keys: dict[Decimal, _Key] = {}
+        self._keys_of: tuple[DraftPlan, OpenTable | None] = session.plan, session.opened
         self._queue: list[tuple[Decimal, bool]] = []
+        self._running: JobHandle | None = None
         self.problem: WorkbenchError | None = None
         session.table_changed.connect(self._kept.clear)
 
@@ -68,7 +71,10 @@ class Marks(QObject):
 
     def follow(self) -> None:
         """Find out what is not known of the present plan, questions and number of rows: the chosen ε first."""
-        session, self.problem = self._session, None
+        session = self._session
+        if self._running is not None and self._running.running and not self._running.stopping and self._is_followed():
+            return  # an edit may be told of twice
+        self.problem = None
         if session.opened is None or not session.plan.ready or not session.plan.protected:
             self._queue = []
             self.changed.emit()
@@ -81,8 +87,17 @@ class Marks(QObject):
 
     def _key(self, epsilon: Decimal) -> _Key:
         session = self._session
-        draft = session.plan.with_(epsilon=epsilon, asked=session.questions.asked)
-        return draft, 0 if session.opened is None else session.opened.rows_under(draft)
+        if not self._is_followed():
+            self._keys, self._keys_of = {}, (session.plan, session.opened)
+        found = self._keys.get(epsilon)
+        if found is None:
+            draft = session.plan.with_(epsilon=epsilon, asked=session.questions.asked)
+            found = draft, 0 if session.opened is None else session.opened.rows_under(draft)
+            self._keys[epsilon] = found
+        return found
+
+    def _is_followed(self) -> bool:
+        return self._keys_of[0] is self._session.plan and self._keys_of[1] is self._session.opened
 
     def _is_known(self, epsilon: Decimal, *, fine: bool) -> bool:
         found = self._kept.get(self._key(epsilon))
@@ -117,7 +132,7 @@ class Marks(QObject):
             self._next()
 
         job = Job("Comparing the ways to release", work)
-        self._jobs.start(job, key=FORESEE, shown=False, on_result=apply, on_failure=failed)
+        self._running = self._jobs.start(job, key=FORESEE, shown=False, on_result=apply, on_failure=failed)
 
 
 def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -> Ways | None:
@@ -158,7 +173,8 @@ def look_for_epsilon(
         if session.opened is opened and session.plan.with_(epsilon=draft.epsilon) == draft:
             done(found)
 
-    return jobs.start(Job(f"Looking for the least ε for {question.words}", work), key=LEAST, on_result=apply)
+    job = Job(f"Looking for the least ε for {question.words}", work)
+    return jobs.start(job, key=LEAST, shown=False, on_result=apply)
 
 
 def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
@@ -188,6 +204,20 @@ def outside_of(session: Session) -> tuple[str, ...]:
         found.append(GUESSED.removeprefix("⚠ "))
     guessed = unconfirmed(session)
     return (*found, *filter(None, (guessed, SEEN if session.account.seen else "")))
+
+
+def with_another(session: Session, text: str) -> DraftPlan:
+    """Return the plan with one more wish, of columns that are released.
+
+    Raises:
+        ParameterError: it is no wish, or of a column that is not released.
+    """
+    from workbench.sanitize.wishes import Wish
+
+    plan = session.plan
+    wish, asked = Wish.parse(text).checked({c.name: c.kind for c in plan.protected}), plan.questions.asked
+    others = [one for one in asked.wishes if Wish.parse(one).figure != wish.figure]
+    return plan.with_(asked=dataclasses.replace(asked, wishes=(*others, wish.text)))
 
 
 def with_wish(plan: DraftPlan, question: Question, margin: str) -> DraftPlan:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import draft_refusal
@@ -19,6 +19,7 @@ from workbench.gui.pages.ways.marks import (
     look_for_epsilon,
     outside_of,
     questions_of,
+    with_another,
 )
 from workbench.gui.pages.ways.table import DecideModel, DecideTable
 from workbench.gui.session.error_text import sentence
@@ -26,14 +27,15 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, look, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.gui.widgets.way_bar import MODEL, ways
-from workbench.params import WorkbenchError
+from workbench.params import ParameterError, WorkbenchError
+from workbench.sanitize.wishes import FORMS
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftPlan
@@ -43,12 +45,16 @@ if TYPE_CHECKING:
 
 NO_TABLE = "Open a table in Data, Columns first."
 LEGEND = (
-    "± is the margin that 95 of 100 such releases stay within, if your values have a usual shape; your rows are not "
-    "read for it. ✓ is close enough, ✗ is not, – is not answered."
+    "± holds in 95 of 100 such releases, for values of a usual shape; your rows are not read for it. "
+    "✓ close enough, ✗ not, – not answered."
 )
 WORKING = "Working out what recipients will see…"
 ROUGH = "Working out the marks more exactly…"
 NOTHING_ANSWERED = "At this ε no question is answered well: raise ε, or ask for less."
+MORE = f"A figure that recipients will ask for, and how near it must be: {FORMS}. Return adds it"
+WITH_FIGURES = ("synthetic", "statistics", "rows")
+"""Ways whose answers are figures with a margin, the first of which is tried first."""
+
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.05"), Decimal(50)
 
@@ -63,7 +69,9 @@ class WaysPage(PageFrame):
         self._drawing: JobHandle | None = None
         self._number = 0
         self._least: tuple[Question, str, Decimal | None] | None = None
+        self._least_of = session.plan
         self._wished: frozenset[str] = frozenset()
+        self._looked: tuple[DraftPlan, str] | None = None
         self._make_head()
         self._make_table()
         self._make_foot()
@@ -119,10 +127,13 @@ class WaysPage(PageFrame):
         self._table = DecideTable(self.session, self._model)
         self._table.chosen_way.connect(self.session.choose_way)
         self._table.drop_asked.connect(self._drop)
-        self._table.least_asked.connect(self._find_least)
+        self._table.least_asked.connect(self._ask_least)
         self._refused = label("", "problem", wrap=True, name="ways_refused")
         self._refused.hide()
         self._model.refused.connect(self._say_refused)
+        self._more = named(QLineEdit(), "ways_more", "Ask one more", MORE)
+        self._more.setPlaceholderText(f"Ask one more: {FORMS.rpartition(' or ')[2]}")
+        self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
         self._take = button("", "ways_take_least", "link", tip="Use this ε for the whole release")
         self._take.clicked.connect(self._take_least)
@@ -144,7 +155,7 @@ class WaysPage(PageFrame):
         self._sheet = look(QWidget(), "clear")
         layout = stack(above, spacing=8)
         layout.addWidget(self._table, 1)
-        for part in (self._refused, self._least_line, self._outside):
+        for part in (self._more, self._refused, self._least_line, self._outside):
             layout.addWidget(part)
         self._sheet.setLayout(layout)
 
@@ -177,8 +188,9 @@ class WaysPage(PageFrame):
         """Follow another plan or other questions: nothing of the former ones stays."""
         self.entry.set_value(self.session.plan.epsilon)
         self._say_refused("")
-        if self._least is not None and self._least[0] not in questions_of(self.session):
-            self._least = None
+        former = self._least_of
+        if self._least is not None and former != self.session.plan.with_(epsilon=former.epsilon):
+            self._least = self._looked = None  # found for other columns or questions
         self._marks.follow()
         self._look_for_new_wish()
 
@@ -213,6 +225,7 @@ class WaysPage(PageFrame):
         self._truth.setText("Another draw" if drawn is not None else "Show the truth")
         self._truth.setEnabled(self._drawing is None)
         self._show_counts()
+        self._look_for_unanswered()
         self._show_least()
         outside = outside_of(session)
         self._outside.setText("\n".join(f"⚠ {one}" for one in outside))
@@ -291,6 +304,16 @@ class WaysPage(PageFrame):
         self._refused.setText(text)
         self._refused.setVisible(bool(text))
 
+    def _ask_more(self) -> None:
+        """Add the question that was typed; what is none stays in the field, with the reason below it."""
+        try:
+            plan = with_another(self.session, self._more.text())
+        except ParameterError as error:
+            self._say_refused(sentence(error))
+            return
+        self._more.clear()
+        self.session.edit("ask one more", plan)
+
     def _look_for_new_wish(self) -> None:
         """Look for the least ε of a wish that was just typed."""
         wishes = frozenset(self.session.questions.asked.wishes)
@@ -298,23 +321,49 @@ class WaysPage(PageFrame):
         asked = questions_of(self.session)
         for at, question in enumerate(asked):
             if question.wish is not None and question.wished and question.wish.text in new:
-                self._find_least(at)
+                self._ask_least(at)
+
+    def _ask_least(self, at: int) -> None:
+        """Look for what a person asked for: it stays until ε or the way is another."""
+        self._looked = self.session.plan, self.session.way
+        self._find_least(at)
 
     def _find_least(self, at: int) -> None:
-        question, way = self._model.questions[at] if at < self._model.height() else None, self.session.way
+        question = self._model.questions[at] if at < self._model.height() else None
         asked = questions_of(self.session)
         question = asked[at] if at < len(asked) else question
-        found = self._marks.ways
-        if way not in ("rows", "synthetic", "statistics"):
-            way = "synthetic" if found is None else found.advised
-        if question is None or way == MODEL:
+        way = self._answering(at)
+        if question is None or not way:
             return
 
+        plan = self.session.plan
+
         def done(epsilon: Decimal | None) -> None:
-            self._least = question, way, epsilon
+            self._least, self._least_of = (question, way, epsilon), plan
             self.refresh()
 
         look_for_epsilon(self.session, self.jobs, question, way, done)
+
+    def _answering(self, at: int) -> str:
+        """Return the chosen way, or where it has no answer to a question another one that has; empty where none has."""
+        found, chosen = self._marks.ways, self.session.way
+        if found is None:
+            return chosen if chosen in WITH_FIGURES else WITH_FIGURES[0]
+        answers = {w.name: w.answers[at].half_length for w in found.ways if at < len(w.answers)}
+        fitting = [name for name in (chosen, *WITH_FIGURES) if answers.get(name) is not None]
+        return fitting[0] if fitting else ""
+
+    def _look_for_unanswered(self) -> None:
+        """Look for the least ε of the first question that is not answered well enough, once all marks are known."""
+        own, looked = self._chosen(), (self.session.plan, self.session.way)
+        known = own is not None and own.known and not self._marks.working
+        if own is None or not known or looked == self._looked:
+            return
+        self._looked, self._least = looked, None
+        poor = (at for at, one in enumerate(own.answers) if not one.useful and self._answering(at))
+        first = next(poor, None)
+        if first is not None and not own.problem:
+            self._find_least(first)
 
     def _show_least(self) -> None:
         self._least_line.setVisible(self._least is not None)
@@ -329,13 +378,17 @@ class WaysPage(PageFrame):
             self._found.setText(f"{what}: no ε up to 50 is enough for {titles[way]}.")
         else:
             self._found.setText(f"{what}: at least ε = {entered(epsilon)} for {titles[way]}.")
-            self._take.setText(f"Use ε = {entered(epsilon)}")
+            other = "" if way == self.session.way else f" and {titles[way]}"
+            self._take.setText(f"Use ε = {entered(epsilon)}{other}")
             self._take.setAccessibleName(self._take.text())
-        self._take.setVisible(epsilon is not None and epsilon != self.session.plan.epsilon)
+        taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
+        self._take.setVisible(epsilon is not None and not taken)
 
     def _take_least(self) -> None:
-        if self._least is not None and self._least[2] is not None:
-            self.session.set_epsilon(self._least[2])
+        _, way, epsilon = self._least or (None, "", None)
+        if epsilon is not None:
+            self.session.choose_way(way)
+            self.session.set_epsilon(epsilon)
 
     def _drop(self, at: int) -> None:
         """Drop the columns of a question: the others share its ε."""

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QStyleOptionViewItem
 
 from workbench.gui.pages.ways.marks import Marks, with_wish
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
-from workbench.gui.widgets.table_model import Cell, Column, EditedModel
+from workbench.gui.widgets.table_model import Cell, Column, EditedModel, Index
 from workbench.gui.widgets.way_bar import ways
 
 if TYPE_CHECKING:
-    from workbench.studies.ways import Answer, Way
+    from workbench.studies.ways import Answer, Way, Ways
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
@@ -45,10 +47,10 @@ class DecideModel(EditedModel):
         names: of the ways, in the order of their columns.
 
     Signals:
-        told: the cells may be wider or narrower.
+        widths_changed: the cells may be wider or narrower.
     """
 
-    told = Signal()
+    widths_changed = Signal()
 
     def __init__(self, session: Session, marks: Marks) -> None:
         known = ways()
@@ -78,6 +80,8 @@ class DecideModel(EditedModel):
         self._marks = marks
         self._questions: tuple[Question, ...] = ()
         self._drawn: DrawnWays | None = None
+        self._found: Ways | None = None
+        self._stacked = False
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -90,7 +94,7 @@ class DecideModel(EditedModel):
 
     def show_questions(self, questions: tuple[Question, ...], drawn: DrawnWays | None) -> None:
         """Show what is known of the questions, with the private draw where there is one of this plan."""
-        self._drawn = drawn
+        self._drawn, self._found = drawn, self._marks.ways
         if [q.key for q in questions] != [q.key for q in self._questions]:
             self.beginResetModel()
             self._questions = questions
@@ -98,13 +102,26 @@ class DecideModel(EditedModel):
         else:
             self._questions = questions
             self.refresh()
-        found = self._marks.ways
+        self._title()
+        if self._found is not None:  # what is not known yet moves no column
+            self.widths_changed.emit()
+
+    def stack_headings(self, *, stacked: bool) -> None:
+        """Write the signs of the headings above their words, where those beside them would take too much room."""
+        if stacked != self._stacked:
+            self._stacked = stacked
+            self._title()
+
+    def _title(self) -> None:
+        found, between = self._found, "\n" if self._stacked else " "
         for place, name in enumerate(self.names):
             chosen = "●" if name == self.session.way else "○"
-            star = " ★" if found is not None and name == found.advised else ""
+            star = "★" if found is not None and name == found.advised else ""
             way = None if found is None or name not in _names(found.ways) else found.way(name)
-            self.retitle(FIRST_WAY + place, f"{chosen} {self._words[name]}{star}", self._help(name, way, star))
-        self.told.emit()
+            words = self._words[name]
+            signs = f"{chosen} {star}".strip() if self._stacked else chosen
+            title = f"{signs}{between}{words}" + (f" {star}" if star and not self._stacked else "")
+            self.retitle(FIRST_WAY + place, title, self._help(name, way, star))
 
     def _help(self, name: str, way: Way | None, star: str) -> str:
         parts = [self._tips[name] if way is None else way.gives]
@@ -135,7 +152,7 @@ class DecideModel(EditedModel):
         return Cell("", "muted") if value is None else Cell(figure(question, value))
 
     def _cell(self, name: str, at: int) -> Cell:
-        found, question = self._marks.ways, self._questions[at]
+        found, question = self._found, self._questions[at]
         if found is None:
             return Cell(UNKNOWN, "muted", "Not known yet", spoken="not known yet")
         if name not in _names(found.ways) or at >= len(found.questions) or found.questions[at].key != question.key:
@@ -199,6 +216,27 @@ def _names(found: tuple[Way, ...]) -> Mapping[str, Way]:
     return {way.name: way for way in found}
 
 
+def stacked(text: str) -> str:
+    """Return a figure above its margin."""
+    return text.replace(" ± ", "\u2028± ").replace(" of ", "\u2028of ")
+
+
+class FigureDelegate(InkDelegate):
+    """Writes a figure above its margin where the table has little room.
+
+    Attributes:
+        stacked: whether it has.
+    """
+
+    stacked = False
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Break the text."""
+        super().initStyleOption(option, index)
+        if self.stacked:
+            option.text = stacked(option.text)
+
+
 class DecideTable(SettingsTable):
     """A click on the heading of a way chooses it; Return in one of its cells does the same.
 
@@ -213,16 +251,18 @@ class DecideTable(SettingsTable):
     least_asked = Signal(int)
 
     def __init__(self, session: Session, model: DecideModel) -> None:
-        super().__init__(session, model, "decide_table", "Questions, and how close to the truth each way answers them")
-        self._model = model
+        accessible = "Questions, and how close to the truth each way answers them"
+        self._model, self._figures = model, FigureDelegate()
+        super().__init__(session, model, "decide_table", accessible, private=lambda _rows: model._drawn is not None)
+        for column in range(FIRST_WAY, model.columnCount()):
+            self.setItemDelegateForColumn(column, self._figures)
         self.horizontalHeader().sectionClicked.connect(self._choose)
         self.horizontalHeader().setSortIndicatorShown(False)
         self._add("decide_drop", "Drop Its Columns: Nobody Needs Them", "Del", self.drop_asked.emit)
         self._add("decide_within", "Type How Near It Must Be", "", self._edit_within)
         self._add("decide_least", "Find the Least ε for It", "", self.least_asked.emit)
         self.horizontalHeader().setStretchLastSection(False)
-        model.told.connect(self._share_out)
-        CopyRows(self, session, private=lambda _rows: model._drawn is not None)
+        model.widths_changed.connect(self._share_out)
 
     def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
         action = QAction(words, self)
@@ -234,18 +274,38 @@ class DecideTable(SettingsTable):
         self.addAction(action)
 
     def _share_out(self) -> None:
-        """Give every figure the room that it needs, and the questions what is left."""
-        heads = self.horizontalHeader()
-        rest = self.viewport().width()
+        """Give every figure the room that it needs, the questions what is left, and two lines where that is little."""
         self.setColumnHidden(TRUTH, self._model._drawn is None)  # its width is the questions' until it is asked for
-        for column in range(1, self._model.columnCount()):
-            if self.isColumnHidden(column):
-                continue
-            width = max(self.sizeHintForColumn(column), heads.sectionSizeHint(column) + SIGN, NARROWEST)
-            heads.resizeSection(column, width)
-            rest -= width
+        heads = self.horizontalHeader()
         longest = max(self.sizeHintForColumn(0), heads.sectionSizeHint(0))
+        self._stack(stacked=False)
+        rest = self._give_widths()
+        if rest < longest:
+            self._stack(stacked=True)
+            rest = self._give_widths()
         heads.resizeSection(0, max(rest, min(longest, LEAST_QUESTION)))
+        metrics, room = self.fontMetrics(), heads.sectionSize(0) - PADDING
+        for row in range(self._model.height()):
+            cells = [self._model.cell(row, column).text for column in range(FIRST_WAY, self._model.columnCount())]
+            long = metrics.horizontalAdvance(self._model.cell(row, 0).text) > room
+            lines = 2 if long or (self._figures.stacked and any(stacked(text) != text for text in cells)) else 1
+            self.verticalHeader().resizeSection(row, ROW + (lines - 1) * metrics.lineSpacing())
+
+    def _stack(self, *, stacked: bool) -> None:
+        self._figures.stacked = stacked
+        self.setWordWrap(stacked)
+        self.horizontalHeader().setMinimumHeight(2 * self.fontMetrics().lineSpacing() + 12 if stacked else 0)
+        self._model.stack_headings(stacked=stacked)
+
+    def _give_widths(self) -> int:
+        """Give every figure its width, and return what is left."""
+        heads, rest = self.horizontalHeader(), self.viewport().width()
+        for column in range(1, self._model.columnCount()):
+            if not self.isColumnHidden(column):
+                width = max(self.sizeHintForColumn(column), heads.sectionSizeHint(column) + SIGN, NARROWEST)
+                heads.resizeSection(column, width)
+                rest -= width
+        return rest
 
     def _edit_within(self, at: int) -> None:
         self.edit(self._model.index(at, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import Signal
 
@@ -57,7 +58,7 @@ class FiguresModel(EditedModel):
             figure("Mean", "mean", "The mean of the values", 110, 0.15),
             figure("Quantiles", "quantiles", "The values that 25 %, 50 % and 75 % of the rows do not pass", 110, 0.15),
             figure("Sum", "sum", "The sum of the values", 100),
-            figure("Most frequent", "mode", mode, 110),
+            figure("Most frequent", "mode", mode, 130),
         )
         super().__init__(session, columns)
         self._columns: tuple[DraftColumn, ...] = ()
@@ -96,13 +97,27 @@ class FiguresModel(EditedModel):
             self.endResetModel()
         self.refresh()
 
+    def state(self) -> Any:
+        """Return the ticks and the numbers of bins."""
+        return {name: frozenset(ticks) for name, ticks in self._ticks.items()}, dict(self._bins)
+
+    def restore(self, state: Any) -> None:
+        """Take back ticks and numbers of bins, of the columns that are still protected."""
+        ticks, bins = state
+        names = {column.name for column in self._columns}
+        self._ticks |= {name: set(ticked) for name, ticked in ticks.items() if name in names}
+        self._bins = {name: number for name, number in bins.items() if name in names}
+        self._edited()
+
     def tick_all(self, *, usual: bool) -> None:
         """Tick what answers the questions, or nothing."""
+        before = self.state()
         asked = self._usual() if usual else {}
         for column in self._columns:
             self._ticks[column.name] = set(asked.get(column.name, ()))
         self._bins.clear()
         self._edited()
+        self.keep_step("tick the usual figures" if usual else "tick no figure", before)
 
     def group_by(self, names: tuple[str, ...]) -> None:
         """Ask for every figure of each group that these columns make."""

@@ -66,7 +66,7 @@ class Bar:
         estimate: how many rows.
         low: lower end of the interval.
         high: upper end.
-        sparse: whether it cannot be told from none.
+        sparse: whether it could as well be zero.
     """
 
     label: str

@@ -25,7 +25,7 @@ from workbench.synth.columns import CoarseColumn, CodedRows, Codes, coded
 BARS = 30
 PAIR_COLUMNS = 40
 INVENTED = 0.1
-"""A correlation that is stronger than the original's by more than this is told of."""
+"""A correlation that is stronger than the original's by more than this is reported."""
 SPACED_ROWS = 100_000
 """Most rows, evenly spaced, from which correlations are computed: enough for two decimals."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
+from workbench import synth
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
 from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
@@ -24,7 +25,7 @@ from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
-from workbench.synth import MARGINALS, MST, SYNTHESISERS, synthesiser
+from workbench.synth import MARGINALS, MST, synthesiser
 from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class SyntheticPane(WayPane):
         self._drawing: JobHandle | None = None
         self._planned = session.plan
         self.method = named(ChoiceBox(), "synthetic_method", "Method", "Which tables are counted")
-        for entry in SYNTHESISERS:
+        for entry in synth.SYNTHESISERS:
             self.method.addItem(entry.title, entry.name)
         self._help = label("", "muted", wrap=True, name="synthetic_method_help")
         self.target = named(
