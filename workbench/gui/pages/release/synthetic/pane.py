@@ -19,7 +19,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import typed
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -80,7 +80,7 @@ class SyntheticPane(WayPane):
         }
         self._fields["cuts"].setPlaceholderText("auto")
         for field in self._fields.values():
-            hold(field, 88)
+            field.setFixedWidth(88)
         self._impossible = ImpossibleEditor(session)
         self._arrange()
         self.method.activated.connect(lambda _at: self.chose("method"))
