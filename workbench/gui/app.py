@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from workbench.gui import pages
 from workbench.gui.session.settings import Settings
 from workbench.gui.shell.main_window import MainWindow
-from workbench.gui.style.language import best, set_language
+from workbench.gui.style.language import best, set_language, tr
 from workbench.gui.style.theme import base_font
 from workbench.jobs import Job, trace_of
 from workbench.jobs.loading import load
@@ -93,9 +93,9 @@ def application() -> QApplication:
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     app.setApplicationName("privacy-workbench")
-    app.setApplicationDisplayName("Privacy workbench")
+    app.setApplicationDisplayName(tr("Privacy workbench"))
     app.setDesktopFileName("privacy-workbench")
-    app.setStyle("Fusion")
+    app.setStyle(tr("Fusion"))
     app.setFont(base_font())
     return app
 
@@ -119,7 +119,7 @@ def settle(window: MainWindow, data: str | None) -> None:
     window.page.make_whole()
     window.jobs.watch_memory()
     window.restore_panel.look_back()
-    loading = window.jobs.start(Job("Loading", _load_libraries), shown=False)
+    loading = window.jobs.start(Job(tr("Loading"), _load_libraries), shown=False)
     window.quiet.timeout.connect(lambda: load(PLOTS))
     loading.ended.connect(lambda: window.quiet.start(QUIET_MS))
     if data is not None:

@@ -23,6 +23,7 @@ from workbench.gui.session.network_draft import NetworkDraft
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
+from workbench.gui.style.language import tr, tr_number
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 from workbench.sanitize.questions import Questions, Suggestion
@@ -369,7 +370,11 @@ class Session(QObject):
 
     def set_epsilon(self, epsilon: Decimal) -> None:
         """Change the plan's ε; a drag is one step."""
-        self.edit(f"set ε to {epsilon.normalize():f}", self._plan.with_(epsilon=epsilon), "epsilon")
+        self.edit(
+            tr("set ε to {normalize}", normalize=tr_number(epsilon.normalize(), "f")),
+            self._plan.with_(epsilon=epsilon),
+            "epsilon",
+        )
 
     @property
     def target(self) -> str | None:
@@ -378,7 +383,7 @@ class Session(QObject):
 
     def set_target(self, name: str | None) -> None:
         """Choose the column to predict."""
-        self.edit(f"predict {name}" if name else "predict nothing", self._plan.with_target(name))
+        self.edit(f"predict {name}" if name else tr("predict nothing"), self._plan.with_target(name))
 
     def _show_plan(self, plan: DraftPlan) -> None:
         if plan != self._plan:
@@ -512,7 +517,9 @@ class Session(QObject):
         if isinstance(error, WorkbenchError):
             self.notify("error", sentence(error))
         else:
-            self.notify("error", f"A bug in the program ({type(error).__name__}); its trace is in the log.")
+            self.notify(
+                "error", tr("A bug in the program ({name}); its trace is in the log.", name=type(error).__name__)
+            )
 
     def go(self, page: str) -> None:
         """Show another page."""

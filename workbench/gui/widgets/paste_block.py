@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import STAR, count
 from workbench.gui.widgets.table_model import EditedModel
 from workbench.params import ParameterError
@@ -39,10 +40,10 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
     """
     width = max(map(len, block), default=0)
     if not width:
-        raise ParameterError("the clipboard holds no cells", hint="copy a block of cells first")
+        raise ParameterError(tr("the clipboard holds no cells"), hint=tr("copy a block of cells first"))
     if place + width > len(model.columns):
-        what = f"the block is {count(width, 'column')} wide, which do not fit from here on"
-        raise ParameterError(what, hint="start further left")
+        what = tr("the block is {width} wide, which do not fit from here on", width=count(width, "column"))
+        raise ParameterError(what, hint=tr("start further left"))
     names = {model.name_at(row): row for row in range(model.height())}
     named = place == 0 and model.columns[0].edit is None
     if named:
@@ -50,8 +51,12 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
     elif len(block) == 1:
         block = list(block) * len(rows)
     if len(block) > len(rows):
-        what = f"the block has {count(len(block), 'row')}, and there are {count(len(rows), 'row')} from here on"
-        raise ParameterError(what, hint="start further up")
+        what = tr(
+            "the block has {block}, and there are {rows} from here on",
+            block=count(len(block), "row"),
+            rows=count(len(rows), "row"),
+        )
+        raise ParameterError(what, hint=tr("start further up"))
     for at, (row, cells) in enumerate(zip(rows, block, strict=False), start=1):
         for step, text in enumerate(cells):
             if text and not (named and step == 0):
@@ -60,7 +65,9 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
 
 def _row_of(names: dict[str, int], name: str, at: int) -> int:
     if name not in names:
-        raise ParameterError(f"row {at}: the table has no row {name!r}{did_you_mean(name, names)}")
+        raise ParameterError(
+            tr("row {at}: the table has no row {name}{name2}", at=at, name=repr(name), name2=did_you_mean(name, names))
+        )
     return names[name]
 
 
@@ -76,12 +83,12 @@ def _paste_cell(model: EditedModel, at: int, row: int, place: int, text: str) ->
         elif text in (cell.text, cell.exact):
             return  # as it was copied
         else:
-            raise ParameterError("this cell cannot be edited", hint="leave it empty")
+            raise ParameterError(tr("this cell cannot be edited"), hint=tr("leave it empty"))
     except ParameterError as error:
         raise ParameterError(f"{where}: {error.what}", hint=error.remedies) from None
     model.forget_cells()
     if taken is False:
-        raise ParameterError(f"{where}: {text!r} is not taken")
+        raise ParameterError(tr("{where}: {text} is not taken", where=where, text=repr(text)))
 
 
 def _one_of(text: str, words: Sequence[str]) -> str:
@@ -91,11 +98,13 @@ def _one_of(text: str, words: Sequence[str]) -> str:
     found = same or [word for word in words if word.casefold().startswith(f"{wanted}  ")]
     if not found:
         hint = f"write {', '.join(words)}"
-        raise ParameterError(f"{text!r} is not known{did_you_mean(text, words)}", hint=hint)
+        raise ParameterError(
+            tr("{text} is not known{text2}", text=repr(text), text2=did_you_mean(text, words)), hint=hint
+        )
     return found[0]
 
 
 def _ticked(text: str) -> bool:
     if text.casefold() not in TICKED + FREE:
-        raise ParameterError(f"{text!r} is neither yes nor no", hint="write yes or no")
+        raise ParameterError(tr("{text} is neither yes nor no", text=repr(text)), hint=tr("write yes or no"))
     return text.casefold() in TICKED

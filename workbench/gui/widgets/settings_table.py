@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import (
     CHEVRON,
@@ -92,10 +93,10 @@ class SettingsTable(TableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._arrange_heads()
         if isinstance(model, EditedModel) and any(column.edit or column.tick for column in model.columns):
-            tip = "Give all selected rows what the current cell says"
-            self.add_action("fill", "Use for All Selected", self.fill, tip, "Ctrl+D")
-            tip = "Take a block of cells from a spreadsheet, from this cell on"
-            self.add_action("paste", "Paste", self.paste, tip, "Ctrl+V")
+            tip = tr("Give all selected rows what the current cell says")
+            self.add_action("fill", tr("Use for All Selected"), self.fill, tip, "Ctrl+D")
+            tip = tr("Take a block of cells from a spreadsheet, from this cell on")
+            self.add_action("paste", tr("Paste"), self.paste, tip, "Ctrl+V")
         if private is not None:
             CopyRows(self, session, private=private)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
@@ -142,9 +143,9 @@ class SettingsTable(TableView):
         try:
             words = self.paste_block(rows, current.column(), block)
         except ParameterError as error:
-            self._session.notify("error", f"Nothing was pasted: {without_place(error)}")
+            self._session.notify("error", tr("Nothing was pasted: {error}", error=without_place(error)))
             return
-        self._session.notify("info", f"{words.capitalize()}: done. Ctrl+Z takes it back.")
+        self._session.notify("info", tr("{capitalize}: done. Ctrl+Z takes it back.", capitalize=words.capitalize()))
 
     def paste_block(self, rows: Sequence[int], column: int, block: Sequence[Sequence[str]]) -> str:
         """Take a block over ``rows`` from a column on; return what was done, for the Edit menu.

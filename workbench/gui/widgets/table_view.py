@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QModelIndex, Qt
 from PySide6.QtGui import QAction, QHelpEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolTip
 
+from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.table_model import EXACT, Roles, TableModel
@@ -62,7 +63,7 @@ class TableView(QTableView):
         heads.setSortIndicatorClearable(True)  # the third click shows the first order again
         heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         heads.sortIndicatorChanged.connect(self._sort)
-        self.add_action("sort", "Sort by This Column", self._sort_by_current, "", "Alt+S")
+        self.add_action("sort", tr("Sort by This Column"), self._sort_by_current, "", "Alt+S")
 
     def _sort(self, column: int, order: Qt.SortOrder) -> None:
         rows = self._rows.order()

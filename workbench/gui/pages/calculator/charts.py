@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QLinearGradient
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Scale
@@ -72,7 +73,15 @@ class EpsilonChart(_CalculatorChart):
             self._curves = {}
         self._curves |= {curve.accountant: curve for curve in curves if curve.x}
         self._at = at
-        words = [f"{name} from {plain(c.epsilons[0])} to {plain(c.epsilons[-1])}" for name, c in self._curves.items()]
+        words = [
+            tr(
+                "{name} from {epsilons} to {epsilons2}",
+                name=name,
+                epsilons=plain(c.epsilons[0]),
+                epsilons2=plain(c.epsilons[-1]),
+            )
+            for name, c in self._curves.items()
+        ]
         self.setAccessibleDescription("; ".join(words))
         self.setToolTip("\n".join(words))
         self.update()
@@ -124,9 +133,9 @@ class HeatChart(_CalculatorChart):
         """Draw ``found`` and mark the present σ and batch."""
         self._map, self._at = found, (sigma, batch)
         values = [e for line in found.epsilons for e in line]
-        words = f"ε from {at_most(min(values))} to {at_most(max(values))}"
+        words = tr("ε from {values} to {values2}", values=at_most(min(values)), values2=at_most(max(values)))
         self.setAccessibleDescription(words)
-        self.setToolTip(f"{words}, by Rényi divergences")
+        self.setToolTip(tr("{words}, by Rényi divergences", words=words))
         self.update()
 
     def drawing(self) -> Drawing:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Emit
@@ -80,7 +81,7 @@ def quick_figures(
         steps = accountant.steps_of(run.rows, run.batch, run.epochs)
         return QuickFigures(run, steps, epsilons, order, curves, heat_map(run, cancel))
 
-    return jobs.start(Job("Calculating", work), key=QUICK, shown=False, on_result=show, on_failure=on_failure)
+    return jobs.start(Job(tr("Calculating"), work), key=QUICK, shown=False, on_result=show, on_failure=on_failure)
 
 
 def exact_figures(
@@ -102,7 +103,7 @@ def exact_figures(
                 return ExactFigures(run, {name: run.epsilon(name) for name in (*others, tightest)}, None)
             return ExactFigures(run, {}, curve(run, axis, tightest, cancel, points=EXACT_POINTS))
 
-    return jobs.start(Job("Calculating", work), key=EXACT, shown=False, on_result=show, on_failure=on_failure)
+    return jobs.start(Job(tr("Calculating"), work), key=EXACT, shown=False, on_result=show, on_failure=on_failure)
 
 
 def save_figures(session: Session, jobs: JobCenter, run: TrainingRun, path: Path, picture: bytes | None) -> JobHandle:
@@ -118,6 +119,6 @@ def save_figures(session: Session, jobs: JobCenter, run: TrainingRun, path: Path
         return path
 
     def apply(saved: Path) -> None:
-        session.notify("info", f"Saved {saved.name}.")
+        session.notify("info", tr("Saved {name}.", name=saved.name))
 
-    return jobs.start(Job("Saving", work, about=path.name), on_result=apply)
+    return jobs.start(Job(tr("Saving"), work, about=path.name), on_result=apply)

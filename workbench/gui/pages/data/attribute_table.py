@@ -16,16 +16,17 @@ from workbench.gui.pages.data.histogram import HistogramDelegate
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import of_all, protect_changes
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EDITABLE
 
-NOT_RELEASED, RELEASED = "Not Released", "Release It Protected"
+NOT_RELEASED, RELEASED = tr_later("Not Released"), tr_later("Release It Protected")
 ROLES = (
-    ("identifier", "Identifier: Not Released"),
+    ("identifier", tr_later("Identifier: Not Released")),
     ("quasi-identifier", "Quasi-identifier"),
-    ("sensitive", "Sensitive"),
-    (None, "No Role"),
+    ("sensitive", tr_later("Sensitive")),
+    (None, tr_later("No Role")),
 )
 
 
@@ -34,7 +35,7 @@ class AttributeTable(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.attributes = AttributeModel(session)
-        accessible = "Attributes: role, kind and public facts of each"
+        accessible = tr("Attributes: role, kind and public facts of each")
         super().__init__(session, self.attributes, "attribute_table", accessible, private=True)  # missing values
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
         self.setMouseTracking(True)
@@ -48,13 +49,13 @@ class AttributeTable(SettingsTable):
 
     def _actions(self) -> None:
         """Make what the context menu offers; the keys of some work without it."""
-        tip = "Leave the selected columns out, or release them again"
+        tip = tr("Leave the selected columns out, or release them again")
         self._drop = self.add_action("drop", NOT_RELEASED, self.toggle_drop, tip)
         self.customContextMenuRequested.connect(self._word_drop)
         for role, words in ROLES:
             name = f"role_{(role or 'none').replace('-', '_')}"
-            self.add_action(name, words, partial(self._take_role, role), "The role of the selected columns")
-        self.add_action("target", "Use as Target", self._take_target, "The column that models predict")
+            self.add_action(name, words, partial(self._take_role, role), tr("The role of the selected columns"))
+        self.add_action("target", tr("Use as Target"), self._take_target, tr("The column that models predict"))
 
     def _word_drop(self) -> None:
         current = self.currentIndex()

@@ -25,6 +25,7 @@ from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
@@ -44,7 +45,7 @@ class DataPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._open_button = button("Open…", "open_another", tip="Open another table or images (Ctrl+O)")
+        self._open_button = button(tr("Open…"), "open_another", tip=tr("Open another table or images (Ctrl+O)"))
         self._open_button.clicked.connect(self.ask_for_table)
         self.header.addWidget(self._open_button)
         self._start = StartPanel(session, jobs)
@@ -102,7 +103,7 @@ class DataPage(PageFrame):
         self.dialect.left.connect(self.escape)
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
-        self._next = self.set_primary("Decide →", "data_onward", self._go_on, ONWARD_TIP)
+        self._next = self.set_primary(tr("Decide →"), "data_onward", self._go_on, ONWARD_TIP)
         self.session.table_changed.disconnect(self._show_table)
         self.session.table_changed.connect(self._show_table)  # after the parts, which have the new table by then
         self._show_head()
@@ -152,7 +153,7 @@ class DataPage(PageFrame):
     def _rows_view(self) -> QTableView:
         from workbench.gui.widgets.fast_table import RowsTable
 
-        accessible = "Rows of the table: private, not for release"
+        accessible = tr("Rows of the table: private, not for release")
         view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.frame_model.modelReset.connect(view.fit_columns)
@@ -164,9 +165,9 @@ class DataPage(PageFrame):
         self._segments = {
             name: button(text, f"view_{name}", "segment", tip=tip)
             for name, text, tip in (
-                ("attributes", "Attributes", "One row per attribute: role, kind and public facts"),
-                ("rows", "Rows", "The table itself: private"),
-                ("dialect", "How it is read", "Encoding, delimiter, quotes, decimal mark, header"),
+                ("attributes", tr("Attributes"), tr("One row per attribute: role, kind and public facts")),
+                ("rows", tr("Rows"), tr("The table itself: private")),
+                ("dialect", tr("How it is read"), tr("Encoding, delimiter, quotes, decimal mark, header")),
             )
         }
         self._group = QButtonGroup(self)
@@ -246,7 +247,7 @@ class DataPage(PageFrame):
         self.values.show_column(self.session.plan.column(name), profile.values if profile else ())
 
     def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
-        self.session.edit_column(name, f"list the values of {name}", domain=values, bounds_origin=origin)
+        self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)
 
     def _show_table(self) -> None:
         opened = self.session.opened
@@ -351,8 +352,8 @@ class DataPage(PageFrame):
         """Take the person's word that what was guessed is right and public."""
         plan = self.session.plan
         stated = guessed_in_words(plan)
-        self.session.edit("confirm what was guessed", plan.confirmed())
-        self.session.notify("info", f"Confirmed as right and public knowledge: {stated}.")
+        self.session.edit(tr("confirm what was guessed"), plan.confirmed())
+        self.session.notify("info", tr("Confirmed as right and public knowledge: {stated}.", stated=stated))
 
     def _next_to_fix(self) -> QModelIndex:
         first = self.table.next_open()
@@ -380,4 +381,4 @@ def _summary(opened: OpenTable) -> str:
     size = f"{count(opened.table.rows, 'row')} × {count(len(opened.table.names), 'column')}"
     if opened.table.dialect is not None:
         return f"{size}  ·  {in_words(opened.table.dialect)}"
-    return f"{size}  ·  a sample that comes with the program" if opened.is_sample else size
+    return tr("{size}  ·  a sample that comes with the program", size=size) if opened.is_sample else size

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 from workbench.deep import networks
 from workbench.deep.memory_study import MemoryStudy
 from workbench.deep.networks.images import PIXELS
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import Card, hold, label, named, rule, stack
 from workbench.gui.widgets.parameter_form import Form, explained
 
@@ -56,7 +57,7 @@ class ChoicesCard(Card):
         self._show_beginnings()
         self._given = ""
         self._networks = boxes
-        whole = stack(label("NETWORKS TO COMPARE", "caption"))
+        whole = stack(label(tr("NETWORKS TO COMPARE"), "caption"))
         whole.addWidget(explained(self.form, boxes, rule()), 1)
         self.body.addLayout(whole)
 

@@ -33,6 +33,7 @@ from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, caption, label, look, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
@@ -45,17 +46,24 @@ from workbench.signals.events import Emit
 WIDE = 1200
 """Pixels of width from which the fields have a column of their own."""
 
-NO_TABLE = "Open a table and declare its public facts; then it can be released here."
-A_MODEL = "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
-WORKING = "Working out what it costs and what to expect of it…"
-TO_DECIDE = "Decide what else the same ε can give"
-TITLES = {"data": "Data →", "protect": "Columns →", "ledger": "Ledger →", "release": "Settings →"}
+NO_TABLE = tr_later("Open a table and declare its public facts; then it can be released here.")
+A_MODEL = tr_later(
+    "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
+)
+WORKING = tr_later("Working out what it costs and what to expect of it…")
+TO_DECIDE = tr_later("Decide what else the same ε can give")
+TITLES = {
+    "data": tr_later("Data →"),
+    "protect": tr_later("Columns →"),
+    "ledger": tr_later("Ledger →"),
+    "release": tr_later("Settings →"),
+}
 """What the button says that leads to where something is put right."""
 
 RELEASED = ReleaseWords(
     name="release",
-    question="Release this table?",
-    file="The released file; its suffix sets the format",
+    question=tr_later("Release this table?"),
+    file=tr_later("The released file; its suffix sets the format"),
     ending="released",
     names={"output": "release_target", "release": "release_now", "to_ledger": "to_ledger"},
 )
@@ -86,9 +94,11 @@ class SettingsPage(ReleasePage):
         self._cost.use_rest.clicked.connect(self._use_what_remains)
         self._make_problem()
         self._arrange()
-        self._better = button("Decide →", "release_to_ways", "primary", tip=TO_DECIDE)
+        self._better = button(tr("Decide →"), "release_to_ways", "primary", tip=tr(TO_DECIDE))
         self._better.clicked.connect(lambda: session.go("ways"))
-        self._train = button("Train →", "release_to_train", "primary", tip="Models are trained and released in Models")
+        self._train = button(
+            tr("Train →"), "release_to_train", "primary", tip=tr("Models are trained and released in Models")
+        )
         self._train.clicked.connect(lambda: session.go("train"))
         self._add_buttons()
         for way in (self._better, self._train):
@@ -118,15 +128,17 @@ class SettingsPage(ReleasePage):
         self._stopped.setLayout(line)
 
     def _arrange(self) -> None:
-        self._empty = NothingYet(self.session, "release_nothing", "No table yet", "data", "Go to Data")
-        self._empty.say(NO_TABLE)
-        self._of_model = NothingYet(self.session, "release_of_model", "A model", "train", "Train →")
-        self._of_model.say(A_MODEL)
+        self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
+        self._empty.say(tr(NO_TABLE))
+        self._of_model = NothingYet(self.session, "release_of_model", "A model", "train", tr("Train →"))
+        self._of_model.say(tr(A_MODEL))
         self._of_images = OnlyModelsCard(self.session)
         self._released = stack(spacing=12)
-        all_of_them = button("All releases →", "release_to_released", "link", tip="Released lists everything that left")
+        all_of_them = button(
+            tr("All releases →"), "release_to_released", "link", tip=tr("Released lists everything that left")
+        )
         all_of_them.clicked.connect(lambda: self.session.go("released"))
-        self._released_title = caption("JUST RELEASED", all_of_them)
+        self._released_title = caption(tr("JUST RELEASED"), all_of_them)
         past = look(QWidget(), "clear")
         lines = stack(self._released_title, spacing=12)
         lines.addLayout(self._released)
@@ -198,7 +210,7 @@ class SettingsPage(ReleasePage):
         """Show the file that was typed for a way, or suggest one; each way has a file of its own."""
         self._what = dataclasses.replace(pane.what, name=RELEASED.name, names=RELEASED.names)
         self._release.setToolTip(self._what.tip)
-        self._target.setToolTip(f"{self._what.file}. Its certificate is written beside it")
+        self._target.setToolTip(tr("{file}. Its certificate is written beside it", file=self._what.file))
         typed = self._typed.get(pane.what.name)
         if typed is None:
             self._start_over_target()
@@ -246,7 +258,7 @@ class SettingsPage(ReleasePage):
         def work(emit: Emit, cancel: CancelToken) -> Foreseen:
             return pane.forecast(draft.plan(), opened.rows_under(draft), chosen, cancel)
 
-        job = Job("Forecasting the release", work)
+        job = Job(tr("Forecasting the release"), work)
         self.jobs.start(job, key="release_forecast", shown=False, on_result=apply, on_failure=failed)
         self.refresh()
 
@@ -273,7 +285,7 @@ class SettingsPage(ReleasePage):
         keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
         short = self._short()
         self._release.setEnabled(not running and not busy and self._payable and not self._refused_for_certain())
-        raised = f"{short} First use what remains, or raise the cap in Released, Ledger."
+        raised = tr("{short} First use what remains, or raise the cap in Released, Ledger.", short=short)
         self._release.setToolTip(raised if short and not done else self._what.tip)
         self._name_release(done=done)
         self._lead_on(short=bool(short), done=done, running=running)
@@ -283,8 +295,10 @@ class SettingsPage(ReleasePage):
         self._show_cancel(running=running or busy, keys=keys)
         stopping = self.job is not None and self.job.stopping
         working = pane is not None and self._foreseen is None and not stops and self._problem_found is None
-        note = "" if pane is None or stops else WORKING if working else self._foot_words(done=done, short=bool(short))
-        self.set_note("Cancelling…" if stopping else RUNNING if running else note, wrapped=True)
+        note = (
+            "" if pane is None or stops else tr(WORKING) if working else self._foot_words(done=done, short=bool(short))
+        )
+        self.set_note(tr("Cancelling…") if stopping else RUNNING if running else note, wrapped=True)
 
     def _lead_on(self, *, short: bool, done: bool, running: bool) -> None:
         """Highlight what leads on: never to pay twice, nor to pay for noise."""
@@ -361,11 +375,11 @@ class SettingsPage(ReleasePage):
     def _foot_words(self, *, done: bool, short: bool) -> str:
         """Return the sentence at the foot of the page: what Release does."""
         if done:
-            more = "a second draw needs a higher cap" if short else "a second draw is a second charge"
-            return f"This plan has been released; {more}."
+            more = tr("a second draw needs a higher cap") if short else tr("a second draw is a second charge")
+            return tr("This plan has been released; {more}.", more=more)
         if short:
-            return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
-        newest = "The model is released. Release… would publish the table, too, and charge again."
+            return tr("Its ε is more than what is left under the cap: use what remains, or raise the cap first.")
+        newest = tr("The model is released. Release… would publish the table, too, and charge again.")
         return newest if self._model_is_newest else PAID
 
     # -- what was released ----------------------------------------------------------------------------------------

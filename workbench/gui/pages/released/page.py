@@ -14,6 +14,7 @@ from workbench.gui.session.account_task import AccountRelease, read_releases
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.newest_release import step_of
 from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, button, label, look, named, row, scrolled, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full
@@ -22,17 +23,19 @@ from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.table_model import Cell, Column
 
-NOTHING = "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
-KINDS = {"": "noisy rows", "synthetic": "synthetic rows"}
+NOTHING = tr_later(
+    "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
+)
+KINDS = {"": tr_later("noisy rows"), "synthetic": tr_later("synthetic rows")}
 """What a person calls a kind of release; any other by its own name."""
 
 COLUMNS = (
-    Column("Released", help="When it was charged (UTC)", width=120),
-    Column("What", help="The file or folder that was written", width=150),
-    Column("Kind", help="Noisy rows, synthetic rows, statistics, a model …", width=104),
-    Column("ε", help="What it cost, for all rows of a person", width=56, right=True),
+    Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120),
+    Column(tr_later("What"), help=tr_later("The file or folder that was written"), width=150),
+    Column(tr_later("Kind"), help=tr_later("Noisy rows, synthetic rows, statistics, a model …"), width=104),
+    Column("ε", help=tr_later("What it cost, for all rows of a person"), width=56, right=True),
     Column("δ", width=56, right=True),
-    Column("Files", help="Whether its files are where they were written", width=84),
+    Column(tr_later("Files"), help=tr_later("Whether its files are where they were written"), width=84),
 )
 
 
@@ -54,7 +57,7 @@ class _Line:
             Cell(self.kind),
             Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
             Cell(entered(step.delta), "text" if step.delta else "muted"),
-            Cell("in place" if there else "moved", "text" if there else "muted"),
+            Cell(tr("in place") if there else "moved", "text" if there else "muted"),
         )
 
 
@@ -68,18 +71,22 @@ class ReleasedPage(PageFrame):
         self._chosen = ""
         self._newest: ReleasedStep | None = None
         self._awaited = ""  # the newest release, until it is in the list
-        self._filter = named(QLineEdit(), "released_filter", "Show only releases with this word")
-        self._filter.setPlaceholderText("Filter")
+        self._filter = named(QLineEdit(), "released_filter", tr("Show only releases with this word"))
+        self._filter.setPlaceholderText(tr("Filter"))
         self._filter.setClearButtonEnabled(True)
         self._filter.textChanged.connect(self._show)
-        self._own = named(QCheckBox("of the open table"), "released_own", "Only releases of the table that is open")
+        self._own = named(
+            QCheckBox(tr("of the open table")), "released_own", tr("Only releases of the table that is open")
+        )
         self._own.toggled.connect(self._show)
         self.header.addWidget(self._own)
         self.header.addWidget(self._filter)
-        self.table = LinesTable(session, "released_list", "Every release, the newest first", COLUMNS)
+        self.table = LinesTable(session, "released_list", tr("Every release, the newest first"), COLUMNS)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _former: self._choose(now.row()))
         self._paused = label("", "accent", wrap=True, name="released_paused")
-        resume = button("Go on with it →", "released_resume", tip="Models, Train: resume or give up the training")
+        resume = button(
+            tr("Go on with it →"), "released_resume", tip=tr("Models, Train: resume or give up the training")
+        )
         resume.clicked.connect(lambda: session.go("train"))
         self._resume = QWidget()
         self._resume.setLayout(row(self._paused, None, resume))
@@ -87,8 +94,8 @@ class ReleasedPage(PageFrame):
         self._detail = look(Standing(pad=0), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
         self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(3, 2))
-        self._nothing = NothingYet(session, "released_nothing", "Nothing released yet", "ways", "Release →")
-        self._nothing.say(NOTHING)
+        self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
+        self._nothing.say(tr(NOTHING))
         self.body.addWidget(self._resume)
         self.body.addWidget(self._parts, 1)
         self.body.addWidget(self._nothing, 1)
@@ -135,7 +142,9 @@ class ReleasedPage(PageFrame):
         self._filter.setVisible(bool(self._all))
         self._nothing.setVisible(not self._all)
         self._show_paused()
-        self.set_note(f"{count(len(self._lines), 'release')} listed; copying what is released costs nothing.")
+        self.set_note(
+            tr("{lines} listed; copying what is released costs nothing.", lines=count(len(self._lines), "release"))
+        )
         shown = [line.step.release_id for line in self._lines]
         chosen = self._awaited if self._awaited in shown else self._chosen
         self._awaited = "" if self._awaited in shown else self._awaited
@@ -173,7 +182,13 @@ class ReleasedPage(PageFrame):
         self._resume.setVisible(bool(paused))
         if paused:
             run = paused[0]
-            self._paused.setText(f"A training is paused after {run.taken:,} of {run.steps:,} steps. Its ε is charged.")
+            self._paused.setText(
+                tr(
+                    "A training is paused after {taken} of {steps} steps. Its ε is charged.",
+                    taken=tr_number(run.taken, ","),
+                    steps=tr_number(run.steps, ","),
+                )
+            )
 
     def _learn(self, release: Path) -> None:
         self.session.ask_to_learn_from(release)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.jobs.loading import load
 from workbench.params import Parameters
 
@@ -133,7 +134,7 @@ class ImageRows:
     @property
     def target(self) -> str:
         """What is predicted."""
-        return "the class"
+        return tr("the class")
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
         """Return the figures of the network ``model``."""

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -28,11 +29,17 @@ HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
 """Pixels that each picture needs at least."""
 
 WIDEST_CHOICE = 220
-ADVICE = "Raise ε, or choose another method."
+ADVICE = tr_later("Raise ε, or choose another method.")
 LOOKS = {
-    SPREAD: ("Distribution", "How the values of one column are spread, in the original and in the synthetic rows"),
-    PAIRS: ("Correlations", "How the columns go together, in the original and in the synthetic rows"),
-    ROWS: ("Rows", "The rows that were released: public"),
+    SPREAD: (
+        tr_later("Distribution"),
+        tr_later("How the values of one column are spread, in the original and in the synthetic rows"),
+    ),
+    PAIRS: (
+        tr_later("Correlations"),
+        tr_later("How the columns go together, in the original and in the synthetic rows"),
+    ),
+    ROWS: (tr_later("Rows"), tr_later("The rows that were released: public")),
 }
 
 
@@ -83,8 +90,8 @@ class ComparisonCard(Card):
         self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
         self._beside = (self.learned, self.invented)
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
-        self.correlations = Correlations(session, name, "Synthetic", ADVICE)
-        self._choice = named(ChoiceBox(), f"{name}_column", "Column whose distribution is shown")
+        self.correlations = Correlations(session, name, tr("Synthetic"), tr(ADVICE))
+        self._choice = named(ChoiceBox(), f"{name}_column", tr("Column whose distribution is shown"))
         self._choice.setMaximumWidth(WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.textActivated.connect(self._choose)
@@ -92,7 +99,9 @@ class ComparisonCard(Card):
         self._views = {SPREAD: self.distribution, PAIRS: self.correlations}
         self._model = RowsModel(session)
         if rows:
-            table = RowsTable(session, self._model, f"{name}_table", "The released rows: public", row_height=ROW - 6)
+            table = RowsTable(
+                session, self._model, f"{name}_table", tr("The released rows: public"), row_height=ROW - 6
+            )
             CopyRows(table, session, private=False)
             self._model.modelReset.connect(table.fit_columns)
             self._views[ROWS] = table
@@ -178,7 +187,11 @@ class ComparisonCard(Card):
         """Show the first rows of a released table of ``rows`` rows, or none."""
         self._model.show_frame(frame)
         seen = 0 if frame is None else frame.height
-        self._stated[ROWS] = f"the first {seen:,} of {rows:,} rows" if seen < rows else f"{rows:,} rows"
+        self._stated[ROWS] = (
+            tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows, ","))
+            if seen < rows
+            else f"{rows:,} rows"
+        )
 
     def _choose(self, name: str) -> None:
         self._column = name

@@ -15,6 +15,7 @@ from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -58,7 +59,11 @@ class Checked:
     def counted(self) -> str:
         """What is counted with noise, in words."""
         stated = count(self.tables, "noisy table")
-        return f"{stated}, {count(self.selections, 'noisy choice')} of a pair" if self.selections else stated
+        return (
+            tr("{stated}, {selections} of a pair", stated=stated, selections=count(self.selections, "noisy choice"))
+            if self.selections
+            else stated
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +128,7 @@ def preview(
     def work(emit: Emit, cancel: CancelToken) -> Compared:
         return drawn_preview(opened, draft.plan(), chosen, number, emit, cancel)
 
-    job = Job("Drawing a private preview", work, about=opened.title)
+    job = Job(tr("Drawing a private preview"), work, about=opened.title)
     return jobs.start(job, key=KEY_PREVIEW, on_result=apply, on_failure=on_failure)
 
 
@@ -146,7 +151,7 @@ def drawn_preview(
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
-        raise InputError("the table has no rows", hint="open another one")
+        raise InputError(tr("the table has no rows"), hint=tr("open another one"))
     method, setting = _setting(plan, table.rows, chosen)
     note_study(opened.table, "synthetic", emit=emit)
     name = str(number).encode()
