@@ -25,8 +25,8 @@ FORMS = {"fr": 2, "vi": 1, "ru": 3}
 
 NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 """Parts of the program whose sentences the engine does not say in the window."""
-NO_SENTENCES = {("release", "documents"), ("release", "bundle"), ("data", "samples")}
-"""Folders whose sentences are in files: those stay English."""
+NO_SENTENCES = {("release", "documents"), ("release", "bundle"), ("data", "samples"), ("work", "ask.py")}
+"""Folders whose sentences are in files, and files that tell of bugs alone: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
 ENGINE_WORDS = {"data": ("integer", "real", "category", "date", "boolean", "text", "identifier")}
