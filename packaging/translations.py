@@ -27,7 +27,7 @@ NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 """Parts of the program whose sentences the engine does not say in the window."""
 NO_SENTENCES = {
     *(("release", "documents"), ("release", "bundle"), ("data", "samples")),
-    *(("deep", "compiled.py"), ("deep", "table_kernel.py")),
+    *(("deep", "compiled.py"), ("deep", "table_kernel.py"), ("work", "ask.py"), ("render", "document_html.py")),
 }
 """Folders and files of the engine whose sentences the window never shows: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
