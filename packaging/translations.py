@@ -25,7 +25,7 @@ FORMS = {"fr": 2, "vi": 1, "ru": 3}
 
 NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 """Parts of the program whose sentences the engine does not say in the window."""
-NO_SENTENCES = {("release", "documents"), ("release", "bundle"), ("data", "samples")}
+NO_SENTENCES = {("release", "documents"), ("release", "bundle"), ("data", "samples"), ("render", "document_html.py")}
 """Folders whose sentences are in files: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
