@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, paint_marks, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
@@ -35,14 +35,14 @@ def drawing_of(bars: Sequence[Bin]) -> Drawing:
         y=Scale(0, most),
         left=row_ticks(most),
         grid=True,
-        below=range_below([bar.label for bar in bars]),
+        below=range_below([tr_sentence(bar.label) for bar in bars]),
         words=lambda x: words_of(bars, int(x)),
     )
 
 
 def words_of(bars: Sequence[Bin], at: int) -> str:
     """Return what one of the bars stands for."""
-    return f"{bars[at].label}: {count(bars[at].count, 'row')}"
+    return f"{tr_sentence(bars[at].label)}: {count(bars[at].count, 'row')}"
 
 
 class HistogramDelegate(QStyledItemDelegate):
@@ -69,7 +69,7 @@ class HistogramDelegate(QStyledItemDelegate):
         bars = self._bars(index)
         share = (event.pos().x() - _inside(option).left()) / _inside(option).width()
         words = words_of(bars, int(share * len(bars))) if bars and 0 <= share < 1 else ""
-        QToolTip.showText(event.globalPos(), f"{words} (private)" if words else "", view)
+        QToolTip.showText(event.globalPos(), tr("{words} (private)", words=words) if words else "", view)
         return True
 
 
@@ -89,6 +89,9 @@ class Histogram(Chart):
     def show_bars(self, bars: Sequence[Bin], name: str) -> None:
         """Show the histogram of the attribute called ``name``."""
         most = max(bars, key=lambda b: b.count, default=None)
-        stated = tr(", most rows at {label}", label=most.label) if most else ""
         self.show_drawing(drawing_of(bars) if bars else None)
-        self.setAccessibleName(tr("Distribution of {name}{stated}", name=name, stated=stated))
+        self.setAccessibleName(
+            tr("Distribution of {name}, most rows at {place}", name=name, place=tr_sentence(most.label))
+            if most
+            else tr("Distribution of {name}", name=name)
+        )
