@@ -156,6 +156,15 @@ class ReadingFacts(QWidget):
         if isinstance(field, QComboBox):
             QTimer.singleShot(0, field, field.showPopup)  # once the card has its place
 
+    def retranslate(self) -> None:
+        """Say the lists again once everything is: among them are values of the table, which no language changes."""
+        QTimer.singleShot(0, self, self._fill_again)
+
+    def _fill_again(self) -> None:
+        self._others = []
+        if self._column is not None:
+            self.show_column(self._column, self._edited)
+
     # -- filling in -----------------------------------------------------------------------------------------------
 
     def _fill(self, combo: QComboBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_sentence
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, paint_marks, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
@@ -26,6 +26,11 @@ WIDEST = 180.0
 """A cell's picture is no wider, however wide its column."""
 
 
+def label_of(bar: Bin) -> str:
+    """Return what a bar is called: a value as it is in the table, or what collects the others."""
+    return tr("other values") if bar.label == "other values" else bar.label
+
+
 def drawing_of(bars: Sequence[Bin]) -> Drawing:
     """Return the bars of one attribute with their scale and the ends of the range."""
     most = max(*(bar.count for bar in bars), 1)
@@ -35,14 +40,14 @@ def drawing_of(bars: Sequence[Bin]) -> Drawing:
         y=Scale(0, most),
         left=row_ticks(most),
         grid=True,
-        below=range_below([tr_sentence(bar.label) for bar in bars]),
+        below=range_below([label_of(bar) for bar in bars]),
         words=lambda x: words_of(bars, int(x)),
     )
 
 
 def words_of(bars: Sequence[Bin], at: int) -> str:
     """Return what one of the bars stands for."""
-    return f"{tr_sentence(bars[at].label)}: {count(bars[at].count, 'row')}"
+    return f"{label_of(bars[at])}: {count(bars[at].count, 'row')}"
 
 
 class HistogramDelegate(QStyledItemDelegate):
@@ -91,7 +96,7 @@ class Histogram(Chart):
         most = max(bars, key=lambda b: b.count, default=None)
         self.show_drawing(drawing_of(bars) if bars else None)
         self.setAccessibleName(
-            tr("Distribution of {name}, most rows at {place}", name=name, place=tr_sentence(most.label))
+            tr("Distribution of {name}, most rows at {place}", name=name, place=label_of(most))
             if most
             else tr("Distribution of {name}", name=name)
         )

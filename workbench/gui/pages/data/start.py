@@ -91,6 +91,7 @@ class StartPanel(QWidget):
         text = label(
             tr("Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one."),
             "muted",
+            wrap=True,
         )
         self.open_button = button(tr("Open a table…"), "open_file", "primary", tip=tr("Choose a file (Ctrl+O)"))
         self.open_button.clicked.connect(self.open_asked)
