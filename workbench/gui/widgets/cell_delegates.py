@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import QAbstractItemModel, QEvent, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPalette, QPen
 from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import again
+from workbench.gui.style.language import again, tr_sentence
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.table_model import Column, EditedModel, Index
 
@@ -35,15 +37,15 @@ class InkDelegate(QStyledItemDelegate):
 class ChoiceDelegate(InkDelegate):
     """Edits a cell by a list of words, which is open at once; a chevron in the cell says that there is one."""
 
-    def __init__(self, column: Column, parent: QWidget) -> None:
+    def __init__(self, choices: Sequence[str] | Callable[[int], Sequence[str]], parent: QWidget) -> None:
         super().__init__(parent)
-        self._choices, self._say = column.choices, column.say
+        self._choices = choices
         self._chosen = False  # the person has just pointed at a word
 
     def width(self, metrics: QFontMetrics) -> int:
         """Return the width in which each word that every row can have is read whole beside the chevron."""
         words = () if callable(self._choices) else self._choices
-        return max((metrics.horizontalAdvance(self._say(word)) for word in words), default=0) + PADDING + CHEVRON + 2
+        return max(map(metrics.horizontalAdvance, map(tr_sentence, words)), default=0) + PADDING + CHEVRON + 2
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         """Keep the text clear of the chevron."""
@@ -70,12 +72,10 @@ class ChoiceDelegate(InkDelegate):
         """Return the list."""
         combo = ChoiceBox(parent)
         combo.setObjectName("choice_editor")
-        choices = self._choices
-        if callable(choices):
-            choices = choices(index.row())
+        if callable(self._choices):
             combo.view().setMinimumWidth(LONG_CHOICE)
-        for word in choices:
-            combo.addItem(self._say(word), word)
+        for word in self._choices(index.row()) if callable(self._choices) else self._choices:
+            combo.addItem(tr_sentence(word), word)
         combo.activated.connect(lambda: self._done(combo))
         QTimer.singleShot(0, combo, combo.showPopup)
         return combo
@@ -202,7 +202,7 @@ def tick(index: Index) -> None:
 def delegate_of(column: Column, session: Session, parent: QWidget) -> QStyledItemDelegate | None:
     """Return what edits and paints the cells of a column; ``None`` where they are plain."""
     if column.choices:
-        return ChoiceDelegate(column, parent)
+        return ChoiceDelegate(column.choices, parent)
     if column.field:
         return TextDelegate(column, parent)
     return TickDelegate(session, parent) if column.tick else None

@@ -78,7 +78,6 @@ class Column:
         right: whether its cells are on the right, as figures are.
         sorts: whether a click on the heading sorts.
         choices: the words that its cells are edited by, or what returns those of a row.
-        say: returns a word of these as it is shown.
         field: the object name of the text field that its cells are edited in.
         spoken: what a screen reader calls that field.
         hint: what a field of words, on the left, shows while it is empty.
@@ -94,7 +93,6 @@ class Column:
     right: bool = False
     sorts: bool = True
     choices: Sequence[str] | Callable[[int], Sequence[str]] = ()
-    say: Callable[[str], str] = str
     field: str = ""
     spoken: str = ""
     hint: str = ""

@@ -64,7 +64,6 @@ class AttributeModel(PlanModel):
                 ),
                 width=136,
                 choices=(NO_ROLE, *ROLES),
-                say=tr,
                 edit=self._take_role,
             ),
             Column(
@@ -73,7 +72,6 @@ class AttributeModel(PlanModel):
                 tr("What the values are"),
                 width=108,
                 choices=KINDS,
-                say=tr,
                 edit=self._take_kind,
             ),
             self._bound(
