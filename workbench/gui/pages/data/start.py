@@ -120,14 +120,6 @@ class StartPanel(QWidget):
         inner.addLayout(row(None, self.open_button, first, images, None, spacing=12))
         inner.addSpacing(4)
         inner.addWidget(safe)
-        cards = QGridLayout()
-        cards.setSpacing(12)
-        for position, sample in enumerate(SAMPLES):
-            card = SampleCard(sample)
-            card.chosen.connect(self.sample_chosen)
-            cards.addWidget(card, position // 2, position % 2)
-        cards.setColumnStretch(0, 1)
-        cards.setColumnStretch(1, 1)
         column = look(QWidget(), "clear")
         column.setMaximumWidth(WIDEST)
         layout = QVBoxLayout(column)
@@ -139,7 +131,18 @@ class StartPanel(QWidget):
         layout.addWidget(recent)
         layout.addSpacing(8)
         layout.addWidget(label(tr("OR LEARN WITH A SAMPLE"), "caption"))
-        layout.addLayout(cards)
+        layout.addLayout(self._samples())
         layout.addStretch(1)
         whole = row(column)
         self.setLayout(whole)
+
+    def _samples(self) -> QGridLayout:
+        cards = QGridLayout()
+        cards.setSpacing(12)
+        for position, sample in enumerate(SAMPLES):
+            card = SampleCard(sample)
+            card.chosen.connect(self.sample_chosen)
+            cards.addWidget(card, position // 2, position % 2)
+        cards.setColumnStretch(0, 1)
+        cards.setColumnStretch(1, 1)
+        return cards
