@@ -31,6 +31,11 @@ class _Line(NamedTuple):
     used: bool
 
 
+def _short(title: str) -> str:
+    """Return the name of a mechanism without that word, beside which there is little room."""
+    return " ".join(tr_sentence(title).replace(tr("mechanism"), "").split())
+
+
 class CandidateBars(Chart):
     """The expected error of each mechanism that fits, and of a constant answer: the shorter the bar, the better."""
 
@@ -50,7 +55,7 @@ class CandidateBars(Chart):
             most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
             made = [
                 _Line(
-                    tr_sentence(c.title).removesuffix(" mechanism") + ("  ★" if c.name == best else ""),
+                    _short(c.title) + ("  ★" if c.name == best else ""),
                     # Without an unbiased statistic: as long as the longest, for it is no better than that.
                     (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
                     outlook.relevant(c),

@@ -51,7 +51,7 @@ class ShareModel(PlanModel):
                 self._action,
                 tr("protect: each value through a mechanism. drop: the column is left out. keep: published as it is"),
                 width=88,
-                choices=lambda _at: list(map(tr, ACTIONS.values())),
+                choices=tuple(ACTIONS),
                 edit=self._act,
             ),
             Column(
@@ -180,10 +180,7 @@ class ShareModel(PlanModel):
             plan = with_lock(plan, column.name, locked)
         self.session.edit(tr(LOCKED if locked else FREED, columns=of_all(columns)), plan)
 
-    def _act(self, at: int, words: str) -> None:
-        action = next((action for action, shown in ACTIONS.items() if words in (action, tr(shown))), "")
-        if not action:
-            return
+    def _act(self, at: int, action: str) -> None:
         session, columns = self.session, self.edited_with(at)
         profiles = session.opened.profiles if session.opened else {}
         kinds = {name: profile.kind for name, profile in profiles.items()}
@@ -228,8 +225,7 @@ class ShareModel(PlanModel):
 
     def _action(self, at: int) -> Cell:
         action = self.column_at(at).action
-        words = tr(ACTIONS.get(action, action))
-        cell = Cell(words, key=action, value=words)
+        cell = Cell(tr(ACTIONS[action]), key=action, value=action)
         if action == "keep":
             return cell._replace(text=tr("keep ⚠"), look="warn", tip=tr(KEPT))
         return cell if action == "protect" else cell._replace(look="muted")
