@@ -68,7 +68,7 @@ class RowsPane(WayPane):
         super().__init__(session, RELEASED)
         self._session = session
         self._title = label("", "caption", name="release_published_title")
-        self._size = label("", "muted", name="release_size")
+        self._size = label("", "muted", wrap=True, name="release_size")
         self._lines = QGridLayout()
         self._lines.setContentsMargins(0, 0, 0, 0)
         self._lines.setHorizontalSpacing(16)
@@ -249,7 +249,8 @@ def learn_words(forecast: Forecast, rows: int) -> str:
         parts.append(tr("shares of {shares}", shares=_joined(shares)))
     if not parts:
         return tr("A recipient can learn next to nothing from this table.")
-    return tr("A recipient can learn {parts}; little else.", parts="; ".join(parts))
+    learns = tr("{means}; {shares}", means=parts[0], shares=parts[1]) if len(parts) > 1 else parts[0]
+    return tr("A recipient can learn {parts}; little else.", parts=learns)
 
 
 def worth_words(forecast: Forecast, rows: int) -> str:
