@@ -113,6 +113,11 @@ class PrivacyEntry(QWidget):
             self._former = value
             self._show()
 
+    def retranslate(self) -> None:
+        """Write the number as another language does; a refused text stays."""
+        if not self.problem():
+            self._show_field()
+
     def problem(self) -> str:
         """Return what is wrong with what stands in the field; empty where nothing is."""
         return self._problem.text() if self._problem.isVisibleTo(self) else ""

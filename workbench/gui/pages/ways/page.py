@@ -239,7 +239,7 @@ class WaysPage(PageFrame):
     def _show_counts(self) -> None:
         """Show how many questions the chosen way answers at each ε; grey where that is not known."""
         for epsilon, pressed in self._at.items():
-            pressed.setText(f"ε = {entered(epsilon)}: {self._count_at(epsilon)}")
+            pressed.setText(tr("ε = {epsilon}: {count}", epsilon=entered(epsilon), count=self._count_at(epsilon)))
             pressed.setAccessibleName(pressed.text())
         self._count.setText(tr("here {count}", count=self._count_at(self.session.plan.epsilon)))
 
@@ -264,7 +264,7 @@ class WaysPage(PageFrame):
             from workbench.sanitize.questions import recipient
 
             title, why = tr_sentence(recipient(who).title), tr_sentence(recipient(who).why)
-            self._offered.setText(f"⚠ {title}: {why}")
+            self._offered.setText(tr("⚠ {title}: {why}", title=title, why=why))
         self._offered.setVisible(above)
 
     def _show_release(self) -> None:
