@@ -176,7 +176,7 @@ def _help(tip: str, way: Way | None, *, advised: bool) -> str:
     if way is not None:
         problem = way.problem and tr("It cannot be made: {problem}.", problem=tr_sentence(way.problem))
         parts += [problem, tr_sentence(way.warning)]
-    return "\n".join(filter(None, (*parts, advised and tr("★ advised"), tr("Click to choose it."))))
+    return "\n".join(filter(None, (*parts, tr("★ advised") if advised else "", tr("Click to choose it."))))
 
 
 def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
