@@ -60,7 +60,7 @@ def _drawing(column: ColumnView, strips: list[Figure]) -> Drawing:
         below=below,
         key=(
             Key(tr("estimated, 95 %") if column.ends is None else tr("likely shape"), "private", alpha=FILL),
-            Key(tr("released"), "sanitized", "level"),
+            Key(tr("as released"), "sanitized", "level"),
         ),
         words=lambda x: _words(bars[int(x)]),
     )
