@@ -68,7 +68,8 @@ class ReleaseWords:
         ending: of the name that is suggested for the file, before its suffix.
         tip: what Release does.
         kinds: the kinds of files that can be chosen, as Qt's file dialog takes them.
-        verb: begins what is written on the button.
+        verb: what is written on the button.
+        again: the same where just this was released.
         names: object names of parts that do not follow from ``name``.
     """
 
@@ -79,7 +80,8 @@ class ReleaseWords:
     tip: str = tr_later("Charge the budget, draw, certify and write")
     kinds: str = TABLES
     suffix: str = ".csv"
-    verb: str = tr_later("Release")
+    verb: str = tr_later("Release…")
+    again: str = tr_later("Release again…")
     names: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, key: str) -> str:
@@ -107,7 +109,7 @@ class ReleasePage(PageFrame):
         self._choose.clicked.connect(self._choose_target)
         self._cancel = button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written"))
         self._cancel.clicked.connect(self.escape)
-        self._release = button(tr("{verb}…", verb=tr(what.verb)), what.part("release"), tip=tr(what.tip))
+        self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip))
         self._release.clicked.connect(self._press)
 
     def refresh(self) -> None:
@@ -174,8 +176,7 @@ class ReleasePage(PageFrame):
 
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""
-        verb = tr(self._what.verb)
-        stated = tr("{verb} again…", verb=verb) if done else tr("{verb}…", verb=verb)
+        stated = tr(self._what.again if done else self._what.verb)
         self._release.setText(stated if self._running is None else tr("Releasing…"))
         self._release.setAccessibleName(self._release.text())
 

@@ -36,7 +36,8 @@ RELEASED = ReleaseWords(
     file=tr_later("The reports; .csv"),
     ending="rappor",
     kinds=tr_later("CSV (*.csv)"),
-    verb=tr_later("Release reports"),
+    verb=tr_later("Release reports…"),
+    again=tr_later("Release reports again…"),
 )
 FREE = tr_later("Simulate is free and private. A release is charged first; it cannot be undone.")
 NO_COLUMN = tr_later("Choose a column of the table to release its reports.")
