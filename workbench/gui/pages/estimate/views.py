@@ -29,7 +29,7 @@ MOST_FIGURES = 200
 COLUMN, MECHANISM = Column(tr_later("Column"), width=110), Column(tr_later("Mechanism"), width=120)
 FIGURES = (
     Column(tr_later("Of"), width=90),
-    Column(tr_later("Estimated"), width=72, right=True),
+    Column(tr_later("Estimate"), width=72, right=True),
     Column(tr_later("Low"), width=60, right=True),
     Column(tr_later("High"), width=60, right=True),
     Column(tr_later("Note"), width=110),
