@@ -113,7 +113,7 @@ class LinesTable(TableView):
         widest = max(map(metrics.horizontalAdvance, texts), default=0) + PADDING
         heading = self.horizontalHeader().sectionSizeHint(at)
         if column.right:  # the usual width of a figure is that of its heading in English
-            heading = column.width if again(column.title) == column.title else max(heading, column.width)
+            heading = column.width if again(column.title) == column.title else heading
         return max(widest, heading)
 
     def retranslate(self) -> None:

@@ -228,6 +228,13 @@ class CalculatorPage(PageFrame):
         if steps is not None:
             self._facts.show_line("steps", tr("steps"), tr_number(steps, ","))
 
+    def retranslate(self) -> None:
+        """Write the figures as the language that is shown now writes them."""
+        for slider in self.sliders.values():
+            slider.set_value(slider.value())
+        if self._epsilons:
+            self._show_costs()
+
     def _failed(self, error: BaseException) -> None:
         self._busy = False
         if isinstance(error, WorkbenchError):

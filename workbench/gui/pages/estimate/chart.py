@@ -21,7 +21,7 @@ class EstimateChart(Chart):
     """Filled bars: estimated shares; a stepped line with dots: the released ones; brackets and lines: intervals."""
 
     name = "estimate_chart"
-    usual = QSize(400, 200)
+    usual = QSize(330, 200)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Draw one column, or nothing."""

@@ -160,6 +160,10 @@ class LedgerPage(PageFrame):
         if self.isVisible():
             read_ledger(self.jobs, self._show, self._not_read)
 
+    def retranslate(self) -> None:
+        """Take back what the verification said in another language."""
+        self._say_checked("")
+
     def _say_checked(self, text: str, kind: str = "") -> None:
         """Show what the verification found in place of the note, or the note."""
         look(self._stated, kind)
