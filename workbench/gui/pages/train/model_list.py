@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from workbench.deep import networks
 from workbench.deep.networks import Network
-from workbench.gui.pages.run_page import fitting
+from workbench.gui.pages.run_page import fitting, why_advised
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, label, named, row, stack
@@ -74,7 +74,7 @@ def offer_of(session: Session) -> Offer:
             "others", tr("Without the target"), found.others, tr("Groups of rows, and columns made for another model")
         ),
     )
-    return Offer(tuple(group for group in groups if group.models), found.advised, tr_sentence(found.why))
+    return Offer(tuple(group for group in groups if group.models), found.advised, why_advised(found))
 
 
 def _of_images(images: object) -> Offer:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
+from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
@@ -195,7 +196,7 @@ class CurveSetup(Card):
             self.model.addItem(f"{title}   {STAR}" if advised else title, entry.name)
             tip = f"{tr_sentence(entry.about)} {tr_sentence(entry.needs)}"
             if advised and found.why:
-                tip = tr_sentence(found.why)
+                tip = why_advised(found)
             self.model.setItemData(self.model.count() - 1, tip, TOOLTIP)
         self.model.setCurrentIndex(max(self.model.findData(chosen), 0))
         self.model.blockSignals(False)

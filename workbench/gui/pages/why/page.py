@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from workbench.studies.why.words import Line
 
 FEW_REPEATS = "10"
+LEAST_LETTERS, WIDEST_LIST = 13, 300
+"""Letters that the list of models has room for at least; its width at most."""
+
 GENERATED = tr_later("Made-up rows follow from the declared columns alone, and show nothing of yours.")
 MISFIT = tr_later("This model cannot learn this target: see above.")
 
@@ -40,6 +43,9 @@ class WhyPage(RunPage):
         self._studied: object = None
         self._typed = False
         self.model = named(ChoiceBox(), "why_model", tr("Model"), tr("The private model whose cost is explained"))
+        # The longest names would push a window of 1280 pixels wider.
+        self.model.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.model.setMinimumContentsLength(LEAST_LETTERS)
         for entry in learners.LEARNERS:
             self.model.addItem(tr_sentence(entry.title), entry.name)
         self.epsilon = named(QLineEdit(), "why_epsilon", tr("ε of the model"), tr("Privacy loss of the model"))
@@ -60,6 +66,8 @@ class WhyPage(RunPage):
         )
         fields.addWidget(self.generated)
         fields.addStretch(1)
+        fields.setStretch(0, 100)
+        self.model.setMaximumWidth(WIDEST_LIST)
         line.setLayout(fields)
         setup.body.addWidget(line)
         setup.body.addWidget(self._problem)
