@@ -61,7 +61,7 @@ MORE_TIP = tr_later("Train other models on the same rows as well, and draw all o
 MOST_MODELS = 3
 """Models in one picture: the lines of more would look alike."""
 
-LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
+LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 9}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
 
 
