@@ -32,7 +32,12 @@ NO_SENTENCES = {
 """Folders and files of the engine whose sentences the window never shows: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
-ENGINE_WORDS = {"data": ("integer", "real", "category", "date", "boolean", "text", "identifier")}
+ENGINE_WORDS = {
+    "data": ("integer", "real", "category", "date", "boolean", "text", "identifier"),
+    "studies": ("Accuracy", "accuracy", "Inertia", "inertia", "3 points", "0 to 1", "0.001", "0.03", "0.05"),
+    "deep": ("from ε", "never"),
+    "learners": ("rounds",),
+}
 """Single words of the engine that the window shows."""
 SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text", "words"}
 """Names of parameters of the engine whose values are shown even where they are one word."""
