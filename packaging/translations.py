@@ -32,15 +32,21 @@ NO_SENTENCES = {
 """Folders and files of the engine whose sentences the window never shows: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
-ENGINE_WORDS = {"data": ("integer", "real", "category", "date", "boolean", "text", "identifier")}
-"""Single words of the engine that the window shows."""
+ENGINE_WORDS = {
+    "data": ("integer", "real", "category", "date", "boolean", "text", "identifier"),
+    "params": ("a number", "column {name}", "{where}, line {line}"),
+}
+"""Words of the engine that the window shows and that are no sentence."""
 SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text", "words"}
 """Names of parameters of the engine whose values are shown even where they are one word."""
 
 PLACE = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH"
-_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{")
+_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{|\(FILE|FILE TABLE")
+
+_ASKED = re.compile(r"(?:give|choose|write) \{\w+\}")
+"""What to do, in one word, and with what."""
 
 Catalogue = dict[str, str | list[str]]
 
@@ -131,7 +137,8 @@ def window_sources(file: Path) -> Iterator[Source]:
 
 def _is_sentence(text: str) -> bool:
     bare = PLACE.sub("", text)
-    return " " in text.strip() and len(_WORDS.findall(bare)) >= 2 and not _CODE.search(text) and "\n" not in text
+    words = len(_WORDS.findall(bare)) >= 2 or _ASKED.fullmatch(text) is not None
+    return " " in text.strip() and words and not _CODE.search(text) and "\n" not in text
 
 
 def engine_sources(file: Path) -> Iterator[Source]:
@@ -156,13 +163,14 @@ def engine_sources(file: Path) -> Iterator[Source]:
             continue
         text = template(node)
         title = node in titles and text is not None and _ONE_WORD.fullmatch(text)
-        if text and (_is_sentence(text) or title or (node in shown and _WORDS.search(text))):
+        if text and (_is_sentence(text) or title or (node in shown and _WORDS.search(PLACE.sub("", text)))):
             yield Source(text, folder_of(file), f"{file.relative_to(ROOT)}:{node.lineno}")
 
 
 def _constants(tree: ast.Module) -> set[ast.AST]:
     """Return what the calls of a module, not of its functions, are given: descriptors, with titles of one word."""
-    calls = [node for each in tree.body if isinstance(each, ast.Assign) for node in ast.walk(each.value)]
+    made = [each.value for each in tree.body if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None]
+    calls = [node for value in made for node in ast.walk(value)]
     return {arg for node in calls if isinstance(node, ast.Call) for arg in node.args}
 
 
@@ -282,17 +290,21 @@ def _is_said(file: Path) -> bool:
 
 
 def sources() -> dict[str, Source]:
-    """Return every sentence by its text; one that several folders have belongs to the first, the window's first."""
+    """Return every sentence by its text; one that several folders have belongs to the window's first, or the engine's."""
     out: dict[str, Source] = {}
     for file in files_of(window=True):
         for source in window_sources(file):
             out.setdefault(source.text, source)
-    for file in files_of(window=False):
-        for source in engine_sources(file):
-            out.setdefault(source.text, source)
+    engine = [source for file in files_of(window=False) for source in engine_sources(file)]
     for package, words in ENGINE_WORDS.items():
-        for word in words:
-            out.setdefault(word, Source(word, f"engine-{package}", "packaging/translations.py"))
+        engine += [Source(word, f"engine-{package}", "packaging/translations.py") for word in words]
+    found: set[str] = set()
+    for source in engine:
+        former = out.get(source.text)
+        # What has names is looked for in the engine's catalogues where the engine says it.
+        if former is None or (PLACE.search(source.text) and not former.plural and source.text not in found):
+            out[source.text] = source
+        found.add(source.text)
     return out
 
 

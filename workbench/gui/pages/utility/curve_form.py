@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
 from workbench.gui.session.error_text import sentence
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import shown_list, tr, tr_later, typed_list
 from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
@@ -103,7 +103,7 @@ class CurveSetup(Card):
         for kind in mechanisms.MECHANISMS:
             self.mechanism.addItem(kind.title, kind.name)
         self.epsilons = named(
-            QLineEdit(", ".join(f"{e:g}" for e in FIRST.epsilons)),
+            QLineEdit(shown_list(FIRST.epsilons)),
             "curve_epsilons",
             tr("List of ε"),
             OF_A_ROW,
@@ -274,7 +274,7 @@ class CurveSetup(Card):
         for key, field in (("epsilons", self.epsilons), ("repeats", self.repeats)):
             words = tr("the list of ε") if key == "epsilons" else key
             try:
-                values[key] = declared[key].parse(field.text(), words)
+                values[key] = declared[key].parse(typed_list(field.text()), words)
                 mark_wrong(field, wrong=False)
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
