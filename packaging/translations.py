@@ -290,7 +290,7 @@ def _is_said(file: Path) -> bool:
 
 
 def sources() -> dict[str, Source]:
-    """Return every sentence by its text; one that several folders have belongs to the window's first, or the engine's."""
+    """Return every sentence by its text, of the window’s first folder or, with names in it, of the engine."""
     out: dict[str, Source] = {}
     for file in files_of(window=True):
         for source in window_sources(file):
