@@ -34,16 +34,18 @@ UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "K
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
 ENGINE_WORDS = {
     "data": ("integer", "real", "category", "date", "boolean", "text", "identifier"),
-    "params": ("a number", "column {name}", "{where}, line {line}"),
+    "params": ("a number", "column {name}", "row {row}", "line {line}", "column {name}, row {row}, line {line}"),
 }
 """Words of the engine that the window shows and that are no sentence."""
+ENGINE_COUNTED = {"data": "{n} cells"}
+"""Numbers of things that sentences of the engine are filled with."""
 SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text", "words"}
 """Names of parameters of the engine whose values are shown even where they are one word."""
 
 PLACE = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH"
-_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{|\(FILE|FILE TABLE")
+_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{|\(FILE|FILE TABLE|^\^")
 
 _ASKED = re.compile(r"(?:give|choose|write) \{\w+\}")
 """What to do, in one word, and with what."""
@@ -298,6 +300,7 @@ def sources() -> dict[str, Source]:
     engine = [source for file in files_of(window=False) for source in engine_sources(file)]
     for package, words in ENGINE_WORDS.items():
         engine += [Source(word, f"engine-{package}", "packaging/translations.py") for word in words]
+    engine += [Source(text, f"engine-{name}", __file__, plural=True) for name, text in ENGINE_COUNTED.items()]
     found: set[str] = set()
     for source in engine:
         former = out.get(source.text)

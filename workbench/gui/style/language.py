@@ -178,6 +178,8 @@ NAME = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _WEAK = 12
 """With fewer letters of its own a template says little: a name that holds several words has to be known itself then."""
+_FEW = 3
+"""Most words of a name of a column or of a file, about."""
 _THE_ENGINES = {"kind", "measured", "metric", "inside", "noun", "unit", "title"}
 """Names in templates that the engine alone fills: there one word is translated, too, such as ``integer``."""
 _AS_TYPED = {"version", "bare", "code", "command", "path", "file", "names", "has"}
@@ -249,7 +251,14 @@ def _said(text: str) -> str | None:
     exact = _exact(text)
     if exact is not None:
         return exact
-    for way in (_filled_in, _in_parts, functools.partial(_filled_in, joined=True), _made_a_sentence, _with_place):
+    for way in (
+        _filled_in,
+        _in_parts,
+        functools.partial(_filled_in, joined=True),
+        _made_a_sentence,
+        _with_place,
+        _place,
+    ):
         said = way(text)
         if said is not None:
             return said
@@ -296,7 +305,9 @@ def _parted(value: str) -> tuple[str, str]:
 
 
 def _has_words(value: str) -> bool:
-    return not _quoted(value) and any(len(_WORD.findall(part)) > 2 for part in value.split(", "))
+    if _quoted(value) or value in _plain or value in _filled:
+        return False
+    return any(len(part.split()) > _FEW for part in value.split(", "))
 
 
 def _in_parts(text: str) -> str | None:
@@ -338,6 +349,11 @@ def _with_place(text: str) -> str | None:
     return None if said is None else f"{_inner('', place)}{_joint(': ')}{said}"
 
 
+def _place(text: str) -> str | None:
+    """Return where something is: a file, a column, a row."""
+    return _listed("", text)
+
+
 def _quoted(value: str) -> bool:
     return len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
 
@@ -362,8 +378,17 @@ def _inner(name: str, value: str) -> str:
         said = _said(value)
         if said is not None:
             return said
+    return _listed(name, value) or value
+
+
+def _listed(name: str, value: str) -> str | None:
+    """Return a list whose entries are known, or so short that they are names."""
     parts = value.split(", ")
-    return ", ".join(_inner(name, part) for part in parts) if len(parts) > 1 else value
+    if len(parts) == 1:
+        return None
+    said = [_inner(name, part) for part in parts]
+    known = all(after != part or len(part.split()) <= _FEW for part, after in zip(parts, said, strict=True))
+    return ", ".join(said) if known and said != parts else None
 
 
 def _counted(name: str, value: str) -> str | None:
