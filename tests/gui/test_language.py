@@ -33,6 +33,7 @@ from workbench.gui.style.language import (
 )
 from workbench.params import InputError, integer
 from workbench.params.field import METADATA_KEY
+from workbench.paths import resources
 from workbench.render.help_topics import TOPICS, topic_markdown
 
 DONE = ("questions", "shell", "style")
@@ -263,6 +264,7 @@ def test_the_command_line_chooses_the_language(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("code", SCRIPT.FORMS)
 def test_the_help_has_every_topic_in_every_language(code: str) -> None:
+    assert {file.stem for file in (resources() / "help" / code).iterdir()} == set(TOPICS)
     for name in TOPICS:
         english, translated = topic_markdown(name), topic_markdown(name, code)
         assert translated != english, f"{code}/{name}"

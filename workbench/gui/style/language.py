@@ -195,11 +195,9 @@ _CLAUSE = re.compile(r"[ ,;:(]|(?:a|an|the|row|line|column|columns|one|at|from|b
 @dataclass(frozen=True)
 class _Template:
     parts: tuple[str, ...]
-    found: re.Pattern[str]
     translated: str
     known: int
     weak: bool
-    pairs: dict[str, str]
 
 
 @functools.cache
@@ -210,22 +208,23 @@ def _templates() -> dict[str, list[_Template]]:
     for source, translated in ((s, t) for found in _now.engine for s, t in found.items() if isinstance(t, str) and t):
         parts = NAME.split(source)
         own = parts[::2]
+        if len(parts) == 1:
+            continue
         words = {word for part in own for word in _WORD.findall(part)}
-        if len(parts) == 1 or not words:
+        if not words:
             continue
         for word in words:
             used[word] = used.get(word, 0) + 1
         letters = sum(len(word) for part in own for word in _WORD.findall(part))
-        pattern, pairs = _pattern(parts)
-        known = sum(map(len, own))
-        made.append((words, _Template(tuple(own), pattern, translated, known, letters < _WEAK, pairs)))
+        made.append((words, _Template(tuple(parts), translated, sum(map(len, own)), letters < _WEAK)))
     out: dict[str, list[_Template]] = {}
     for words, template in made:
         out.setdefault(min(words, key=lambda word: (used[word], word)), []).append(template)
     return out
 
 
-def _pattern(parts: list[str]) -> tuple[re.Pattern[str], dict[str, str]]:
+@functools.cache
+def _pattern(parts: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return what a template matches, a name also where it is empty, and the names that directly follow others."""
     pattern, former, pairs, seen = "", "", {}, set()
     for at, part in enumerate(parts):
@@ -278,13 +277,14 @@ def _filled_in(text: str, *, joined: bool = False) -> str | None:
     index = _templates()
     possible = [each for word in set(_WORD.findall(text)) for each in index.get(word, ())]
     for template in sorted(possible, key=lambda each: -each.known):
-        if not all(part in text for part in template.parts):
+        if not all(part in text for part in template.parts[::2]):
             continue
-        found = template.found.fullmatch(text)
+        pattern, pairs = _pattern(template.parts)
+        found = pattern.fullmatch(text)
         if found is None:
             continue
         values = found.groupdict()
-        for second, first in template.pairs.items():
+        for second, first in pairs.items():
             values[first], values[second] = _parted(values[first])
         if not joined and any(_JOINTS.search(value) and not _quoted(value) for value in values.values()):
             continue
