@@ -26,7 +26,7 @@ FORMS = {"fr": 2, "vi": 1, "ru": 3}
 NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 """Parts of the program whose sentences the engine does not say in the window."""
 NO_SENTENCES = {
-    *(("release", "documents"), ("release", "bundle"), ("data", "samples")),
+    *(("release", "documents"), ("release", "bundle")),
     *(("deep", "compiled.py"), ("deep", "table_kernel.py"), ("work", "ask.py"), ("render", "document_html.py")),
 }
 """Folders and files of the engine whose sentences the window never shows: those stay English."""
