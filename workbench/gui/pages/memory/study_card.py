@@ -145,7 +145,7 @@ class StudyCard(Card):
 
     def copy(self) -> None:
         """Put the picture on the clipboard."""
-        copy_curve(self._session, self.plot, "chart")
+        copy_curve(self._session, self.plot, chart=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Show both where there is room."""
