@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 from workbench import learners
 from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
-from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
 from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
@@ -106,7 +106,7 @@ class CurveSetup(Card):
         for kind in mechanisms.MECHANISMS:
             self.mechanism.addItem(tr_sentence(kind.title), kind.name)
         self.epsilons = named(
-            QLineEdit(", ".join(f"{e:g}" for e in FIRST.epsilons)),
+            QLineEdit(shown_list(FIRST.epsilons)),
             "curve_epsilons",
             tr("List of ε"),
             tr(OF_A_ROW),
@@ -279,7 +279,7 @@ class CurveSetup(Card):
         for key, field in (("epsilons", self.epsilons), ("repeats", self.repeats)):
             words = tr("the list of ε") if key == "epsilons" else tr("repeats")
             try:
-                values[key] = declared[key].parse(field.text(), words)
+                values[key] = declared[key].parse(typed_list(field.text()), words)
                 mark_wrong(field, wrong=False)
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
