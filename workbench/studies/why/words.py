@@ -67,10 +67,10 @@ def change_lines(result: WhyResult) -> tuple[Line, ...]:
 
 def in_sentences(result: WhyResult) -> tuple[str, ...]:
     """Return what the study says: the cost, where it comes from, and what would help most."""
-    return (_cost(result), _help(result) if is_lost(result) else "There is little to gain.")
+    return (_cost(result), _help(result) if _is_lost(result) else "There is little to gain.")
 
 
-def is_lost(result: WhyResult) -> bool:
+def _is_lost(result: WhyResult) -> bool:
     """Return whether the private model is clearly worse than the first step."""
     first, private = next(iter(result.steps.values())), result.steps[PRIVATE]
     lost = first.mean - private.mean if result.plan.metric.higher else private.mean - first.mean
@@ -87,7 +87,7 @@ def _cost(result: WhyResult) -> str:
         opening = f"{measured} is {before:.3f} without privacy and {private:.3f} at ε = {epsilon}"
     else:
         opening = f"{measured} is {before:.3f} without noise and {private:.3f} at ε = {epsilon}"
-    if not is_lost(result):
+    if not _is_lost(result):
         return f"{opening}: no clear loss."
     sign = -1 if metric.higher else 1
     parts = [

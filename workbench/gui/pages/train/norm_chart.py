@@ -50,8 +50,8 @@ class NormChart(Chart):
         if self.clipped is not None:
             self.setAccessibleName(
                 tr(
-                    "{told}: {share} % of the rows clipped at step {step}",
-                    told=tr(TOLD),
+                    "{norms}: {share} % of the rows clipped at step {step}",
+                    norms=tr(TOLD),
                     share=tr_number(100 * self.clipped, ".0f"),
                     step=spread.step,
                 )

@@ -319,7 +319,9 @@ def stopped_words(stopped: StoppedCharge) -> str:
             cost=f"{at_most(stopped.epsilon)}{exactly(stopped.epsilon)}",
         )
     if stopped.why == UNKNOWN:
-        return tr("Nothing was released; what is charged is not known: {problem}", problem=tr_sentence(stopped.problem))
+        return tr(
+            "Nothing was released; what is charged is not known: {problem}", problem=tr_sentence(str(stopped.problem))
+        )
     if stopped.why == NOTHING:
         return tr("Nothing was released, and nothing is charged.")
     stated = {

@@ -220,8 +220,7 @@ class WhyPage(RunPage):
         self._show()
 
     def _show(self) -> None:
-        from workbench.gui.pages.why.sentences import told
-        from workbench.studies.why.words import change_lines, step_lines
+        from workbench.studies.why.words import change_lines, in_sentences, step_lines
 
         result = self._result
         self._invitation.setVisible(result is None)
@@ -231,7 +230,7 @@ class WhyPage(RunPage):
             return
         self._badge.setVisible(not result.generated)
         whose = [tr("Made-up rows, none of yours.")] if result.generated else []
-        self._words.setText(" ".join([*whose, *told(result)]))
+        self._words.setText(" ".join([*whose, *(tr_sentence(said) for said in in_sentences(result))]))
         steps, changes = step_lines(result), change_lines(result)
         most = max((abs(line.point.mean) for line in (*steps, *changes)), default=0.0) or 1.0
         private = steps[-1].point.mean / most
