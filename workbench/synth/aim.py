@@ -93,9 +93,7 @@ def _ask(questions: Questions) -> Tables:
     pairs: list[tuple[int, int]] = []
     groups = [columns for columns, _ in setting.impossible]
     tree = CliqueTree.of(setting.sizes, groups)
-    fit = fitted_cliques(
-        tree, measured, setting.rows, [], setting.barriers, cancel, ROUNDS
-    )
+    fit = fitted_cliques(tree, measured, setting.rows, [], setting.barriers, cancel, ROUNDS)
     for done in range(rounds):
         cancel.check()
         questions.emit(Progress(done, rounds, "choosing pairs of columns"))

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from workbench.signals.cancel import CancelToken
 from workbench.synth.cliques import CliqueMarginals, CliqueTree, Columns, spread
 from workbench.synth.tree import Doubles
@@ -40,7 +38,7 @@ def fitted_cliques(
     tree: CliqueTree,
     measured: Sequence[Measured],
     rows: int,
-    begin: list[Doubles],
+    begin: Sequence[Doubles],
     barriers: Sequence[tuple[Columns, Doubles]],
     cancel: CancelToken,
     rounds: int = ROUNDS,
@@ -82,9 +80,9 @@ def fitted_cliques(
         parts = [term.loss(marginals.of(t.columns, term.place)) for t, term in zip(measured, terms, strict=True)]
         return sum(value for value, _ in parts), [slope for _, slope in parts]
 
-    potentials = list(begin)
+    potentials = [*begin]
     for table, term in zip(measured[len(begin) :], terms[len(begin) :], strict=True):
         now = marginals_of(potentials)
-        potentials.append(term.drawn(now.of(table.columns, term.place)))
+        potentials.append(term.towards(now.of(table.columns, term.place)))
     best, potentials = descended(marginals_of, looked, potentials, terms, rows, cancel, rounds, on_round)
     return Fit(best, potentials)

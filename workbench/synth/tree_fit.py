@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -26,19 +27,21 @@ from numpy.typing import NDArray
 from workbench.signals.cancel import CancelToken
 from workbench.synth.tree import Doubles, Marginals, Tree
 
-import os
-SMOOTHNESS = float(os.environ.get('SM','0.2'))
+SMOOTHNESS = 0.2
 """Weight of the second differences, in parts of the noise's scale."""
 
 _BEND = 0.3
-import os
-_SETTLING = 100
-_STILL = 1e-3
-_SCALINGS = 10
-_LEAST = 1e-3
-ROUNDS = int(os.environ.get('ROUNDS','150'))
+ROUNDS = 150
 _ENOUGH = 1e-5
 _LEAST_VARIANCE = 1e-3
+
+_SETTLING, _STILL = 100, 1e-3
+_SCALINGS = 10
+_LEAST_ROWS = 0.1
+"""Rows that all cells of a settled table get beside its own, so that later rounds can raise those that have none."""
+
+_NEVER = 1e-30
+"""Share that is taken for that of a cell which cannot occur."""
 
 M = TypeVar("M")
 
@@ -92,16 +95,17 @@ class Term:
                 gradient = np.tensordot(join.T, gradient, axes=(1, axis)).swapaxes(0, axis)
         return value, gradient * self.rows
 
+    @cached_property
     def settled(self) -> Doubles:
-        """Return the shares of the measured cells that fit this table best, were there no other; none is quite 0.
+        """The shares of the measured cells that fit this table best, were there no other; none is quite 0.
 
         By accelerated projected gradient with restarts (Beck & Teboulle 2009; O'Donoghue & Candès 2015): cells that
-        noise alone fills get to 0 at once, while mirror descent only makes them a little smaller in each round.
+        noise alone fills are 0 at once, while mirror descent makes each only a little smaller in a round. In far
+        corners of a table of two skewed columns little is enough for a correlation that the rows do not have.
         """
-        total = max(self.rows, 1)
+        total, pace = max(self.rows, 1), 1.0
         steepest = self.weight + len(self.smooth) * 16 * SMOOTHNESS / (_BEND * self.scale**2)
         found = ahead = _projected(self.counts, total)
-        pace = 1.0
         for _ in range(_SETTLING):
             former, found = found, _projected(ahead - self._of_counts(ahead)[1] / steepest, total)
             moved = found - former
@@ -110,13 +114,16 @@ class Term:
             pace = 1.0 if float(((ahead - found) * moved).sum()) > 0 else pace
             faster = (1 + math.sqrt(1 + 4 * pace * pace)) / 2
             pace, ahead = faster, found + (pace - 1) / faster * moved
-        shares = found + _LEAST / found.size
+        shares = found + _LEAST_ROWS / found.size
         return np.asarray(shares / shares.sum())
 
-    def drawn(self, marginal: Doubles) -> Doubles:
-        """Return potentials that lead a model with this marginal to the settled table, of two columns with its sums."""
-        expected = np.maximum(self.joined(marginal), 1e-30)
-        wanted = self.settled()
+    def towards(self, marginal: Doubles) -> Doubles:
+        """Return the potentials that lead a model with this marginal to the settled table.
+
+        Of two columns, to the nearest one with the model's own sums: these may have been measured more exactly.
+        """
+        expected = np.maximum(self.joined(marginal), _NEVER)
+        wanted = self.settled
         for _ in range(_SCALINGS if wanted.ndim == 2 else 0):
             for axis in (0, 1):
                 wanted = wanted * (expected.sum(axis=axis, keepdims=True) / wanted.sum(axis=axis, keepdims=True))
@@ -137,10 +144,14 @@ class Term:
 
 
 def _projected(counts: Doubles, total: float) -> Doubles:
-    """Return the nearest counts that are not negative and sum to ``total``."""
-    falling = np.sort(counts, axis=None)[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, counts.size + 1)
-    return np.maximum(counts - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+    """Return the nearest counts that are not negative and sum to ``total`` (Michelot 1986)."""
+    above = counts.ravel()
+    while True:
+        level = (above.sum() - total) / above.size
+        kept = above[above > level]
+        if kept.size in (0, above.size):
+            return np.maximum(counts - level, 0.0)
+        above = kept
 
 
 def _indicator(groups: NDArray[np.int64], size: int) -> Doubles:
@@ -268,19 +279,19 @@ def descended(
 def _beginning(
     tree: Tree, of_nodes: Sequence[Term], of_edges: Sequence[Term], rows: int
 ) -> tuple[list[Doubles], list[Doubles]]:
-    """Return potentials whose marginals are near the noisy tables, so that few rounds are needed."""
+    """Return potentials whose marginals are near the settled tables, so that few rounds are needed."""
     shares: list[Doubles | None] = [None] * len(tree.sizes)
     for term in of_nodes:
         if term.joins[0] is None:
-            shares[term.place] = term.settled()
+            shares[term.place] = term.settled
     for term in of_edges:
         for axis, column in enumerate(tree.edges[term.place]):
             if shares[column] is None and term.joins[axis] is None:
-                shares[column] = term.settled().sum(axis=1 - axis)
+                shares[column] = term.settled.sum(axis=1 - axis)
     known = [np.full(s, 1 / s) if p is None else p for s, p in zip(tree.sizes, shares, strict=True)]
     nodes = [np.log(share) for share in known]
     edges = [np.zeros((tree.sizes[a], tree.sizes[b])) for a, b in tree.edges]
     for term in of_edges:
         parent, child = tree.edges[term.place]
-        edges[term.place] += term.drawn(np.outer(known[parent], known[child]))
+        edges[term.place] += term.towards(np.outer(known[parent], known[child]))
     return nodes, edges
