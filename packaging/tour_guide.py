@@ -50,6 +50,7 @@ class Guide:
         self.window.activateWindow()
         settle(self.window, None)
         self.until(self.window.isActiveWindow, "the window does not get the keyboard")
+        self.press("tour_leave")  # the card of the first start
         self.calm()
 
     # -- hands ----------------------------------------------------------------------------------------------------

@@ -25,8 +25,11 @@ FORMS = {"fr": 2, "vi": 1, "ru": 3}
 
 NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 """Parts of the program whose sentences the engine does not say in the window."""
-NO_SENTENCES = {("release", "documents"), ("release", "bundle"), ("data", "samples")}
-"""Folders whose sentences are in files: those stay English."""
+NO_SENTENCES = {
+    *(("release", "documents"), ("release", "bundle"), ("data", "samples")),
+    *(("deep", "compiled.py"), ("deep", "table_kernel.py"), ("work", "ask.py"), ("render", "document_html.py")),
+}
+"""Folders and files of the engine whose sentences the window never shows: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
 ENGINE_WORDS = {"data": ("integer", "real", "category", "date", "boolean", "text", "identifier")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +66,11 @@ SOURCES = sorted((ROOT / "workbench").rglob("*.py"))
 TEXTS = [ROOT / "README.md", ROOT / "KNOWN-LIMITS.md", *sorted((ROOT / "resources" / "help").glob("*.md"))]
 
 
+@functools.cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
 def sentences(tree: ast.Module) -> Iterator[ast.Constant]:
     """Yield the strings of a module that a user may read: no docstring, and no key, which has no blank."""
     unread = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -104,7 +110,7 @@ def test_no_message_has_a_banned_word() -> None:
         f"{file.relative_to(ROOT)}:{node.lineno} {fault}"
         for file in SOURCES
         if file.relative_to(ROOT / "workbench").as_posix() not in RECORDED
-        for node in sentences(ast.parse(file.read_text("utf-8")))
+        for node in sentences(parsed(file))
         for fault in faults(str(node.value))
     ]
     assert not found, "\n".join(found)
@@ -120,7 +126,7 @@ def test_no_public_name_has_a_banned_word() -> None:
     found += [
         f"{file.relative_to(ROOT)}:{line} {name}"
         for file in SOURCES
-        for line, name in public_names(ast.parse(file.read_text("utf-8")))
+        for line, name in public_names(parsed(file))
         if words_of(name) & NAMES
     ]
     assert not found, "\n".join(found)

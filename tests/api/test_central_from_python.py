@@ -152,3 +152,26 @@ def test_a_study_with_a_seed_keeps_no_answers(people: pd.DataFrame, folder: Path
     with pytest.warns(api.PrivateStudyWarning):
         api.publish(named, plan, **asked)
     assert Path("kept.csv").exists()
+
+
+@pytest.mark.parametrize("by", ["encode", "publish"])
+@pytest.mark.parametrize("taken", ["kept.csv", "params.csv", "new.csv"])
+def test_no_release_replaces_a_file_that_it_is_made_from(
+    people: pd.DataFrame, folder: Path, by: str, taken: str
+) -> None:
+    """Kept answers that are lost would be drawn anew, which charges a client's long-run ε twice."""
+    Path("params.csv").write_text("k,h,m,p,q,f\n16,2,4,0.5,0.75,0.5\n", "utf-8")
+    named = people.assign(name=[f"p{i}" for i in range(len(people))])
+    asked = {"column": "sex", "client": "name", "answers": "new.csv" if taken == "new.csv" else "kept.csv"}
+    with pytest.warns(api.PrivateStudyWarning):
+        api.rappor.encode(named, "params.csv", column="sex", client="name", answers="kept.csv")
+    kept = Path("kept.csv").read_bytes()
+    pays = {"ledger": "l.sqlite", "account": "people", "replace": True}
+    how = {
+        "encode": lambda **asked: api.rappor.encode(named, **asked),
+        "publish": lambda **asked: api.publish(named, api.plan(epsilon=3, **FACTS), kind="rappor", **asked),
+    }[by]
+    with pytest.raises(ParameterError, match="would replace what it is made from"):
+        how(params="params.csv", output=taken, **asked, **pays)
+    assert Path("kept.csv").read_bytes() == kept
+    assert not Path("new.csv").exists()

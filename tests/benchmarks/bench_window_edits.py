@@ -19,7 +19,7 @@ pytest.importorskip("PySide6.QtWidgets")
 
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from window_tools import at, click, open_table, shown_window, spread, until, verdict, write_section
+from window_tools import at, go, open_table, shown_window, spread, until, verdict, write_section
 
 from workbench.gui.pages.protect.share_edits import with_lock
 from workbench.gui.shell.main_window import MainWindow
@@ -126,11 +126,11 @@ def test_an_edit_of_a_wide_table_is_not_felt(tmp_path: Path) -> None:
         open_table(window, str(wide_table(tmp_path / "wide.csv")))
         declare(window)
         for page in PAGES:
-            click(window, f"rail_{page}")
+            go(window, page)
             QTest.qWait(400)
             until(lambda: not window.jobs.running)
         for what, act in acts(window):
-            click(window, f"rail_{act.page}")
+            go(window, act.page)
             QTest.qWait(400)
             until(lambda: not window.jobs.running)
             clock, work = timed(window, act)

@@ -22,7 +22,7 @@ from bench_window_rows import declare, million
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox
-from window_tools import at, click, open_table, shown_window, spread, verdict, write_section
+from window_tools import at, click, go, open_table, shown_window, spread, verdict, write_section
 
 from workbench.gui.shell.main_window import MainWindow
 
@@ -39,7 +39,7 @@ with shown_window() as window:
     open_table(window, "sample:people")
     for page in sys.argv[1:]:
         began = time.perf_counter()
-        click(window, f"rail_{page}")
+        go(window, page)
         QApplication.processEvents()
         appeared = time.perf_counter()
         until(lambda: not window.jobs.running)
@@ -114,7 +114,7 @@ def test_a_preview_is_shown_before_one_waits_for_it(tmp_path: Path, shared_data:
                     facts = {"lower": 0.0, "upper": 1000.0} if column.numeric else {"domain": ("0", "1")}
                     window.session.edit_column(column.name, "declare", **facts)
             assert window.session.plan.ready, window.session.plan.problems()
-            click(window, "rail_preview")
+            go(window, "preview")
             settled(window, lambda: None, 1)
             assert window.session.opened is not None
             name, rows = window.session.opened.title, window.session.opened.table.rows

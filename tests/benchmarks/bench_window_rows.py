@@ -19,7 +19,7 @@ pytest.importorskip("PySide6.QtWidgets")
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTableView
-from window_tools import at, click, open_table, shown_window, spread, until, verdict, write_section
+from window_tools import at, click, go, open_table, shown_window, spread, until, verdict, write_section
 
 from workbench.gui.shell.main_window import MainWindow
 
@@ -112,7 +112,7 @@ def test_a_million_rows_scroll_without_a_stutter(tmp_path: Path) -> None:
             QTest.qWait(200)
             for name in ("rows_table", "preview_original"):
                 if name == "preview_original":
-                    click(window, "rail_preview")
+                    go(window, "preview")
                     until(lambda: not window.jobs.running)
                     QTest.qWait(500)
                 view = window.findChild(QTableView, name)

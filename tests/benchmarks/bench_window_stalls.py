@@ -26,6 +26,7 @@ from window_tools import (
     Heartbeat,
     at,
     click,
+    go,
     open_table,
     run_for,
     shown_window,
@@ -64,13 +65,13 @@ def answer_yes() -> None:
 
 
 def start_study(window: MainWindow, repeats: int) -> None:
-    click(window, "rail_utility")
+    go(window, "utility")
     retype(window, "curve_repeats", str(repeats))
     click(window, "curve_run")
 
 
 def start_training(window: MainWindow, folder: Path, epochs: int) -> None:
-    click(window, "rail_train")
+    go(window, "train")
     click(window, "train_fold_networks")
     click(window, "train_model_mlp")
     retype(window, "train_mlp_epochs", str(epochs))
@@ -84,7 +85,7 @@ def what_a_person_does(window: MainWindow) -> Iterator[str]:
     """Walk through the window for ever; each step does one thing and yields its name."""
     while True:
         for page in ("data", "protect", "preview", "utility", "train", "release", "ledger"):
-            click(window, f"rail_{page}")
+            go(window, page)
             yield f"to {page}"
             if page == "data":
                 click(window, "view_rows")

@@ -111,6 +111,17 @@ def click(window: QWidget, name: str) -> None:
     QTest.mouseClick(found, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint())
 
 
+def go(window: MainWindow, page: str) -> None:
+    """Click the room of a page, and its tab."""
+    wanted = window.rail.pages[page]
+    click(window, f"rail_{wanted.room}")
+    for tab in window.findChildren(QWidget, f"tab_{wanted.tab}"):
+        if tab.isVisible():
+            QTest.mouseClick(tab, Qt.MouseButton.LeftButton)
+            break
+    assert window.page.objectName() == f"page_{page}", page
+
+
 def choose(window: QWidget, name: str, value: str) -> None:
     """Choose the entry of a list that stands for ``value``, by keys."""
     chooser = window.findChild(QComboBox, name)

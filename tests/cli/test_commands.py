@@ -295,7 +295,7 @@ def test_ledger_shows_every_release_with_its_present_status(
     assert all(e["release_id"] in text and e["status"] in text for e in shown["entries"])
 
 
-def test_ledger_show_tells_each_account_by_its_name_with_what_is_spent_and_left(folder: Path, run: Run) -> None:
+def test_ledger_show_names_each_account_after_its_table_with_what_is_spent_and_left(folder: Path, run: Run) -> None:
     assert run(*SANITIZE).code == 0
     (folder / "other.csv").write_text("age,city\n" + "5,Wien\n" * 30, "utf-8")
     assert run("ledger", "cap", "people.csv", "--epsilon", "4.5", "--delta", "1e-5", *L).code == 0
@@ -304,11 +304,11 @@ def test_ledger_show_tells_each_account_by_its_name_with_what_is_spent_and_left(
     assert run("ledger", "name", "other.csv", "clinic", *L).code == 0
     accounts = run("ledger", "show", *L, "--json").json["accounts"]
     assert [(a["account"], a["spent_epsilon"], a["remaining_epsilon"]) for a in accounts] == [
-        ("released as out.csv", 3.0, 1.5),
+        ("people.csv", 3.0, 1.5),
         ("clinic", 0.0, 7.0),
     ]
     first, second = run("ledger", "show", *L).out.splitlines()[-2:]
-    assert first.startswith("released as out.csv (")
+    assert first.startswith("people.csv (")
     assert first.split(")")[1].split() == ["4.5", "3", "1.5", "0", "of", "1e-05"]
     assert second.startswith("clinic (")
     assert second.split(")")[1].split() == ["7", "0", "7", "–"]

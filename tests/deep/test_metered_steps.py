@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,14 +110,15 @@ def test_a_trainer_that_asks_for_another_run_than_it_declared_is_refused(
         trainer.train(PLAN, rows, Charged(lambda cost: None))
 
 
-def _makes(name: str) -> set[str]:
-    """The modules of the program that construct ``name``, or a class method of it."""
-    found = set()
+@functools.cache
+def _makers() -> dict[str, set[str]]:
+    """By each name that the program calls, the modules that call it: what constructs it is among them."""
+    found: dict[str, set[str]] = {}
     for path in HOME.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             called: Any = node.func if isinstance(node, ast.Call) else None
-            if isinstance(called, ast.Name) and called.id == name:
-                found.add(path.relative_to(HOME).as_posix())
+            if isinstance(called, ast.Name):
+                found.setdefault(called.id, set()).add(path.relative_to(HOME).as_posix())
     return found
 
 
@@ -131,4 +133,4 @@ def _makes(name: str) -> set[str]:
     ],
 )
 def test_released_noise_is_made_in_one_place(name: str, where: set[str]) -> None:
-    assert _makes(name) - {"privacy/accounting/event_text.py", "privacy/accounting/leaves.py"} == where
+    assert _makers()[name] - {"privacy/accounting/event_text.py", "privacy/accounting/leaves.py"} == where

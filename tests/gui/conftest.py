@@ -28,13 +28,16 @@ from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
+from workbench import learners
 from workbench.data.columns import profile
 from workbench.data.samples import sample_tables
 from workbench.data.table import Table
 from workbench.gui.app import application, main_window
 from workbench.gui.pages.protect.share_edits import evenly
+from workbench.gui.pages.ways import marks
 from workbench.gui.project import open_table as opening
 from workbench.gui.session import job_center
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.theme import base_font
@@ -117,6 +120,27 @@ def samples_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile, "profile", _looked_at)
     # One key for all ledgers, so that a table has the same marks in each.
     monkeypatch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
+
+
+_COMPARE = marks._compared
+_COMPARED: dict[tuple[object, ...], Any] = {}
+
+
+def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -> Any:
+    key = draft, rows, fine, tuple(kind.name for kind in learners.LEARNERS)
+    if key not in _COMPARED:
+        _COMPARED[key] = _COMPARE(draft, rows, cancel, fine=fine)
+    cancel.check()
+    return _COMPARED[key]
+
+
+@pytest.fixture(autouse=True)
+def ways_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what follows from a plan alone be computed once: the way to the Release room's pages leads past eight of it.
+
+    The window keeps it by the same key while a table is open.
+    """
+    monkeypatch.setattr(marks, "_compared", _compared)
 
 
 @pytest.fixture(autouse=True)

@@ -50,7 +50,7 @@ def columns(made: random.Random) -> dict[str, Callable[[int], str]]:
     }
 
 
-def write_survey(path: Path, rows: int = 600) -> Path:
+def write_survey(path: Path, rows: int = 200) -> Path:
     """Write the table."""
     cells = columns(random.Random(5))
     assert len(cells) == 60

@@ -242,7 +242,9 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
     with Ledger.open() as book:
         assert [release.status for release in book.releases(account.dataset)] == ["charged"]
     press(images, "train_show_release")
-    assert images.findChild(QWidget, "released_1_verify").isVisible()
+    idle(images)
+    assert images.findChild(QWidget, "shown_release_1_verify").isVisible()
+    press(images, "tab_release")
     assert text_of(images, "release_past_title") == "RELEASED OF THESE IMAGES"
 
 

@@ -98,6 +98,17 @@ def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, idle,
     assert "released as" in table.lines.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
 
 
+def test_an_account_is_named_after_its_table_whatever_was_released_of_it_since(ledger, press, idle):
+    ledger.session.may_leave = lambda then: True
+    ledger.open("sample:iris")
+    idle(ledger)
+    press(ledger, "tab_ledger")
+    idle(ledger)
+    names = [line[0] for line in cells(ledger, "ledger_caps")]
+    assert names[0].startswith("sample:people  "), names
+    assert [name for name in names if "open now" in name][0:] == [n for n in names if n.startswith("iris (open now)")]
+
+
 def test_what_was_verified_is_forgotten_when_the_ledger_changes(ledger, press, idle):
     told = ledger.findChild(QLabel, "ledger_told")
     press(ledger, "ledger_verify")
@@ -119,7 +130,9 @@ def test_selected_releases_are_copied(ledger, qtbot):
     table = ledger.findChild(LinesTable, "ledger_releases")
     table.selectRow(0)
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QApplication.clipboard().text().split("\t")[2:5] == ["table", "1.2", "0"]
+    headings, line = QApplication.clipboard().text().splitlines()
+    assert headings.split("\t")[2:5] == ["Work", "ε", "δ"]
+    assert line.split("\t")[2:5] == ["table", "1.2", "0"]
 
 
 def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, press, idle):

@@ -59,12 +59,10 @@ def test_both_figures_follow_the_fields_and_a_release_is_charged_first_and_decod
 ) -> None:
     assert "Choose a column" in note(ready)
     assert not enabled(ready, "rappor_release")
-    assert (fact(ready, "permanent"), fact(ready, "one")) == ("∞", "2.198")  # the normal preset: f = 0
-    retype(ready, qtbot, "rappor_f", "0.5")
     assert (fact(ready, "permanent"), fact(ready, "one")) == ("4.395", "1.075")
     assert "ε = 1.075" in fact(ready, "charge")
     before = fact(ready, "least")
-    retype(ready, qtbot, "rappor_clients", "1000000")
+    retype(ready, qtbot, "rappor_clients", "100000")
     assert fact(ready, "least") != before
     retype(ready, qtbot, "rappor_each", "50")
     assert "4.395" in fact(ready, "charge")
@@ -110,6 +108,18 @@ def test_both_figures_follow_the_fields_and_a_release_is_charged_first_and_decod
     assert "remain" in note(ready)
     assert not enabled(ready, "rappor_release")
     assert statuses() == ["charged"]
+
+
+def test_it_opens_on_a_bounded_setting_and_warns_of_one_that_is_not(ready, qtbot) -> None:
+    warning = ready.findChild(QLabel, "rappor_unbounded")
+    assert fact(ready, "permanent") == "4.395"
+    assert not warning.isVisible()
+    pick(ready, "made-up: normal")
+    assert (fact(ready, "permanent"), fact(ready, "one")) == ("∞", "2.198")
+    assert warning.isVisible()
+    assert "no bound" in warning.text()
+    retype(ready, qtbot, "rappor_f", "0.5")
+    assert not warning.isVisible()
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.key)

@@ -25,6 +25,10 @@ def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(hands
     hands.idle()
     hands.click("train_show_release")
     hands.idle()
+    assert hands.window.page.objectName() == "page_released"
+    assert hands.text("shown_release_1_model") == str(tmp_path / "model")
+    hands.click("tab_release")
+    hands.idle()
     assert hands.window.page.primary.objectName() == "to_ledger"  # nothing blue that would publish the table
     release = hands.window.findChild(QPushButton, "release_now")
     assert release.property("look") == ""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hands import show
 from mishaps import retype
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
@@ -212,7 +213,7 @@ class InTheWindow:
         if not request.opens:
             return failed[-1] if failed else None
         window.session.edit("plan as the file", self.draft(request))
-        self.press(window, "tab_train" if request.model else "tab_rows")
+        show(window, "train" if request.model else "rows")
         self.idle(window)
         field_name = "train_folder" if request.model else "release_target"
         retype(window, self.qtbot, field_name, str(folder / request.output))

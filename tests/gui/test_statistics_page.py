@@ -13,7 +13,7 @@ from mishaps import Heard, retype, statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QTableView, QWidget
+from PySide6.QtWidgets import QComboBox, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.verify_any import verify_any
@@ -207,15 +207,6 @@ def test_json_is_released_too(ready, qtbot, tmp_path, release):
     release()
     assert verify_any(tmp_path / "figures.json") == []
     assert seen(ready, "statistics_figures")
-
-
-def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
-    release()
-    assert ready.page.primary.objectName() == "to_ledger"
-    assert text_of(ready, "release_problem") == ""  # of what was just released nobody is warned
-    assert text_of(ready, "release_short") == "A second draw needs ε = 1, but nothing is left."
-    assert not ready.findChild(QAbstractButton, "release_now").isEnabled()
-    assert not ready.session.has_released(ready.session.plan)  # no table of noisy rows was
 
 
 def test_an_earlier_release_is_found_again_and_a_changed_file_is_not_shown(ready, press, idle, release, target):

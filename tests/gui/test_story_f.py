@@ -63,6 +63,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     assert isinstance(table, QTableView)
     assert table.model().rowCount() == 2000
     hands.click("synthetic_released_distribution")
+    hands.idle()
     assert "by one trained on original rows" in hands.text("synthetic_released_learned")
 
     original = hands.window.session.opened.table.frame

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from bin_means import TOY
+from mishaps import retype
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QRadioButton, QWidget
 
@@ -42,12 +43,6 @@ def test_names_are_of_one_model_each() -> None:
 
 
 # -- the window --------------------------------------------------------------------------------------------------
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLabel, QLineEdit, QRadioButton
+from mishaps import retype
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QRadioButton
 
 from workbench.cli import main
 from workbench.deep import networks
@@ -34,12 +35,6 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train in this process: one that is started for the training reads the list as it stands in the file."""
     place = "workbench.jobs.network.run_in_process"
     monkeypatch.setattr(place, lambda work, task, emit, cancel: work(task, emit, cancel))
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 @pytest.fixture
@@ -85,8 +80,17 @@ def test_it_is_trained_in_sight_and_released_with_a_card_of_its_own(train, press
         assert [release.body["work"] for release in book.releases()] == ["dpsgd"]
 
 
-def test_help_names_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dpsgd", "--help"]) == 0
+def test_the_memory_of_networks_lists_it(window, press):
+    press(window, "sample_iris")
+    window.show_page("memory")
+    box = window.findChild(QCheckBox, "memory_network_narrow")
+    press(window, "memory_network_narrow")
+    assert box.isChecked()
+
+
+@pytest.mark.parametrize("command", ["dpsgd", "memory"])
+def test_help_names_it(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, "--help"]) == 0
     assert "narrow (One hidden layer of 4)" in " ".join(capsys.readouterr().out.split())
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 from hands import choose_model
+from mishaps import retype
 from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
@@ -33,12 +34,6 @@ def train(window, press, idle, tmp_path, qtbot):
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     retype(window, qtbot, "train_epsilon", "0.5")
     return window
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def choose_file(window, press, monkeypatch, path):

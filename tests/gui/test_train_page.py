@@ -9,8 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from mishaps import retype
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QRadioButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QRadioButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
@@ -28,12 +29,6 @@ def train(window, press, idle, tmp_path, qtbot):
     press(window, "tab_train")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     return window
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def forecast(window, qtbot):
@@ -131,8 +126,9 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     assert (again.text(), again.isVisible()) == ("Start again", True)
     assert train.page.primary.text() == "The model's files →"
     train.page.run()  # Ctrl+Return leads on: it must not be to pay twice
-    assert train.page.objectName() == "page_release"
-    assert train.findChild(QWidget, "released_1_verify").isVisible()
+    assert train.page.objectName() == "page_released"
+    idle(train)
+    assert train.findChild(QWidget, "shown_release_1_verify").isVisible()
     press(train, "tab_train")
     press(train, "train_model_logistic")
     assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model

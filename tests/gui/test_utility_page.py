@@ -8,6 +8,7 @@ from decimal import Decimal
 from multiprocessing import resource_tracker
 
 import pytest
+from mishaps import retype
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
@@ -32,12 +33,6 @@ def utility(window, press, idle):
     idle(window)
     press(window, "tab_utility")
     return window
-
-
-def retype(window, qtbot, name, text):
-    field = window.findChild(QLineEdit, name)
-    field.selectAll()
-    qtbot.keyClicks(field, text)
 
 
 def ran(window, qtbot, press, idle, epsilons="1, 10", repeats="2"):
@@ -243,14 +238,33 @@ def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(ut
     click_point(page, qtbot, 1, 1)
     press(utility, "curve_point_train")
     assert utility.session.plan == before
-    assert utility.session.training == ("naive-bayes", Decimal("10.0"))
+    assert utility.session.training == ("logistic-regression", Decimal("10.0"))
     assert utility.page.objectName() == "page_train"
     assert utility.page.forms.value().epsilon == 10
-    assert utility.page.forms.model == "naive-bayes"
+    assert utility.page.forms.model == "logistic-regression"
     assert utility.findChild(QWidget, "train_follow").text() == "Use the plan's ε = 1"
     press(utility, "train_follow")
     assert utility.page.forms.value().epsilon == 1
     assert utility.findChild(QWidget, "train_follows").isVisible()
+
+
+def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(people, press, idle, qtbot):
+    press(people, "tab_utility")
+    idle(people)
+    box = people.findChild(QComboBox, "curve_model")
+    assert (box.currentData(), box.currentText()) == ("logistic-regression", "Logistic regression, pure ε   ★")
+    assert box.itemData(0, Qt.ItemDataRole.ToolTipRole).startswith("Logistic regression, pure ε is advised")
+    assert sum("★" in box.itemText(at) for at in range(box.count())) == 1
+    people.session.set_target("age")  # a number: other models fit, and another is advised
+    assert (box.currentData(), "★" in box.currentText()) == ("boosted-trees", True)
+    people.session.set_epsilon(Decimal("0.2"))
+    assert (box.currentData(), "★" in box.currentText()) == ("forest-regression", True)
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_End)
+    chosen = box.currentData()
+    people.session.set_epsilon(Decimal(1))
+    assert box.currentData() == chosen != "boosted-trees"
+    assert box.itemText(0).endswith("★")
 
 
 def test_a_point_keeps_a_plan_with_a_locked_share_ready(utility, qtbot, press, idle):
@@ -317,7 +331,7 @@ def test_another_model_is_added_and_only_its_own_is_trained_anew(utility, qtbot,
     assert page.primary.text() == "Run"
     press(utility, "curve_run")
     idle(utility)
-    assert [run.result.plan.model for run in utility.session.runs][-2:] == ["naive-bayes", "random-forest"]
+    assert [run.result.plan.model for run in utility.session.runs][-2:] == ["logistic-regression", "random-forest"]
     assert len(page.figure.series) == 4
     path_of = page.table.lines()
     assert any(line[0].endswith("Random forest: private model") for line in path_of)

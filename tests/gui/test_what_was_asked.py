@@ -82,7 +82,7 @@ def test_a_press_more_before_the_question_stands_asks_once_and_charges_once(rele
     button = releasable.findChild(QAbstractButton, "release_now")
 
     def again(handle):
-        if handle.title == "Looking at earlier releases" and len(told) == 0:
+        if handle.title == "Checking the release" and len(told) == 0:
             qtbot.mouseClick(button, LEFT)
 
     releasable.jobs.ended.connect(again)

@@ -94,7 +94,7 @@ def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, i
     assert people.page.objectName() == "page_ways"
 
 
-def test_a_table_that_is_opened_again_shows_what_was_released_of_it(people, qtbot, idle, press, answer, tmp_path):
+def test_what_was_released_before_is_listed_in_the_room_released_alone(people, qtbot, idle, press, answer, tmp_path):
     target = tmp_path / "out.csv"
     release(people, qtbot, idle, press, answer, target)
     people.session.may_leave = lambda then: True
@@ -111,21 +111,25 @@ def test_a_table_that_is_opened_again_shows_what_was_released_of_it(people, qtbo
     people.show_page("release")
     idle(people)
     assert people.session.released == ()
-    assert text(people, "released_1_file")
-    assert people.findChild(QLabel, "released_1_file").accessibleName() == str(target)
-    press(people, "released_1_verify")
-    idle(people)
-    assert text(people, "released_1_result").startswith("✓")
+    assert not people.findChild(QWidget, "released_1")
+    assert not people.findChild(QAbstractButton, "release_to_released").isVisible()
     # The cap is spent: the ledger would refuse, so nothing blue pays.
     assert highlighted(people) == ["to_ledger"]
     assert text(people, "fact_left") == "1"
     assert people.findChild(QLabel, "fact_left").accessibleName() == "short for this plan: 1"
+    press(people, "tab_released")
+    idle(people)
+    assert people.findChild(QLabel, "shown_release_1_file").accessibleName() == str(target)
+    press(people, "shown_release_1_verify")
+    idle(people)
+    assert text(people, "shown_release_1_result").startswith("✓")
 
 
 def test_what_will_be_published_stays_above_what_was_released(people, qtbot, idle, press, answer, tmp_path):
     release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
     area = people.findChild(QWidget, "release_area")
     card = people.findChild(QWidget, "released_1")
+    assert people.findChild(QAbstractButton, "release_to_released").isVisible()
     outside = people.findChild(QWidget, "release_outside")
     top = QPoint(0, 0)
     assert card.mapTo(area, top).y() > outside.mapTo(area, top).y()
@@ -169,9 +173,8 @@ def test_a_release_whose_file_was_moved_says_so(people, qtbot, idle, press, answ
     idle(people)
     people.open("sample:people")
     idle(people)
-    people.session.choose_way("rows")
-    people.show_page("release")
+    press(people, "tab_released")
     idle(people)
-    assert "is not there any more" in text(people, "released_1_gone")
+    assert "is not there any more" in text(people, "shown_release_1_gone")
     with Ledger.open() as book:
         assert [r.status for r in book.releases()] == ["charged"]

@@ -13,7 +13,7 @@ from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.privacy.rappor.bloom import BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import candidate_map, map_bytes, read_candidates, read_map
-from workbench.rappor.files import Counts, count_bytes, parameter_bytes, read_counts, read_parameters
+from workbench.rappor.files import Counts, count_bytes, parameter_text, read_counts, read_parameters
 from workbench.rappor.reports import read_sum, report_bytes, summed
 
 SMALL = RapporParameters(k=4, h=2, m=2)
@@ -32,7 +32,7 @@ def test_the_published_parameters(shared_data: Path, tmp_path: Path) -> None:
                 read_parameters(path)
         else:
             assert read_parameters(path) == RapporParameters(**vector["expected"])
-            path.write_bytes(parameter_bytes(RapporParameters(**vector["expected"])))
+            path.write_text(parameter_text(RapporParameters(**vector["expected"])), "utf-8")
             assert read_parameters(path) == RapporParameters(**vector["expected"])
         seen += 1
     assert seen == 4

@@ -95,6 +95,16 @@ def test_a_release_is_charged_certified_and_verified(tmp_path: Path) -> None:
         assert verify_in_ledger(ledger_claims(out / "out.csv"), opened) == []
 
 
+def test_facts_that_no_certificate_can_hold_are_refused_where_they_are_made(tmp_path: Path) -> None:
+    """Nothing of such a draw leaves the memory, and it costs nothing."""
+    ledger = tmp_path / "l.sqlite"
+    facts: Any = [("lines", 2)]
+    with pytest.raises(TypeError, match="the facts of a release are a mapping, not a list"):
+        release(ledger, tmp_path / "a.csv", toy_work(files=lambda answers, cancel: Made(b"", facts)))
+    assert statuses(ledger) == ["void"]
+    assert not [name for name in names_in(tmp_path) if name.startswith("a.csv")]
+
+
 def test_three_tenths_fit_a_cap_of_three_tenths(tmp_path: Path) -> None:
     """Decimals add exactly: 0.1 + 0.1 + 0.1 is no more than 0.3, and a further 1e-6 is refused."""
     ledger = tmp_path / "l.sqlite"

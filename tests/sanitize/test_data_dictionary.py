@@ -90,7 +90,7 @@ def test_the_first_three_wrong_rows_are_told_at_once():
 @pytest.mark.parametrize(
     ("head", "told"),
     [
-        ("name,unit,note", "mean nothing here: unit, note; remove them"),
+        ("name,lowr,size", "mean nothing here: lowr, size; remove them"),
         ("role,kind", "no column “name”"),
         ("name,kind,kind", "two columns “kind”"),
         ("", "no column “name”"),
@@ -100,6 +100,31 @@ def test_a_header_that_is_not_understood_is_refused(head, told):
     with pytest.raises(InputError) as refused:
         read_dictionary(f"{head}\na,b,c\n")
     assert told in str(refused.value)
+
+
+def test_the_dictionary_of_another_program_is_read_as_it_is():
+    text = (
+        "Variable,Type,Label,Values,Min,Max\n"
+        "q1,categorical,Do you smoke?,1=never; 2=often; 9=no answer,,\n"
+        "name,text,Full name,,,\n"
+        "age,int,Age in years,,18,90\n"
+        "income,numeric,,,0,10000\n"
+        "region,factor,,N|S|E,,\n"
+    )
+    found = {entry.name: entry for entry in read_dictionary(text)}
+    assert [(entry.kind, entry.facts) for entry in found.values()] == [
+        ("category", {"domain": ("1", "2", "9")}),
+        ("category", {}),
+        ("integer", {"lower": 18.0, "upper": 90.0}),
+        ("real", {"lower": 0.0, "upper": 10000.0}),
+        ("category", {"domain": ("N", "S", "E")}),
+    ]
+    assert found["q1"].guessed == ()
+
+
+def test_values_with_an_equals_sign_stay_whole_where_bars_separate_them():
+    (entry,) = read_dictionary("name,kind,values\nsize,category,a=1|b=2\n")
+    assert entry.domain == ("a=1", "b=2")
 
 
 def test_columns_that_the_table_lacks_are_listed_in_one_sentence():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,10 @@ MAKER = "workbench.work.noise"
 DRAWS = {"ReleasedNoise", "StudyNoise"}
 
 
-def makers(source: str) -> set[str]:
+def makers(module: ast.Module) -> set[str]:
     """Return which noise a module can make: what draws by its mere name, what is exact by being called."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(module):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) if name in DRAWS:
                 found.add(name)
@@ -39,10 +39,10 @@ def makers(source: str) -> set[str]:
     return found
 
 
-def sources() -> Iterator[tuple[str, str]]:
-    for file in sorted(ROOT.rglob("*.py")):
-        name = ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
-        yield name, file.read_text("utf-8")
+@functools.cache
+def sources() -> dict[str, ast.Module]:
+    names = {file: ".".join(file.relative_to(ROOT.parent).with_suffix("").parts) for file in ROOT.rglob("*.py")}
+    return {name.removesuffix(".__init__"): ast.parse(file.read_text("utf-8")) for file, name in names.items()}
 
 
 COINS = {
@@ -60,14 +60,14 @@ COINS = {
 def test_who_reads_free_random_bits_is_listed() -> None:
     found = {
         name
-        for name, source in sources()
-        if any(isinstance(node, ast.Attribute) and node.attr == "coins" for node in ast.walk(ast.parse(source)))
+        for name, module in sources().items()
+        if any(isinstance(node, ast.Attribute) and node.attr == "coins" for node in ast.walk(module))
     }
     assert found == COINS
 
 
 def test_nothing_but_the_sources_of_noise_makes_any() -> None:
-    found = {name for name, source in sources() if makers(source)}
+    found = {name for name, module in sources().items() if makers(module)}
     assert found == {MAKER}
 
 
@@ -81,7 +81,7 @@ def test_nothing_but_the_sources_of_noise_makes_any() -> None:
     ],
 )
 def test_noise_that_is_made_elsewhere_is_found(source: str) -> None:
-    assert makers(source)
+    assert makers(ast.parse(source))
 
 
 # -- a charge comes first ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from workbench.api.places import Place
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.release import kinds
+from workbench.release.parts import files_named
 from workbench.sanitize.plan import Plan
 from workbench.statistics.release_file import decode
 
@@ -190,7 +191,7 @@ def _published(
         Decimal(0) if kind.own_cost else of_row,
         Decimal(0) if delta is None else exact(kinds.DELTA.check(delta, "delta")),
     )
-    to = handed.to(kind.suffixes())
+    to = handed.to(kind.suffixes(), *files_named(request))
     file_format = kind.formats[0] if to is None else to.format
     work = kind.work_of(handed.plan, request, *cost, handed.rows.rows, file_format)
     data, stated = handed.made(work, to)

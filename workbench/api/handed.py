@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -86,9 +87,11 @@ class Handed:
         """The rows as the plan reads them."""
         return self.plan.rows_of(self.table)
 
-    def to(self, formats: Mapping[str, str]) -> Destination | None:
-        """Return where a release goes; ``None`` of a study."""
-        return None if self.pays is None else destination(self.pays.output, formats=formats, replace=self.replace)
+    def to(self, formats: Mapping[str, str], *files: str | Path | None) -> Destination | None:
+        """Return where a release goes, which is none of the ``files`` that it is made from; ``None`` of a study."""
+        if self.pays is None:
+            return None
+        return destination(self.pays.output, self.pays.ledger, *files, formats=formats, replace=self.replace)
 
     def made(self, work: Work, to: Destination | None, study: str = "preview") -> tuple[bytes, dict[str, Any]]:
         """Return the file of ``work``, released where there is a destination, and what the ``attrs`` say of it."""

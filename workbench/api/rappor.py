@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from workbench.rappor.decode import decode as decoded
 from workbench.rappor.files import count_bytes, csv_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
 from workbench.rappor.results import Judged, summary
+from workbench.release.parts import keep_inputs
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
@@ -90,8 +92,12 @@ def encode(
     handed = Handed.of(frame, plan, **pays, study_ledger=study_ledger)
     handed.table.require(asked.columns)
     kept = None if answers is None else path_of(answers)
+    collected = path_of(params) if isinstance(params, str | os.PathLike) else None
+    if kept is not None:
+        keep_inputs(kept, collected)
+    to = handed.to(FORMATS, kept, collected)
     work = rappor_work(parameters, asked, handed.table.rows, basic=_texts(basic), answers=kept)
-    data, stated = handed.made(work, handed.to(FORMATS), "rappor")
+    data, stated = handed.made(work, to, "rappor")
     if handed.pays is None:
         warn_of_study("these reports", many=True, hint="with a ledger and output= they are charged")
     made = pd.read_csv(io.BytesIO(data), dtype={"rappor": "str", "client": "str"}, keep_default_na=False)

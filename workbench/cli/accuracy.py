@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.studying import refuse_reading
-from workbench.cli.tables import add_data, add_ledger, columns_text, figure, note_study, read_as
+from workbench.cli.studying import note_study, refuse_reading
+from workbench.cli.tables import add_data, add_ledger, columns_text, figure, read_as
 from workbench.cli.training_data import add_training, declared_table, notify_remarks, read_training, training_of
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images

@@ -12,8 +12,8 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import TARGET_HELP, one_of
-from workbench.cli.studying import Picture, Workers, check_outputs, files_text
-from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, note_study, read_data
+from workbench.cli.studying import Picture, Workers, check_outputs, files_text, note_study
+from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, read_data
 from workbench.params import InputError, ParameterError
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.studying import Picture, Workers, check_outputs, files_text
-from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, note_study, noticed, read_as
+from workbench.cli.studying import Picture, Workers, check_outputs, files_text, note_study
+from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, noticed, read_as
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.device_names import parse_devices

@@ -16,16 +16,16 @@ from workbench.cli.tables import (
     beside,
     charge,
     charged_to,
-    keep_inputs,
     load_confirmed,
     read_data,
 )
 from workbench.data.table import Table
-from workbench.params import ParameterError, Parameters
-from workbench.params.field import IntegerField, TextField
+from workbench.params import ParameterError
+from workbench.params.field import IntegerField
 from workbench.privacy.accounting.event import exact
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.kinds import DELTA, EPSILON, Kind
+from workbench.release.parts import files_named
 from workbench.release.path import Released, prepare
 from workbench.sanitize.plan import Column, Plan, load_plan
 from workbench.work.work import Work, amount_of
@@ -128,7 +128,8 @@ class KindCommand:
             return {**_forecast_cost(asked), **self.facts(asked, None, context)}
         if kind.forecasts:
             _require_release(options)
-        to = place(options, *_files(options, request), formats=kind.suffixes())
+        files = files_named(request, options.data, options.plan, options.output)
+        to = place(options, *files, formats=kind.suffixes())
         named = None if options.plan is None else load_confirmed(options.plan, options.account)
         table = self.table(options, context, named)
         plan = charged_to(_open_plan(table), options.account) if named is None else named
@@ -147,23 +148,6 @@ class KindCommand:
             return "\n".join([*lines, released_text(f"released {self.what(result)}", result)])
         cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
         return "\n".join([*lines, f"a release would charge epsilon = {cost}; nothing is charged now"])
-
-
-def _files(options: argparse.Namespace, request: Parameters) -> list[str]:
-    """Return the files that the request names.
-
-    Raises:
-        ParameterError: one that the release changes is another of its files.
-    """
-    named = {
-        n: getattr(request, n) for n, spec in request.declared().items() if isinstance(spec, TextField) and spec.file
-    }
-    given = {name: path for name, path in named.items() if path is not None}
-    for name, path in given.items():
-        if request.declared()[name].file == "kept":  # type: ignore[attr-defined]
-            others = (other for key, other in given.items() if key != name)
-            keep_inputs(Path(path), options.data, options.plan, options.output, *others)
-    return list(given.values())
 
 
 def _open_plan(table: Table) -> Plan:

@@ -16,7 +16,6 @@ from workbench.cli.tables import (
     columns_text,
     existing_ledger,
     figure,
-    keep_inputs,
     noticed,
     read_as,
 )
@@ -29,6 +28,7 @@ from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.summary import Caps, account_facts, summary
+from workbench.release.parts import keep_inputs
 from workbench.release.recover import recover
 from workbench.signals import Notice
 

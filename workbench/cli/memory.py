@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.models import one_of
 from workbench.cli.tables import columns_text
+from workbench.deep import networks
 from workbench.deep.memory import Setting, largest_batch, phases
 from workbench.deep.memory_study import (
     MB,
@@ -24,7 +26,7 @@ from workbench.deep.memory_study import (
     setting_of,
     study_lines,
 )
-from workbench.deep.networks import NETWORKS, Network, network
+from workbench.deep.networks import Network, network
 from workbench.params import ParameterError, Parameters, choice, integer, text
 from workbench.release.atomic import write_output
 
@@ -36,7 +38,7 @@ _COLUMNS = 8
 class MemoryOptions(Parameters):
     """What is trained, and where."""
 
-    network: str = text(help="one of " + ", ".join(n.name for n in NETWORKS))
+    network: str = text(help="the network")
     batch: int = integer(at_least=1, upto=10**8, help="rows in memory at once")
     device: str = choice(choices=("cpu", "cuda"), default="cpu", help="where it is trained")
     private: str = choice(choices=(YES, NO), default=YES, help="with clipping and noise, or without")
@@ -54,7 +56,7 @@ class MemoryOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, MemoryOptions)
+    add_options(parser, MemoryOptions, listed={"network": one_of(networks.NETWORKS)})
     study = parser.add_argument_group("a study: every combination, with and without privacy, as CSV")
     study.add_argument("--batches", metavar="B,B,…", help="rows in memory at once")
     study.add_argument("--hidden", metavar="H,H,…", help="hidden units, in place of the network's own")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_output, how_to_read, keep_inputs, read_data
+from workbench.cli.tables import add_data, add_output, how_to_read, read_data
 from workbench.data.columns.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.reading import reading_of
@@ -23,6 +23,7 @@ from workbench.params.remedies import shown
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.atomic import write_output
+from workbench.release.parts import keep_inputs
 from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
 from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, unfilled

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, read_options
-from workbench.cli.tables import add_data, add_ledger, add_output, keep_inputs, note_study, noticed
+from workbench.cli.studying import note_study
+from workbench.cli.tables import add_data, add_ledger, add_output, noticed
 from workbench.cli.training_data import import_trusted
 from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.loose import is_picture
@@ -18,6 +19,7 @@ from workbench.data.table import Table
 from workbench.release.certificate import read_card
 from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import OpenModel, open_model, write_predictions
+from workbench.release.parts import keep_inputs
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
 from workbench.cli.kind_command import Asked, KindCommand
-from workbench.cli.tables import add_ledger, columns_text, figure, filled, keep_inputs, note_study, read_data
+from workbench.cli.studying import note_study
+from workbench.cli.tables import add_ledger, columns_text, figure, filled, read_data
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.privacy.rappor.account import cost, epsilons
@@ -24,6 +25,7 @@ from workbench.rappor.results import Judged, result_bytes, summary
 from workbench.rappor.simulate import Experiment, score, simulate
 from workbench.release.atomic import write_output
 from workbench.release.kinds import kind
+from workbench.release.parts import keep_inputs
 from workbench.release.path import Released
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice

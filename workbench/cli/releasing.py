@@ -13,7 +13,6 @@ from workbench.cli.tables import (
     add_ledger,
     add_release_output,
     charged_words,
-    keep_inputs,
 )
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.remedies import LEDGER
@@ -21,6 +20,7 @@ from workbench.release.bundle.write_bundle import check_bundle_place, write_bund
 from workbench.release.described_release import stated
 from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.parts import keep_inputs
 from workbench.release.path import (
     Destination,
     Prepared,

@@ -8,14 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import flag_of
-from workbench.cli.tables import keep_inputs
+from workbench.cli.command import Context, flag_of
 from workbench.data.read import ReadOptions
+from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, text
 from workbench.processes.dask_address import FORMS, scheduler_address
 from workbench.processes.executor import MOST_JOBS, cores
+from workbench.release.ledger import study_note
+from workbench.release.parts import keep_inputs
 from workbench.render.offscreen import check_plot_path
 from workbench.render.palette import THEMES
+from workbench.signals import Notice
+
+
+def note_study(options: argparse.Namespace, context: Context, table: Table, study: str) -> None:
+    """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made.
+
+    Raises:
+        InputError: the ledger cannot be written, or was moved.
+    """
+    study_note.note_study(table, study, options.ledger)
+    context.emit(Notice("info", study_note.NOTED))
 
 
 @dataclass(frozen=True, kw_only=True)

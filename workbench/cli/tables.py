@@ -16,20 +16,9 @@ from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import round_up
-from workbench.release.ledger import study_note
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
-
-
-def note_study(options: argparse.Namespace, context: Context, table: Table, study: str) -> None:
-    """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made.
-
-    Raises:
-        InputError: the ledger cannot be written, or was moved.
-    """
-    study_note.note_study(table, study, options.ledger)
-    context.emit(Notice("info", study_note.NOTED))
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
@@ -118,17 +107,6 @@ def add_release_output(parser: argparse.ArgumentParser, help_text: str, *, requi
 def add_ledger(parser: argparse.ArgumentParser) -> None:
     """Add ``--ledger FILE``."""
     parser.add_argument("--ledger", metavar="FILE", type=Path, help="the ledger (default: in the user data folder)")
-
-
-def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
-    """Refuse an output that would replace what it is made from.
-
-    Raises:
-        ParameterError: the output is one of ``inputs``, under whatever name.
-    """
-    for path in inputs:
-        if path is not None and os.path.exists(output) and os.path.exists(path) and output.samefile(path):
-            raise ParameterError("the output would replace what it is made from", str(output), "name another file")
 
 
 def existing_ledger(path: Path | None) -> Path | None:

@@ -11,8 +11,8 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.studying import Workers, refuse_reading
-from workbench.cli.tables import add_data, add_ledger, columns_text, note_study, read_data
+from workbench.cli.studying import Workers, note_study, refuse_reading
+from workbench.cli.tables import add_data, add_ledger, columns_text, read_data
 from workbench.params import ParameterError, Parameters, integer
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan, load_plan

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import TracebackType
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from workbench.gui import pages
 from workbench.gui.session.settings import Settings
 from workbench.gui.shell.main_window import MainWindow
-from workbench.gui.style.language import best, set_language
+from workbench.gui.style.language import best, set_language, tr
 from workbench.gui.style.theme import base_font
 from workbench.jobs import Job, trace_of
 from workbench.jobs.loading import load
@@ -47,6 +48,22 @@ a quarter of a second that would else be paid at the first look at Utility."""
 QUIET_MS = 300
 
 
+class FirstPaint(QObject):
+    """Calls ``then`` once the window that it watches has been painted. A timer that starts with it may fire before."""
+
+    def __init__(self, then: Callable[[], object]) -> None:
+        super().__init__()
+        self.then = then
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Wait for the paint; what follows is done when it is."""
+        if event.type() == QEvent.Type.Paint:
+            watched.removeEventFilter(self)
+            # Without a receiver: PySide tells nobody of a fault in a call that has one.
+            QTimer.singleShot(0, lambda: self.then())
+        return False
+
+
 def run(data: str | None = None, language: str | None = None) -> int:
     """Show the window until it is closed and return the exit code.
 
@@ -59,11 +76,10 @@ def run(data: str | None = None, language: str | None = None) -> int:
     if wanted != "en":
         set_language(wanted)
     window = main_window()
+    painted = FirstPaint(lambda: settle(window, data))
+    window.installEventFilter(painted)
     window.show()
     report_faults(window)
-    # After the first paint: a timer of 0 ms fires when the events that wait, the paint among them, are done.
-    # Without a receiver: PySide tells nobody of a fault in a call that has one.
-    QTimer.singleShot(0, lambda: settle(window, data))
     return app.exec()
 
 
@@ -77,15 +93,15 @@ def application() -> QApplication:
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     app.setApplicationName("privacy-workbench")
-    app.setApplicationDisplayName("Privacy workbench")
+    app.setApplicationDisplayName(tr("Privacy workbench"))
     app.setDesktopFileName("privacy-workbench")
-    app.setStyle("Fusion")
+    app.setStyle(tr("Fusion"))
     app.setFont(base_font())
     return app
 
 
 def report_faults(window: MainWindow) -> None:
-    """Let a fault in the window's own code be told of and logged without values, and the window go on."""
+    """Report and log a bug in the window's own code without values, and keep the window running."""
 
     def stated(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):  # Ctrl+C in the terminal it was started from
@@ -100,9 +116,10 @@ def report_faults(window: MainWindow) -> None:
 def settle(window: MainWindow, data: str | None) -> None:
     """Do what the first paint did not wait for."""
     sys.setswitchinterval(SWITCH_SECONDS)
+    window.page.make_whole()
     window.jobs.watch_memory()
     window.restore_panel.look_back()
-    loading = window.jobs.start(Job("Loading", _load_libraries), shown=False)
+    loading = window.jobs.start(Job(tr("Loading"), _load_libraries), shown=False)
     window.quiet.timeout.connect(lambda: load(PLOTS))
     loading.ended.connect(lambda: window.quiet.start(QUIET_MS))
     if data is not None:

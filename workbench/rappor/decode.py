@@ -33,7 +33,6 @@ from workbench.signals.events import Emit, ignore
 Floats = NDArray[np.float64]
 
 ALPHA = 0.05
-CORRECTIONS = ("bonferroni", "fdr")
 _CONFIDENCE_Z = 1.959963984540054
 _ROUNDS, _TAKEN_IN = 5, 50
 _AT_ONCE = 4096

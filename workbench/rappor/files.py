@@ -68,12 +68,6 @@ def read_parameters(path: Path) -> RapporParameters:
         raise error.at(str(path)).on_line(line) from None
 
 
-def parameter_bytes(parameters: RapporParameters) -> bytes:
-    """Return the parameters as a file."""
-    values = [getattr(parameters, name) for name in NAMES]
-    return csv_bytes([NAMES, [f"{v:g}" if isinstance(v, float) and float(f"{v:g}") == v else repr(v) for v in values]])
-
-
 def parameter_text(parameters: RapporParameters) -> str:
     """Return a file of parameters."""
     return f"{','.join(NAMES)}\n{','.join(str(getattr(parameters, name)) for name in NAMES)}\n"

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Self
 
-from workbench.params import InputError
+from workbench.params import InputError, ParameterError, Parameters
+from workbench.params.field import TextField
 from workbench.params.remedies import OTHER_OUTPUT, REPLACE_IT, Remedy
 from workbench.release import atomic
 from workbench.release.atomic import (
@@ -364,6 +365,35 @@ def require_new(target: Path, *, replace: bool, known_by: str = "") -> bool:
     what = f"the output {'folder ' if known_by else ''}exists already"
     what += f" and is not a folder with a {known_by}, so it is not replaced" if replace else ""
     raise InputError(what, str(target), ways, code="output-exists")
+
+
+def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
+    """Refuse an output that would replace what it is made from.
+
+    Raises:
+        ParameterError: the output is one of ``inputs``, under whatever name.
+    """
+    for path in inputs:
+        if path is None:
+            continue
+        there = os.path.exists(output) and os.path.exists(path) and output.samefile(path)
+        if there or os.path.realpath(output) == os.path.realpath(path):  # kept answers may be written only by the run
+            what = "the output would replace what it is made from"
+            raise ParameterError(what, str(output), Remedy(OTHER_OUTPUT, "name another file"), code="output-is-source")
+
+
+def files_named(request: Parameters, *inputs: str | Path | None) -> list[str]:
+    """Return the files that a request names.
+
+    Raises:
+        ParameterError: one that the release changes is another of them, or one of ``inputs``.
+    """
+    declared = {n: spec for n, spec in request.declared().items() if isinstance(spec, TextField) and spec.file}
+    given = {name: path for name in declared if (path := getattr(request, name)) is not None}
+    for name, path in given.items():
+        if declared[name].file == "kept":
+            keep_inputs(Path(path), *inputs, *(other for key, other in given.items() if key != name))
+    return list(given.values())
 
 
 def _require_replaceable(target: Path) -> None:

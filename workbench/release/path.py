@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
-from workbench.params.remedies import OTHER_OUTPUT, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost
 from workbench.release.certificate import (
@@ -38,7 +37,7 @@ from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
-from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, require_new
+from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, keep_inputs, require_new
 from workbench.release.recover import (
     begun,
     publish_earlier,
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from workbench.release.kept_run import KeptRun
 
 _ROOM_OF_A_CERTIFICATE = 1 << 16
-_OTHER_FILE = Remedy(OTHER_OUTPUT, "name another file")
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def destination(
 
     Args:
         path: the file.
-        sources: the files that the release is made from; ``None`` and paths that do not exist are ignored.
+        sources: the files that the release is made from; ``None`` is ignored.
         formats: the known suffixes, each with its format.
         replace: whether it may replace an output that exists.
 
@@ -127,10 +125,7 @@ def destination(
             code="output-format",
         )
     for written in (path, certificate_path(path)):
-        for source in sources:
-            if source is not None and os.path.exists(written) and os.path.exists(source) and written.samefile(source):
-                what = "the output would replace what it is made from"
-                raise ParameterError(what, str(written), _OTHER_FILE, code="output-is-source")
+        keep_inputs(written, *sources)
     if os.path.isdir(certificate_path(path)):
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")

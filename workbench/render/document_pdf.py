@@ -10,10 +10,9 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.params import InputError, WorkbenchError
+from workbench.params import WorkbenchError
 from workbench.processes.child_program import command
 from workbench.render.document import Document, Picture
 from workbench.render.document_html import body_html
@@ -77,12 +76,6 @@ def pdf_bytes(document: Document) -> bytes:
     if child.returncode == NO_QT or "platform plugin" in " ".join(said):
         raise WorkbenchError(f"Qt cannot print the PDF: {last}", hint=f"on Debian or Ubuntu: {APT}")
     raise WorkbenchError(f"the PDF could not be printed: {last}", hint="write the HTML instead, and report this")
-
-
-def check_pdf_path(path: Path) -> None:
-    """Raise :class:`InputError` unless ``path`` ends in .pdf and can be written."""
-    if path.suffix.lower() != ".pdf":
-        raise InputError("this is not the name of a PDF", str(path), "end it in .pdf")
 
 
 def main() -> int:

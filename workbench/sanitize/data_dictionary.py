@@ -5,6 +5,9 @@ in another order. An empty cell declares nothing. Dates are written ``1990-12-31
 by ``|``; blanks around a value do not count; a bar, a blank or a backslash that belongs to a value has a backslash
 before it: ``\|``, ``\ ``, ``\\``. Bounds and values need a kind in the same row, because 0 may be a number or a name.
 
+What other programs write is read as well: the titles and kinds of :data:`TITLES` and :data:`WORDS`, values as
+``1=never; 2=often``, of which the codes are taken, and columns of :data:`PROSE`, which declare nothing.
+
 ``missing`` says what becomes of a missing value: ``refuse`` or ``own-value``; ``date_order`` says how dates with the
 year last are written: ``day-first`` or ``month-first``. A role, kind, ``missing`` or ``date_order`` that ends in ``?``
 is a guess that nobody has confirmed: an export marks it so, and an import leaves it a guess. Facts that were read off
@@ -30,6 +33,18 @@ from workbench.sanitize.plan import UNFILLED, Column
 
 HEADER = ("name", "role", "kind", "lower", "upper", "values", "missing", "date_order")
 ORDERS = ("day-first", "month-first")
+TITLES = {"variable": "name", "column": "name", "field": "name", "type": "kind", "min": "lower", "max": "upper"}
+"""Other titles for what the header names."""
+PROSE = ("label", "description", "question", "unit", "note", "notes", "comment")
+"""Titles of columns that are for people, and are passed over."""
+WORDS = {
+    **dict.fromkeys(("text", "string", "factor", "categorical", "nominal"), "category"),
+    **dict.fromkeys(("numeric", "float", "double", "decimal"), "real"),
+    "int": "integer",
+    "bool": "boolean",
+    "logical": "boolean",
+}
+"""Other words for kinds."""
 SEPARATOR = "|"
 DOUBT = "?"
 IDENTIFIER = "identifier"
@@ -95,6 +110,7 @@ def read_dictionary(text: str, where: str = "") -> tuple[Entry, ...]:
     """
     rows = _rows(text, where)
     header = [title.strip().lower() for title in rows[0]] if rows else []
+    header = [TITLES.get(title, title) for title in header]
     _check_header(header, where)
     entries, wrong = [], []
     for number, cells in enumerate(rows[1:], start=2):
@@ -188,7 +204,7 @@ def _rows(text: str, where: str) -> list[list[str]]:
 
 
 def _check_header(header: Sequence[str], where: str) -> None:
-    unknown = [title or "(empty)" for title in header if title not in HEADER]
+    unknown = [title or "(empty)" for title in header if title not in (*HEADER, *PROSE)]
     if not header or "name" not in header:
         raise InputError("the data dictionary has no column “name”", where, f"begin it with {','.join(HEADER)}")
     if unknown:
@@ -197,7 +213,7 @@ def _check_header(header: Sequence[str], where: str) -> None:
             where,
             f"remove them; known are {', '.join(HEADER)}",
         )
-    twice = next((title for title in header if header.count(title) > 1), None)
+    twice = next((title for title in header if title in HEADER and header.count(title) > 1), None)
     if twice is not None:
         raise InputError(f"the data dictionary has two columns “{twice}”", where, "remove one of them")
 
@@ -209,7 +225,7 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
     place = f"row {row} ({name})"
     said = {title: cells.get(title, "").strip() for title in HEADER[1:]}
     role, role_guessed = _choice(said["role"], ROLES, f"{place}, role")
-    kind, kind_guessed = _choice(said["kind"], KINDS, f"{place}, kind")
+    kind, kind_guessed = _choice(said["kind"], KINDS, f"{place}, kind", WORDS)
     missing, missing_guessed = _choice(said["missing"], ("refuse", OWN_VALUE), f"{place}, missing")
     order, order_guessed = _choice(said["date_order"], ORDERS, f"{place}, date_order")
     marks = {"role": role_guessed, "kind": kind_guessed, "missing": missing_guessed, "date_order": order_guessed}
@@ -266,14 +282,17 @@ def _clashes(entries: Sequence[Entry]) -> list[str]:
     return out
 
 
-def _choice(text: str, choices: Sequence[str], place: str) -> tuple[str | None, bool]:
-    """Return the choice that a cell makes, and whether it is marked as a guess."""
+def _choice(
+    text: str, choices: Sequence[str], place: str, others: Mapping[str, str] | None = None
+) -> tuple[str | None, bool]:
+    """Return the choice that a cell makes, and whether it is marked as a guess; ``others`` are words for choices."""
     bare = text.removesuffix(DOUBT).strip()
     if not bare:
         return None, False
-    if bare not in choices:
+    chosen = (others or {}).get(bare.lower(), bare)
+    if chosen not in choices:
         raise ParameterError(f"{place}: {bare!r} is not one of {', '.join(choices)}{did_you_mean(bare, choices)}")
-    return bare, bare != text
+    return chosen, bare != text
 
 
 def _number(text: str, kind: str | None, place: str) -> float | None:
@@ -299,6 +318,9 @@ def _day(text: str, place: str) -> int:
 
 def _values(text: str, place: str) -> tuple[str, ...]:
     parts = [_bare(part) for part in _split(text)]
+    coded = [part.partition("=") for part in text.split(";") if part.strip()]
+    if len(parts) < 2 <= len(coded) and all(sign for _code, sign, _label in coded):  # 1=never; 2=often
+        parts = [code.strip() for code, _sign, _label in coded]
     if len(parts) < 2:
         raise ParameterError(f"{place}: there is one value, {parts[0]!r}", hint=f"separate values by {SEPARATOR}")
     if "" in parts:

@@ -276,6 +276,8 @@ def changes(questions: Questions, columns: Sequence[PlannedColumn]) -> dict[str,
 
 # -- what is suggested ----------------------------------------------------------------------------------------------
 
+FURTHER = "not among the first"
+"""Begins the reason of a column that nothing is wrong with, where enough others are suggested."""
 FEW, MOST = 8, 12
 """How many columns of a wide table are suggested, at least and at most: more where more names are telling."""
 

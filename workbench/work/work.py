@@ -39,6 +39,11 @@ class Made:
     private: Mapping[str, bytes] = field(default_factory=dict)
     settled: tuple[Decimal, Decimal] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse facts that no certificate can hold."""
+        if not isinstance(self.method, Mapping):
+            raise TypeError(f"the facts of a release are a mapping, not a {type(self.method).__name__}")
+
     @property
     def whole(self) -> bytes:
         """The bytes of a file in one."""

@@ -205,8 +205,8 @@ SAMPLES: tuple[Sample, ...] = (
         load=people,
         first_plan=_PEOPLE_PLAN,
         lesson=(
-            "The first plan is for means and shares: zip is left out, age in steps of 5, income in steps of 20,000; it "
-            "begins at ε = 3, for 2,000 rows with noise in each cell say little below. Your own tables begin at 1."
+            "The first plan leaves out zip, rounds age to 5 and income to 20,000, and begins at ε = 3; your own tables "
+            "begin at 1."
         ),
     ),
     Sample(

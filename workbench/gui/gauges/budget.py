@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
@@ -25,21 +26,21 @@ class BudgetGauge(Card):
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
         self.setObjectName("gauge_budget")
-        self.setAccessibleName("Privacy budget")
+        self.setAccessibleName(tr("Privacy budget"))
         self._session = session
         self._figure = label("–", "figure", name="budget_figure")
         self._meaning = label("", "muted", wrap=True, name="budget_meaning")
         self._bar = Bar(session, "budget_bar")
         self._facts = Facts()
         self._warning = label("", "warn", wrap=True, name="budget_warning")
-        self._explain = button("What does this ε mean?", "explain_plan", "link", tip=_EXPLAIN_TIP)
+        self._explain = button(tr("What does this ε mean?"), "explain_plan", "link", tip=tr(_EXPLAIN_TIP))
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
         for key in ("plan", "cap", "spent", "reserved", "left", "delta"):  # in this order, whichever is shown first
             self._facts.show_line(key, "", "")
         head = QWidget()
         head.setLayout(row(self._figure, self._meaning, None))
-        for part in (label("BUDGET", "caption"), head, self._bar, self._facts, self._warning, self._explain):
+        for part in (label(tr("BUDGET"), "caption"), head, self._bar, self._facts, self._warning, self._explain):
             self.body.addWidget(part)
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
@@ -56,11 +57,11 @@ class BudgetGauge(Card):
         released = released_words([step for step in session.released if step.plan == session.plan])
         # What is released is in what was spent: it is not to be paid again.
         cost = None if released else session.plan.cost()
-        stated = released if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
-        self._facts.show_line("plan", "this plan", stated, "accent", tip=in_full(cost))
-        if session.images is not None:  # what a network costs is told where it is planned
+        stated = released if released else f"ε {at_most(cost)}" if cost is not None else tr("not ready")
+        self._facts.show_line("plan", tr("this plan"), stated, "accent", tip=in_full(cost))
+        if session.images is not None:  # what a network costs is shown where it is planned
             self._facts.hide_line("plan")
-        self._explain.setText(f"What does ε = {at_most(of_plan(session).epsilon)} mean?")
+        self._explain.setText(tr("What does ε = {epsilon} mean?", epsilon=at_most(of_plan(session).epsilon)))
         if account.problem:
             self._show_problem(account)
         elif account.cap is None:
@@ -73,25 +74,25 @@ class BudgetGauge(Card):
 
     def _show_nothing(self) -> None:
         self._show_figure("–")
-        self._meaning.setText("no table yet")
+        self._meaning.setText(tr("no table yet"))
         self._bar.show_parts(())
         for key in ("cap", "spent", "reserved", "left", "plan", "delta"):
             self._facts.hide_line(key)
 
     def _show_problem(self, account: AccountView) -> None:
         self._show_figure("?")
-        self._meaning.setText("not certain who pays" if account.in_doubt else "ledger not read")
+        self._meaning.setText(tr("not certain who pays") if account.in_doubt else tr("ledger not read"))
         self._bar.show_parts(())
         for key in ("cap", "spent", "reserved", "left"):
             self._facts.hide_line(key)
-        self._warn("This may be a known table: see Release, Settings." if account.in_doubt else account.problem)
+        self._warn(tr("This may be a known table: see Release, Settings.") if account.in_doubt else account.problem)
 
     def _show_first(self, cost: Decimal | None) -> None:
         """Show a dataset that nothing was released of: its first release sets the cap."""
         self._show_figure(at_most(cost) if cost is not None else "–", in_full(cost))
-        self._meaning.setText("ε of this plan" if self._session.images is None else "nothing released yet")
+        self._meaning.setText(tr("ε of this plan") if self._session.images is None else tr("nothing released yet"))
         self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
-        self._facts.show_line("cap", "cap", "the first release sets it", "muted")
+        self._facts.show_line("cap", "cap", tr("the first release sets it"), "muted")
         self._facts.show_line("spent", "spent", "ε 0")
         self._facts.hide_line("reserved")
         self._facts.hide_line("left")
@@ -100,23 +101,23 @@ class BudgetGauge(Card):
         remaining = cap - account.spent - account.reserved
         after = remaining - (cost or Decimal(0))
         self._show_figure(at_least(max(remaining, Decimal(0))), in_full(max(remaining, Decimal(0))))
-        self._meaning.setText("left")
+        self._meaning.setText(tr("left"))
         self._facts.show_line("cap", "cap", f"ε {cap_beside(cap, remaining)}", tip=in_full(cap))
         going = account.releases - account.going
-        releases = f"spent, {going} release{'s' if going != 1 else ''}"
+        releases = tr("spent, {going} release{going2}", going=going, going2="s" if going != 1 else "")
         spent = at_most(account.spent)
         self._facts.show_line("spent", releases if going else "spent", spent, tip=in_full(account.spent))
         if account.reserved:
             reserved = at_most(account.reserved)
-            self._facts.show_line("reserved", "reserved, running", reserved, tip=in_full(account.reserved))
+            self._facts.show_line("reserved", tr("reserved, running"), reserved, tip=in_full(account.reserved))
         else:
             self._facts.hide_line("reserved")
         if cost is None or (account.reserved and after < 0):
             self._facts.hide_line("left")
         elif after >= 0:
-            self._facts.show_line("left", "left after this plan", at_least(after), tip=in_full(after))
+            self._facts.show_line("left", tr("left after this plan"), at_least(after), tip=in_full(after))
         else:
-            self._facts.show_line("left", "short for this plan", at_most(-after), "danger", tip=in_full(-after))
+            self._facts.show_line("left", tr("short for this plan"), at_most(-after), "danger", tip=in_full(-after))
         whole = float(cap) or 1.0
         fits = after >= 0
         self._bar.show_parts(
@@ -132,7 +133,9 @@ class BudgetGauge(Card):
         )
         if not fits and not account.reserved:  # who follows a run is not to read that something else is refused
             needs, left = at_most(cost or Decimal(0)), at_least(max(remaining, Decimal(0)))
-            self._warn(f"This plan needs ε = {needs}, but only {left} remain: it would be refused.")
+            self._warn(
+                tr("This plan needs ε = {needs}, but only {left} remain: it would be refused.", needs=needs, left=left)
+            )
 
     def _show_delta(self, account: AccountView) -> None:
         """Show δ once something was charged or capped in it: tables and counts have none."""
@@ -156,7 +159,7 @@ class BudgetGauge(Card):
         self._warning.show()
 
 
-_EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to believe after the release"
+_EXPLAIN_TIP = tr_later("What somebody who suspects a thing about one person can come to believe after the release")
 
 
 def released_words(steps: Sequence[ReleasedStep]) -> str:
@@ -168,7 +171,7 @@ def released_words(steps: Sequence[ReleasedStep]) -> str:
     return f"{', '.join(kinds)} released" if kinds else ""
 
 
-_CENTRAL = {"synthetic": "synthetic rows", "statistics": "statistics", "rappor": "RAPPOR reports"}
+_CENTRAL = {"synthetic": tr_later("synthetic rows"), "statistics": "statistics", "rappor": tr_later("RAPPOR reports")}
 
 
 def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0)) -> str:
@@ -180,15 +183,21 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
         return ""
     stated = " and ".join(sets)
     with_it = "" if first else " with δ"
-    return (
-        f" As the first release{with_it} it also sets the cap to {stated}, so that no further one is possible; enter "
-        "more below to allow others."
+    return tr(
+        " As the first release{with_it} it also sets the cap to {stated}, or to more that you enter "
+        "below; at {stated} no further one is possible.",
+        with_it=with_it,
+        stated=stated,
     )
 
 
 def high_words(epsilon: Decimal) -> str:
     """Return what a high ε allows, in words."""
-    return f"ε = {at_most(epsilon)} is high: a suspicion of 10 % can grow to {_believed(epsilon)}."
+    return tr(
+        "ε = {epsilon} is high: a suspicion of 10 % can grow to {epsilon2}.",
+        epsilon=at_most(epsilon),
+        epsilon2=_believed(epsilon),
+    )
 
 
 def _believed(epsilon: Decimal) -> str:

@@ -7,16 +7,16 @@ from decimal import Decimal
 from PySide6.QtWidgets import QGridLayout, QLineEdit
 
 from workbench.gui.session.account_view import AccountView
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named
 from workbench.gui.widgets.dialogs import Entry
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 
-_EPSILON = RealField(help="the cap of ε", symbol="ε", above=0, upto=1e6)
-_DELTA = RealField(help="the cap of δ", symbol="δ", at_least=0, below=1)
+_EPSILON = RealField(help=tr_later("the cap of ε"), symbol="ε", above=0, upto=1e6)
+_DELTA = RealField(help=tr_later("the cap of δ"), symbol="δ", at_least=0, below=1)
 
 
 class FirstCap(Entry):
@@ -31,9 +31,9 @@ class FirstCap(Entry):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 8, 0, 8)
         if account.cap is None:
-            self._add(grid, "epsilon", "ε", "Cap of all releases of this table, ε")
+            self._add(grid, "epsilon", "ε", tr("Cap of all releases of this table, ε"))
         if delta and account.delta_cap is None:
-            self._add(grid, "delta", "δ", "Cap of all releases of this table, δ")
+            self._add(grid, "delta", "δ", tr("Cap of all releases of this table, δ"))
         grid.addWidget(self._problem, grid.rowCount(), 0, 1, 2)
 
     @property
@@ -49,7 +49,7 @@ class FirstCap(Entry):
             except ParameterError as error:
                 return error.what
             if value < self._cost[key]:
-                return f"This release alone costs {entered(self._cost[key])}."
+                return tr("This release alone costs {cost}.", cost=entered(self._cost[key]))
         return ""
 
     def cap(self) -> tuple[Decimal, Decimal | None] | None:
@@ -60,8 +60,10 @@ class FirstCap(Entry):
         return chosen.get("epsilon", self._cost["epsilon"]), chosen.get("delta")
 
     def _add(self, grid: QGridLayout, key: str, symbol: str, words: str) -> None:
-        field = named(QLineEdit(entered(self._cost[key])), f"first_cap_{key}", f"Cap of {symbol}", words)
-        field.setFixedWidth(120)
+        field = named(
+            QLineEdit(entered(self._cost[key])), f"first_cap_{key}", tr("Cap of {symbol}", symbol=symbol), words
+        )
+        hold(field, 120)
         field.textEdited.connect(self._edited)
         at = grid.rowCount()
         title = label(words)

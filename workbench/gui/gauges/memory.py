@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, label, look, row
@@ -22,17 +23,20 @@ KEPT = 120
 """Samples in the trace: the last two minutes."""
 
 WORDS = {
-    "predicted": ("predicted in all", "The window and the training together; the second mark on the bar"),
-    "limit": ("limit", "What this computer can give"),
+    "predicted": (
+        tr_later("predicted in all"),
+        tr_later("The window and the training together; the second mark on the bar"),
+    ),
+    "limit": ("limit", tr_later("What this computer can give")),
 }
-"""Of a figure that is not always known: what its line is called, and what the pointer is told there."""
+"""Of a figure that is not always known: what its line is called, and its tool tip."""
 
 LINE, LEAST_BAR, LETTERS = 18, 48, 11
 """Pixels of a line's height, of the shortest bar, and of the letters."""
 
-PHASES_TIP = (
-    "Memory of the training by phase: the bar is the most that was measured so far, the mark what was predicted. "
-    "The phase that goes on now has the arrow."
+PHASES_TIP = tr_later(
+    "Memory of the training by phase: the bar is the most that was measured so far, the mark "
+    "what was predicted. The phase that goes on now has the arrow."
 )
 MARKED_FROM = 1.1
 """Times its prediction from which a phase is said to take more: what the system keeps differs by a few per cent."""
@@ -45,7 +49,7 @@ class Trace(Chart):
     usual, height_fixed = QSize(120, 24), True
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "memory_trace", "Memory in the last two minutes")
+        super().__init__(session, "memory_trace", tr("Memory in the last two minutes"))
         self._samples: deque[int] = deque(maxlen=KEPT)
 
     def add(self, size: int) -> None:
@@ -72,7 +76,7 @@ class PhaseBars(Chart):
     margins, height_fixed = QMarginsF(), True
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "memory_phases", "Memory of the training by phase", PHASES_TIP)
+        super().__init__(session, "memory_phases", tr("Memory of the training by phase"), tr(PHASES_TIP))
         self._phases: tuple[PhaseMemory, ...] = ()
         self._now = ""
         self.hide()
@@ -134,8 +138,8 @@ class MemoryGauge(Card):
         super().__init__(spacing=4)
         look(self, "quiet")  # the budget is what must be seen: no surface, and a figure no larger than text
         self.setObjectName("gauge_memory")
-        self.setAccessibleName("Memory")
-        self._caption = label("MEMORY", "caption", name="memory_caption")
+        self.setAccessibleName(tr("Memory"))
+        self._caption = label(tr("MEMORY"), "caption", name="memory_caption")
         self._figure = label("–", name="memory_figure")
         self._bar = Bar(session, "memory_bar")
         self._trace = Trace(session)
@@ -149,7 +153,7 @@ class MemoryGauge(Card):
             self._facts.show_line(key, "", "")
             self._facts.hide_line(key)
         head = QWidget()
-        head.setLayout(row(self._figure, label("now", "muted"), None))
+        head.setLayout(row(self._figure, label(tr("now"), "muted"), None))
         for part in (self._caption, head, self._bar, self._facts, self.phases, self._trace):
             self.body.addWidget(part)
         jobs.memory.connect(self.show_sample)
@@ -167,7 +171,9 @@ class MemoryGauge(Card):
         self._peak = max(self._peak, sample.peak)
         if sample.phases:  # of a training; the window's own samples have none
             self.phases.show_phases(sample.phases, sample.phase)
-        self._caption.setText("MEMORY" if self._device == "cpu" else f"MEMORY OF {self._device.upper()}")
+        self._caption.setText(
+            tr("MEMORY") if self._device == "cpu" else tr("MEMORY OF {upper}", upper=self._device.upper())
+        )
         self._figure.setText(memory(sample.now))
         self._facts.show_line("peak", "peak", memory(self._peak))
         for key, size in (("predicted", self._predicted), ("limit", self._limit)):
@@ -210,5 +216,5 @@ def measured(phase: PhaseMemory) -> str:
 
 
 def _words(phase: PhaseMemory) -> str:
-    taken = f"{memory(phase.peak)} measured" if phase.peak else "not begun"
+    taken = f"{memory(phase.peak)} measured" if phase.peak else tr("not begun")
     return f"{phase.name}: {taken}, {memory(phase.predicted)} predicted"

@@ -53,6 +53,7 @@ from workbench.gui.pages import (
     why,
 )
 from workbench.gui.pages.base import ROOMS, Page
+from workbench.gui.style.language import tr_later
 
 PAGES: tuple[Page, ...] = (
     questions.PAGE,
@@ -76,4 +77,4 @@ PAGES: tuple[Page, ...] = (
     help.PAGE,
 )
 
-__all__ = ["PAGES", "ROOMS", "Page"]
+__all__ = ["PAGES", "ROOMS", tr_later("Page")]

@@ -143,7 +143,7 @@ class _Body(QVBoxLayout):
 
 
 class _Beside(QWidget):
-    """The buttons of a head. They never widen the window: the page is told to place them anew as they change."""
+    """The buttons of a head. They never widen the window: the page places them anew as they change."""
 
     def __init__(self, place: Callable[[], None]) -> None:
         super().__init__()
@@ -299,6 +299,9 @@ class PageFrame(QWidget):
             yield
         finally:
             self._layers.setEnabled(was)
+
+    def make_whole(self) -> None:
+        """Make what was left out of a page that is the first to be seen, and that whoever sees it does not need yet."""
 
     def run(self) -> None:
         """Do what Ctrl+Return asks for: press the primary button."""

@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from workbench.gui.session.draft_edits import scaled_to
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.formatting import at_most
 from workbench.jobs import Job
@@ -24,8 +25,8 @@ if TYPE_CHECKING:  # these load numpy and pyqtgraph, which the first paint does 
     from workbench.gui.widgets.curve_plot import CurvePlot
     from workbench.render.values import CurveFigure
 
-CURVE_FILES = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv);;Report (*.pdf)"
-PRIVATELY = ": private, not for release"
+CURVE_FILES = tr_later("Picture (*.png);;Vector picture (*.svg);;Figures (*.csv);;Report (*.pdf)")
+PRIVATELY = tr_later(": private, not for release")
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,15 @@ class PointPanel(Card):
         self._name = label("", "heading", name=f"{name}_point_name")
         self._figure = label("", name=f"{name}_point_figure")
         self._warning = label("", "warn", wrap=True, name=f"{name}_point_warning")
-        close = button("×", f"{name}_point_close", "link", tip="Close (Esc)", accessible="Close")
+        close = button("×", f"{name}_point_close", "link", tip=tr("Close (Esc)"), accessible=tr("Close"))
         close.clicked.connect(self.close_it)
-        tip = "Split this ε over the columns as the plan does; Ctrl+Z undoes it"
-        self._take = button("Use this ε for the table's plan", f"{name}_point_take", tip=tip)
+        tip = tr("Split this ε over the columns as the plan does; Ctrl+Z undoes it")
+        self._take = button(tr("Use this ε for the table's plan"), f"{name}_point_take", tip=tip)
         self._take.clicked.connect(self._take_it)
-        tip = "Open Train with the private model at this ε; nothing is started, and the plan stays as it is"
-        self._train = button("Train this model at this ε →", f"{name}_point_train", tip=tip)
+        tip = tr("Open Train with the private model at this ε; nothing is started, and the plan stays as it is")
+        self._train = button(tr("Train this model at this ε →"), f"{name}_point_train", tip=tip)
         self._train.clicked.connect(self._train_it)
-        self._run = button(to_run, f"{name}_point_run", tip="Its line in the table of all runs")
+        self._run = button(to_run, f"{name}_point_run", tip=tr("Its line in the table of all runs"))
         self._run.clicked.connect(self._show_run)
         self.body.addLayout(row(self._name, None, close))
         for part in (self._figure, self._warning, self._take, self._train, self._run):
@@ -82,7 +83,7 @@ class PointPanel(Card):
         """Show ``facts`` beside the point ``at``, and give its first button the keys."""
         self._facts = facts
         self._name.setText(facts.name)
-        where = "at every ε" if facts.without_privacy else f"ε = {at_most(facts.epsilon)}"
+        where = tr("at every ε") if facts.without_privacy else f"ε = {at_most(facts.epsilon)}"
         self._figure.setText(f"{where}:  {facts.figure}")
         self._warning.setText(facts.warning)
         self._warning.setVisible(bool(facts.warning))
@@ -140,25 +141,39 @@ def take_epsilon(session: Session, epsilon: float) -> None:
     if scaled.problems():
         problem = scaled.problems()[0]
         stated = f"{problem.column}: {problem.text}" if problem.column else problem.text
-        session.notify("warning", f"The plan stays as it is: at ε = {at_most(epsilon)}, {stated}.")
+        session.notify(
+            "warning",
+            tr("The plan stays as it is: at ε = {epsilon}, {stated}.", epsilon=at_most(epsilon), stated=stated),
+        )
         return
-    session.edit(f"set ε to {at_most(epsilon)}", scaled)
+    session.edit(tr("set ε to {epsilon}", epsilon=at_most(epsilon)), scaled)
     locked = any(c.epsilon is not None for c in scaled.protected)
-    kept = " Locked shares keep their part of it." if locked else ""
-    session.notify("info", f"The plan's ε is {at_most(epsilon)}.{kept} Ctrl+Z takes it back.")
+    kept = tr(" Locked shares keep their part of it.") if locked else ""
+    session.notify(
+        "info", tr("The plan's ε is {epsilon}.{kept} Ctrl+Z takes it back.", epsilon=at_most(epsilon), kept=kept)
+    )
 
 
 def train_at(session: Session, model: str, epsilon: float) -> None:
     """Suggest the private ``model`` at ``epsilon`` on the Train page; nothing is started."""
     session.ask_for_training(model, Decimal(repr(epsilon)))
-    session.notify("info", f"Train offers the private model at ε = {at_most(epsilon)}; the plan is unchanged.")
+    session.notify(
+        "info", tr("Train offers the private model at ε = {epsilon}; the plan is unchanged.", epsilon=at_most(epsilon))
+    )
 
 
 def copy_curve(session: Session, plot: CurvePlot, called: str = "curve") -> None:
     """Put the picture on the clipboard, its badge on it."""
     if plot.view is not None:
         QGuiApplication.clipboard().setPixmap(plot.view.grab())
-        session.notify("info", f"Copied the {called} as an image{PRIVATELY if plot.view.figure.badge else ''}.")
+        session.notify(
+            "info",
+            tr(
+                "Copied the {called} as an image{badge}.",
+                called=called,
+                badge=tr(PRIVATELY) if plot.view.figure.badge else "",
+            ),
+        )
 
 
 def save_curve(
@@ -190,9 +205,9 @@ def save_curve(
         return path
 
     def apply(saved: Path) -> None:
-        session.notify("info", f"Saved {saved.name}{PRIVATELY if figure.badge else ''}.")
+        session.notify("info", tr("Saved {name}{badge}.", name=saved.name, badge=tr(PRIVATELY) if figure.badge else ""))
 
-    return jobs.start(Job("Saving", work, about=path.name), on_result=apply)
+    return jobs.start(Job(tr("Saving"), work, about=path.name), on_result=apply)
 
 
 def _write_csv(figures: str, badge: str, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.params import ParameterError, WorkbenchError
 
 
@@ -31,7 +32,9 @@ def table_refusal(session: Session) -> WorkbenchError | None:
 def model_refusal(session: Session) -> WorkbenchError | None:
     """Return what keeps a model of the table from being released."""
     if session.opened is not None and session.target is None:
-        return ParameterError("no column to predict is chosen", hint="choose it in Data, Questions", code="no-target")
+        return ParameterError(
+            tr("no column to predict is chosen"), hint=tr("choose it in Data, Questions"), code="no-target"
+        )
     return draft_refusal(session)
 
 

@@ -7,13 +7,14 @@ from decimal import ROUND_FLOOR, Context, Decimal
 
 from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.formatting import at_least, at_most, listed
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.neighbours import replace_one
 
-PAID = "Release spends privacy budget and cannot be undone."
-RUNNING = "Cancelling is free until the file is written."
-REPLACED = "The same counted for neighbours of whom one person's rows are replaced by others"
+PAID = tr_later("Release spends privacy budget and cannot be undone.")
+RUNNING = tr_later("Cancelling is free until the file is written.")
+REPLACED = tr_later("The same counted for neighbours of whom one person's rows are replaced by others")
 
 
 def release_hindrance(session: Session) -> tuple[str, str]:
@@ -37,7 +38,11 @@ def steps_of(session: Session) -> str:
         if column.cells is not None and column.numeric and not column.unfilled and not column.problems():
             step = column.column().grid().step
             stated.append(
-                f"{column.name} in steps of {'one day' if column.kind == 'date' and step == 1 else f'{step:,.6g}'}"
+                tr(
+                    "{name} in steps of {kind}",
+                    name=column.name,
+                    kind=tr("one day") if column.kind == "date" and step == 1 else f"{step:,.6g}",
+                )
             )
     return listed(stated)
 
@@ -63,11 +68,11 @@ def left_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> 
     account = session.account
     remaining = account.remaining
     if account.problem:
-        return "not certain who pays" if account.in_doubt else "not known", "danger"
+        return tr("not certain who pays") if account.in_doubt else tr("not known"), "danger"
     if remaining is None:
-        return "this release sets the cap", "muted"
+        return tr("this release sets the cap"), "muted"
     if cost > remaining or (delta and account.delta_remaining is not None and delta > account.delta_remaining):
-        return f"only {_left_of(session, delta)} remain", "danger"
+        return tr("only {session} remain", session=_left_of(session, delta)), "danger"
     return f"{at_least(remaining - cost)} of {at_least(remaining)}", ""
 
 
@@ -87,7 +92,11 @@ def short_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) ->
     if not short:
         return ""
     left = _left_of(session, delta)
-    return f"This release needs {both_words(cost, delta)}, but only {left} remain: the ledger would refuse it."
+    return tr(
+        "This release needs {cost}, but only {left} remain: the ledger would refuse it.",
+        cost=both_words(cost, delta),
+        left=left,
+    )
 
 
 def what_remains(session: Session, cost: Decimal, delta: Decimal) -> tuple[Decimal, Decimal] | None:
@@ -119,7 +128,7 @@ def left_text(epsilon: Decimal, delta: Decimal) -> str:
 def left_of(session: Session, delta: Decimal) -> str:
     """Return what remains of caps that are too small, as the end of a sentence."""
     remaining = session.account.remaining or Decimal(0)
-    return f"only {_left_of(session, delta)} remain" if remaining > 0 else "nothing is left"
+    return tr("only {session} remain", session=_left_of(session, delta)) if remaining > 0 else tr("nothing is left")
 
 
 def _left_of(session: Session, delta: Decimal) -> str:

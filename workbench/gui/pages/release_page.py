@@ -28,6 +28,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.newest_release import newest_release
 from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, look, row, scrolled
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most
@@ -44,8 +45,16 @@ if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
     from workbench.sanitize.plan import Plan
 
-TABLES = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
+TABLES = tr_later("CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)")
 """The kinds of files that hold a table, as Qt's file dialog takes them."""
+ONWARD = {
+    "released": (
+        tr_later("Released →"),
+        tr_later("What was released: verify it, save its certificate, make a bundle for the recipient"),
+    ),
+    "ledger": (tr_later("Ledger →"), tr_later("See what was spent and what remains, and raise the cap")),
+}
+"""What stands on the button that leads on, by the page that it leads to, and its tip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +76,10 @@ class ReleaseWords:
     question: str
     file: str
     ending: str
-    tip: str = "Charge the budget, draw, certify and write"
+    tip: str = tr_later("Charge the budget, draw, certify and write")
     kinds: str = TABLES
     suffix: str = ".csv"
-    verb: str = "Release"
+    verb: str = tr_later("Release")
     names: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, key: str) -> str:
@@ -92,11 +101,11 @@ class ReleasePage(PageFrame):
         self._failure: WorkbenchError | None = None
         self._refusal = label("", "danger", wrap=True, name=what.part("refusal"))
         self._refusal.hide()
-        tip = f"{what.file}. Its certificate is written beside it"
-        self._target = PathField(what.part("output"), "File to release into", tip)
-        self._choose = button("Choose…", what.part("choose"), tip="Choose the file to release into")
+        tip = tr("{file}. Its certificate is written beside it", file=what.file)
+        self._target = PathField(what.part("output"), tr("File to release into"), tip)
+        self._choose = button(tr("Choose…"), what.part("choose"), tip=tr("Choose the file to release into"))
         self._choose.clicked.connect(self._choose_target)
-        self._cancel = button("Cancel", what.part("cancel"), tip="Stop; nothing is written")
+        self._cancel = button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written"))
         self._cancel.clicked.connect(self.escape)
         self._release = button(f"{what.verb}…", what.part("release"), tip=what.tip)
         self._release.clicked.connect(self._press)
@@ -118,20 +127,19 @@ class ReleasePage(PageFrame):
 
     def _into_line(self, last: QWidget | None = None) -> QWidget:
         """Return the line with the file to release into, ``last`` at its end."""
-        line = row(label("Release into"))
+        line = row(label(tr("Release into")))
         line.addWidget(self._target, 1)
         line.addWidget(self._choose)
-        line.addWidget(last or label("with its certificate beside it", "muted"))
+        line.addWidget(last or label(tr("with its certificate beside it"), "muted"))
         self._into = look(QWidget(), "clear")
         self._into.setLayout(line)
         return self._into
 
     def _add_buttons(self, *others: QWidget) -> None:
         """Add Cancel, ``others``, Release and the button that leads on once it is done to the foot."""
-        self._onward = button(
-            "Ledger →", self._what.part("to_ledger"), "primary", tip="See the charge in the ledger, and what remains"
-        )
-        self._onward.clicked.connect(lambda: self.session.go("ledger"))
+        self._onward = button("", self._what.part("to_ledger"), "primary")
+        self._onward.clicked.connect(lambda: self.session.go(self._onward_to))
+        self._name_onward(done=False)
         for part in (self._cancel, *others, self._release, self._onward):
             self.foot.addWidget(part)
         self._cancel.hide()
@@ -156,10 +164,18 @@ class ReleasePage(PageFrame):
         for way in ways:
             way.setVisible(primary is way)
 
+    def _name_onward(self, *, done: bool) -> None:
+        """Let the button that leads on lead to the files once something was released, else to the caps."""
+        self._onward_to = "released" if done else "ledger"
+        text, tip = ONWARD[self._onward_to]
+        self._onward.setText(text)
+        self._onward.setAccessibleName(text)
+        self._onward.setToolTip(tip)
+
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""
         stated = f"{self._what.verb}{' again' if done else ''}…"
-        self._release.setText(stated if self._running is None else "Releasing…")
+        self._release.setText(stated if self._running is None else tr("Releasing…"))
         self._release.setAccessibleName(self._release.text())
 
     def _show_cancel(self, *, running: bool, keys: bool) -> None:
@@ -174,7 +190,7 @@ class ReleasePage(PageFrame):
         stopping = self.job is not None and self.job.stopping
         self._cancel.setVisible(running)
         self._cancel.setEnabled(not stopping)
-        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
         if keys:  # a button that goes or greys would give them to another part of the window
             if running and not stopping:
                 self._cancel.setFocus()
@@ -192,7 +208,7 @@ class ReleasePage(PageFrame):
         return Path(self._target.text().strip()).expanduser()
 
     def _choose_target(self) -> None:
-        path = ask_where_to_save(self, "Release into", self._target.text(), self._what.kinds)
+        path = ask_where_to_save(self, tr("Release into"), self._target.text(), self._what.kinds)
         if path:
             self._target.choose(path)
 
@@ -223,29 +239,29 @@ class ReleasePage(PageFrame):
     def _ask(self, outlook: BeforeRelease) -> None:
         pay, account = f"ε = {at_most(outlook.cost[0])}", self.session.account
         if outlook.waiting:
-            if confirm(self, "Publish the finished release?", waiting_question(outlook), "Publish it"):
+            if confirm(self, tr("Publish the finished release?"), waiting_question(outlook), tr("Publish it")):
                 self._start(outlook)
         elif outlook.earlier is not None:
-            verbs = {"copy": "Copy the file that exists…", "yes": f"Pay {pay} again"}
-            said = choose(self, "It was released before", again_question(outlook, outlook.earlier), verbs)
+            verbs = {"copy": tr("Copy the file that exists…"), "yes": tr("Pay {pay} again", pay=pay)}
+            said = choose(self, tr("It was released before"), again_question(outlook, outlook.earlier), verbs)
             if said == "yes":
                 self._start(outlook)
-            elif said == "copy" and (folder := ask_for_folder(self, "Copy the release into")):
+            elif said == "copy" and (folder := ask_for_folder(self, tr("Copy the release into"))):
                 copy_release(self.session, self.jobs, outlook.earlier, Path(folder), self._copied)
         elif outlook.refusal is not None:
             self._failed(outlook.refusal)
         else:
             first = FirstCap(account, outlook.cost[0])
-            verbs, entry = {"yes": f"Release at {pay}"}, first if first.asked else None
+            verbs, entry = {"yes": tr("Release at {pay}", pay=pay)}, first if first.asked else None
             if choose(self, self._what.question, question(outlook, account), verbs, entry=entry) == "yes":
                 self._start(outlook, first.cap())
 
     def _copied(self, path: Path) -> None:
-        self.session.notify("info", f"Copied to {path}; nothing was charged.")
+        self.session.notify("info", tr("Copied to {path}; nothing was charged.", path=path))
 
     def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
         if not outlook.is_current(self.session):  # other work has ended while the question stood
-            stated = "The table or its plan changed while the question was open: nothing was released."
+            stated = tr("The table or its plan changed while the question was open: nothing was released.")
             self.session.notify("warning", stated)
             return
         remember_folder(outlook.target.parent)
@@ -263,9 +279,9 @@ class ReleasePage(PageFrame):
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return
-        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(error)}")
+        self._refusal.setText(tr("✕ Refused, nothing was charged or written. {error}", error=sentence(error)))
         self._refusal.show()
-        self.session.notify("info", "Refused: nothing was charged or written.")
+        self.session.notify("info", tr("Refused: nothing was charged or written."))
 
     def certain_refusal(self) -> WorkbenchError | None:
         """Return why the request, or the ledger, is certain to refuse it; ``None`` where neither is."""
@@ -375,31 +391,40 @@ class ReleasedPart(QWidget):
         self._view.setVisible(found is not None)
 
     def _read(self) -> None:
+        def show(found: Any) -> None:
+            self._line.hide()
+            self._show(found)
+            self._page.scroll_to(self._view)
+
+        self.read(self._read_file, show)
+
+    def read(
+        self, read: Read, shown: Callable[[Any], object], title: str = tr_later("Reading the release")
+    ) -> JobHandle | None:
+        """Read the file in a worker, and hand on what was found while it is still of this release and table."""
         opened, step = self._session.opened, self.step
         if opened is None or step is None or not step.files:
-            return
+            return None
         path = step.files[0][1]
         plan = step.plan.plan() if step.plan != DraftPlan() else None
 
         def show(found: Any) -> None:
             if step is self.step and opened is self._session.opened:
-                self._line.hide()
                 self._problem.hide()
-                self._show(found)
-                self._page.scroll_to(self._view)
+                shown(found)
 
         def failed(error: BaseException) -> None:
             if step is self.step:
                 known = known_error(error)
-                stated = "A fault of the program; see the log." if known is None else sentence(known)
+                stated = tr("A fault of the program; see the log.") if known is None else sentence(known)
                 self._problem.setText(f"{self._failed} {stated}")
                 self._problem.show()
 
         def work(emit: Emit, cancel: CancelToken) -> Any:
-            return self._read_file(opened, path, plan, emit, cancel)
+            return read(opened, path, plan, emit, cancel)
 
-        job = Job("Reading the release", work, about=path.name)
-        self._jobs.start(job, key=f"{self._name}-released", on_result=show, on_failure=failed)
+        job = Job(title, work, about=path.name)
+        return self._jobs.start(job, key=f"{self._name}-released", on_result=show, on_failure=failed)
 
 
 def known_error(error: BaseException) -> WorkbenchError | None:

@@ -18,6 +18,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.release_job import start_release
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import Job
@@ -175,7 +176,7 @@ def look_before_release(
         if outlook.is_current(session):
             decide(outlook)
 
-    jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply, on_failure=on_failure)
+    jobs.start(Job(tr("Checking the release"), work), key=LOOK, on_result=apply, on_failure=on_failure)
 
 
 def _looked(opened: OpenTable, draft: DraftPlan, target: Path, asked: Asked, cancel: CancelToken) -> BeforeRelease:
@@ -278,7 +279,7 @@ def copy_release(
         target = folder / earlier.output.name
         for path in (target, certificate_path(target)):
             if path.exists():
-                raise InputError("a file of that name is there already", str(path), "choose another folder")
+                raise InputError(tr("a file of that name is there already"), str(path), tr("choose another folder"))
         table, certificate = earlier.output.read_bytes(), certificate_path(earlier.output).read_bytes()
         # The certificate first: a copy of the table always has it beside it, whatever happens in between.
         write_output(certificate_path(target), certificate)
@@ -289,7 +290,7 @@ def copy_release(
             raise
         return target
 
-    jobs.start(Job("Copying the release", work), on_result=done)
+    jobs.start(Job(tr("Copying the release"), work), on_result=done)
 
 
 def certified(path: Path) -> tuple[dict[str, Any], Plan]:
@@ -307,10 +308,12 @@ def certified(path: Path) -> tuple[dict[str, Any], Plan]:
     try:
         changed = sha256_of(path) != document["output"]["sha256"]
     except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror}", str(path), "put it back") from error
+        raise InputError(
+            tr("the file cannot be read: {strerror}", strerror=error.strerror), str(path), tr("put it back")
+        ) from error
     if changed:
-        what = "the file was changed after it was certified"
-        raise InputError(what, str(path), "ask for the file as it was released")
+        what = tr("the file was changed after it was certified")
+        raise InputError(what, str(path), tr("ask for the file as it was released"))
     return document, plan_of(document, where)
 
 
@@ -328,36 +331,53 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
     written = f"{asked.title} to {path.name}" if asked.title else path.name
     worth = f"\n\n{asked.worth}" if asked.worth else ""
     left = account.remaining
-    rest = "" if left is None else f" ε = {at_least(max(left - epsilon, Decimal(0)))} remains after it."
-    return (
-        f"This charges ε = {at_most(epsilon)}{exactly(epsilon)}{with_delta} and writes {written}; nothing is "
-        f"uploaded. It cannot be undone.{rest}{first_words(account, epsilon)}{worth}{_warnings(outlook)}"
+    rest = "" if left is None else tr(" ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0))))
+    return tr(
+        "This charges ε = {epsilon}{epsilon2}{with_delta} and writes {written}; nothing is uploaded. "
+        "It cannot be undone.{rest}{account}{worth}{outlook}",
+        epsilon=at_most(epsilon),
+        epsilon2=exactly(epsilon),
+        with_delta=with_delta,
+        written=written,
+        rest=rest,
+        account=first_words(account, epsilon),
+        worth=worth,
+        outlook=_warnings(outlook),
     )
 
 
 def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
     """Return the question where the same plan was released of the same table before."""
     epsilon = outlook.cost[0]
-    return (
-        f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
-        f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
-        f"ε = {at_most(epsilon)}{exactly(epsilon)} again.{_warnings(outlook)}"
+    return tr(
+        "The same table was released by the same plan on {time} (release {release_id}):\n{output}\n\nTo "
+        "copy that file is free. A new draw is a second release and charges ε = {epsilon}{epsilon2} "
+        "again.{outlook}",
+        time=earlier.time[:10],
+        release_id=earlier.release_id,
+        output=earlier.output,
+        epsilon=at_most(epsilon),
+        epsilon2=exactly(epsilon),
+        outlook=_warnings(outlook),
     )
 
 
 def waiting_question(outlook: BeforeRelease) -> str:
     """Return the question where a finished release waits to be published."""
-    return (
-        f"This release was finished (release {outlook.waiting}), is paid for, and is not yet saved as "
-        f"{outlook.target.name}. Publishing it costs nothing more.{_about_the_file(outlook)}"
+    return tr(
+        "This release was finished (release {waiting}), is paid for, and is not yet saved as {name}. "
+        "Publishing it costs nothing more.{outlook}",
+        waiting=outlook.waiting,
+        name=outlook.target.name,
+        outlook=_about_the_file(outlook),
     )
 
 
 def _warnings(outlook: BeforeRelease) -> str:
     epsilon = outlook.cost[0]
     high = f"\n\n⚠ {high_words(epsilon)}" if epsilon > HIGH else ""
-    lacks = _listed("Not answered well by it:", [f"✗ {one}" for one in outlook.lacks])
-    outside = _listed("Outside the guarantee:", [f"• {one}" for one in outlook.outside])
+    lacks = _listed(tr("Not answered well by it:"), [f"✗ {one}" for one in outlook.lacks])
+    outside = _listed(tr("Outside the guarantee:"), [f"• {one}" for one in outlook.outside])
     return f"{high}{lacks}{outside}{_about_the_file(outlook)}"
 
 

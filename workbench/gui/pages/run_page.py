@@ -15,17 +15,18 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, look
 from workbench.gui.widgets.stopping import ask_to_stop
 
 if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
     from workbench.sanitize.learnable import Fitting
 
-TO_DATA = "Data →"
-GUESSED = "⚠ How the file is written was guessed: confirm it in Data, Columns."
+TO_DATA = tr_later("Data →")
+GUESSED = tr_later("⚠ How the file is written was guessed: confirm it in Data, Columns.")
 """Of a table that only a release must not be made of: one row could turn a guess, and with it all other rows."""
 
-IN_DOUBT = "⚠ It is not certain which account pays: decide it in Release, Settings."
+IN_DOUBT = tr_later("⚠ It is not certain which account pays: decide it in Release, Settings.")
 
 
 class RunPage(PageFrame):
@@ -130,11 +131,13 @@ class RunPage(PageFrame):
         self.primary = best if done else self._run_button
         look(self._run_button, "" if done else "primary")
         self._run_button.setVisible(not self.running)
-        self._run_button.setText(TO_DATA if missing else f"{self._verb} again" if done else self._verb)
+        self._run_button.setText(
+            tr(TO_DATA) if missing else tr("{verb} again", verb=self._verb) if done else self._verb
+        )
         self._run_button.setAccessibleName(self._run_button.text())
         self._run_button.setEnabled(bool(missing) or ready)
         self._cancel_button.setVisible(self.running)
-        self._cancel_button.setText("Cancelling…" if stopping else "Cancel")
+        self._cancel_button.setText(tr("Cancelling…") if stopping else tr("Cancel"))
         self._cancel_button.setEnabled(not stopping)
         if had_keys:  # a button that goes or greys would give the keys to another part of the window
             kept = self._cancel_button if self.running and not stopping else self.primary if not self.running else self
@@ -166,22 +169,22 @@ def what_is_missing(session: Session) -> str:
     if session.images is not None:
         return FOR_TABLES
     if session.opened is None:
-        return "Open a table in Data first."
+        return tr("Open a table in Data first.")
     if session.target is None:
-        return "Choose the column to predict in Data, Columns first."
+        return tr("Choose the column to predict in Data, Columns first.")
     return first_problem(session)
 
 
 def first_problem(session: Session) -> str:
     """Return the first problem of the plan, as a sentence; empty where it has none."""
     first = next(iter(session.plan.problems()), None)
-    return "" if first is None else f"{first.column or 'The plan'}: {first.text}."
+    return "" if first is None else f"{first.column or tr('The plan')}: {first.text}."
 
 
 def what_keeps_from_release(session: Session) -> str:
     """Return what stands in the way of a model that is released; empty where nothing does."""
     if session.opened is not None and session.opened.table.doubts:
-        return GUESSED
+        return tr(GUESSED)
     return what_is_missing(session) or unconfirmed(session)
 
 
@@ -208,7 +211,7 @@ def fitting(session: Session) -> Fitting:
 
 def who_pays(session: Session) -> str:
     """Return that it is not certain which account pays for a release; empty where it is."""
-    return IN_DOUBT if session.account.in_doubt else ""
+    return tr(IN_DOUBT) if session.account.in_doubt else ""
 
 
 def has_run(session: Session, *kinds: str) -> bool:

@@ -9,6 +9,7 @@ from workbench.gui.project.project import Project
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.params import WorkbenchError
 
 REST_MS = 800
@@ -77,4 +78,6 @@ class Autosave(QObject):
             return
         self._stated = True
         why = sentence(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}."
-        self._session.notify("warning", f"Unsaved changes are not kept against a crash; save the project. {why}")
+        self._session.notify(
+            "warning", tr("Unsaved changes are not kept against a crash; save the project. {why}", why=why)
+        )

@@ -20,6 +20,7 @@ from workbench.gui.project.project_tasks import Missing, Saved, open_as
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.paths import user_data, user_state
@@ -27,12 +28,18 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 KEY = "autosave"
-_COMMENT = """Unsaved work of a window of the privacy workbench, kept against a crash.
-It holds no value of the table and is removed when the window is closed."""
-_IMAGES = """Unsaved work of a window of the privacy workbench, kept against a crash.
-It holds no image and no label, and is removed when the window is closed."""
-_FROM_DATA = """Unsaved work of a window of the privacy workbench, kept against a crash.
-It is removed when the window is closed. PRIVATE: what has bounds_origin = "data" was read off the rows."""
+_COMMENT = tr_later(
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no value "
+    "of the table and is removed when the window is closed."
+)
+_IMAGES = tr_later(
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no image "
+    "and no label, and is removed when the window is closed."
+)
+_FROM_DATA = tr_later(
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt is removed when "
+    'the window is closed. PRIVATE: what has bounds_origin = "data" was read off the rows.'
+)
 _NAME = re.compile(r"[0-9a-f]{8}-(?P<pid>\d+)-(?P<started>\d+)-[0-9a-f]{8}" + re.escape(SUFFIX))
 
 
@@ -105,17 +112,19 @@ def keep_unsaved(
 
         kept = plan.writable()
         saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
-        comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(kept) else _COMMENT
+        comment = (
+            tr(_IMAGES) if isinstance(opened, OpenImages) else tr(_FROM_DATA) if holds_values(kept) else tr(_COMMENT)
+        )
         slot.keep(turn, write_toml(saved | project_raw(opened, kept, _folder(), network, way), comment))
 
-    job = Job("Keeping unsaved work", work)
+    job = Job(tr("Keeping unsaved work"), work)
     return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)
 
 
 def clear_unsaved(jobs: JobCenter, slot: Slot) -> JobHandle:
     """Remove what ``slot`` holds: the plan is saved, or as it was opened."""
     turn = slot.turn()
-    return jobs.start(Job("Keeping nothing", lambda emit, cancel: slot.clear(turn)), key=KEY, shown=False)
+    return jobs.start(Job(tr("Keeping nothing"), lambda emit, cancel: slot.clear(turn)), key=KEY, shown=False)
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,7 @@ class Unsaved:
 
 def look_for_unsaved(jobs: JobCenter, show: Callable[[Unsaved | None], None]) -> None:
     """Find what a crash has left; ``show`` gets the newest of it, which then belongs to this process."""
-    jobs.start(Job("Looking for unsaved work", lambda emit, cancel: claim()), shown=False, on_result=show)
+    jobs.start(Job(tr("Looking for unsaved work"), lambda emit, cancel: claim()), shown=False, on_result=show)
 
 
 def claim() -> Unsaved | None:
@@ -166,11 +175,13 @@ def claim() -> Unsaved | None:
         except OSError:
             continue
         try:
-            raw = read_toml(mine, "unsaved work")
+            raw = read_toml(mine, tr("unsaved work"))
             title = Path(str(raw.get("images") or raw["table"])).name.removeprefix("sample:")
         except (InputError, KeyError) as error:
             mine = mine.replace(mine.with_suffix(".damaged"))
-            raise InputError("the unsaved work of an earlier window is damaged", str(mine), "plan anew") from error
+            raise InputError(
+                tr("the unsaved work of an earlier window is damaged"), str(mine), tr("plan anew")
+            ) from error
         saved_as, digest = raw.pop("saved_as", ""), str(raw.pop("saved_digest", ""))
         time = datetime.fromtimestamp(mine.stat().st_mtime, UTC).astimezone()
         return Unsaved(mine, raw, Path(str(saved_as)) if saved_as else None, digest, title, time)
@@ -192,7 +203,7 @@ def drop(found: Unsaved) -> None:
 
 
 def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
-    """Settle what killed runs left reserved; ``show`` gets a sentence for each, the only time it is told."""
+    """Settle what killed runs left reserved; ``show`` gets a sentence for each, shown this once."""
 
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         if not (user_data() / "ledger.sqlite").exists():
@@ -203,7 +214,7 @@ def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
         with Ledger.open() as book:
             return recover(book)
 
-    jobs.start(Job("Looking after the ledger", work), shown=False, on_result=show)
+    jobs.start(Job(tr("Looking after the ledger"), work), shown=False, on_result=show)
 
 
 def _folder(*, make: bool = False) -> Path:
@@ -213,7 +224,7 @@ def _folder(*, make: bool = False) -> Path:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise InputError(f"the folder cannot be made: {reason}", str(folder)) from None
+            raise InputError(tr("the folder cannot be made: {reason}", reason=reason), str(folder)) from None
     return folder
 
 

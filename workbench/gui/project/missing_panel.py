@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from workbench.gui.project.project import Project
 from workbench.gui.project.project_tasks import SourceMissingError
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import button, label, look
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images, ask_for_table
@@ -24,11 +25,11 @@ class MissingPanel(QWidget):
         self._gone: SourceMissingError | None = None
         self._path: Path | None = None
         self._text = label("", wrap=True, name="missing_text")
-        self._file = button("Choose the file…", "missing_file", "link", tip="Point to where it is now")
+        self._file = button(tr("Choose the file…"), "missing_file", "link", tip=tr("Point to where it is now"))
         self._file.clicked.connect(self._ask_for_file)
-        self._folder = button("Choose the folder…", "missing_folder", "link", tip="Point to where it is now")
+        self._folder = button(tr("Choose the folder…"), "missing_folder", "link", tip=tr("Point to where it is now"))
         self._folder.clicked.connect(self._ask_for_folder)
-        leave = button("Leave it", "missing_leave", "link", tip="Open nothing; what is open stays")
+        leave = button(tr("Leave it"), "missing_leave", "link", tip=tr("Open nothing; what is open stays"))
         leave.clicked.connect(self.hide)
         frame = look(QFrame(), "banner-warning")
         inner = QHBoxLayout(frame)
@@ -48,9 +49,17 @@ class MissingPanel(QWidget):
     def _offer(self, gone: SourceMissingError, path: Path | None) -> None:
         self._gone, self._path = gone, path
         images = gone.project.declared is not None
-        what = "images are" if images else "table is"
-        name = "the unsaved work" if path is None else path.name
-        self._text.setText(f"{name[:1].upper()}{name[1:]}: its {what} not there any more: {gone.project.source}")
+        what = tr("images are") if images else tr("table is")
+        name = tr("the unsaved work") if path is None else path.name
+        self._text.setText(
+            tr(
+                "{upper}{name}: its {what} not there any more: {source}",
+                upper=name[:1].upper(),
+                name=name[1:],
+                what=what,
+                source=gone.project.source,
+            )
+        )
         self.setAccessibleName(self._text.text())
         self._folder.setVisible(images)
         self.show()
@@ -58,11 +67,11 @@ class MissingPanel(QWidget):
     def _ask_for_file(self) -> None:
         assert self._gone is not None
         images = self._gone.project.declared is not None
-        title = "Where the images are now" if images else "Where the table is now"
+        title = tr("Where the images are now") if images else tr("Where the table is now")
         self._take(ask_for_images(self, title) if images else ask_for_table(self, title))
 
     def _ask_for_folder(self) -> None:
-        self._take(ask_for_folder(self, "Where the images are now"))
+        self._take(ask_for_folder(self, tr("Where the images are now")))
 
     def _take(self, chosen: str) -> None:
         if chosen and self._gone is not None:

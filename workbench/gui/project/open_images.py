@@ -12,6 +12,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -28,7 +29,7 @@ def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOp
     def work(emit: Emit, cancel: CancelToken) -> OpenImages:
         return load_images(source, options, emit, cancel)
 
-    job = Job("Opening", work, about=Path(source).name)
+    job = Job(tr("Opening"), work, about=Path(source).name)
     return jobs.start(job, key=KEY, on_result=lambda opened: take_images(session, jobs, opened))
 
 
@@ -48,7 +49,7 @@ def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
     """Show the images that were read; what was planned stays where the same ones were read again."""
     same = session.images is not None and session.images.source == opened.source
     session.open(opened, session.plan if same else DraftPlan(), session.network.plan if same else None)
-    session.notify("info", f"Opened {opened.title}: {opened.stated}.")
+    session.notify("info", tr("Opened {title}: {stated}.", title=opened.title, stated=opened.stated))
     read_account(session, jobs)
 
 
@@ -58,4 +59,4 @@ def look_for_changes(jobs: JobCenter, opened: OpenImages, show: Callable[[bool],
     def work(emit: Emit, cancel: CancelToken) -> bool:
         return opened.stamp is not None and stamp_of(opened.source) != opened.stamp
 
-    jobs.start(Job("Looking for changes", work), key="image changes", shown=False, on_result=show)
+    jobs.start(Job(tr("Looking for changes"), work), key="image changes", shown=False, on_result=show)

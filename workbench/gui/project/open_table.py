@@ -15,6 +15,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from workbench.data.schema import Attribute
     from workbench.sanitize.questions import Questions
 
-_LEFT_OUT = "left out of the sample’s first plan"
+_LEFT_OUT = tr_later("left out of the sample’s first plan")
 _KEPT = (
     *FACTS,
     "action",
@@ -58,7 +59,7 @@ def open_table(
 ) -> JobHandle | None:
     """Open ``source`` (a path or ``sample:NAME``) in place of the table that is open; the one way of doing it.
 
-    A set of images is told by its name, or by being a folder, and opened as one.
+    A set of images is recognised by its name, or by being a folder, and opened as one.
 
     Another table takes the place of the plan, so unsaved work is asked about first: ``None`` is returned where the
     person is still to answer, or wants to keep it. The same table read again keeps what was declared of its columns.
@@ -101,12 +102,20 @@ def open_table(
             return load_images(source, declared, emit, cancel)
         return load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
 
-    job = Job("Opening", work, about=name)
+    job = Job(tr("Opening"), work, about=name)
 
     def failed(error: BaseException) -> None:
         if isinstance(error, WorkbenchError) and session.open_data is not None:
             stated = sentence(error)
-            session.notify("error", f"{name} was not opened, {session.open_data.title} still is: {stated}")
+            session.notify(
+                "error",
+                tr(
+                    "{name} was not opened, {title} still is: {stated}",
+                    name=name,
+                    title=session.open_data.title,
+                    stated=stated,
+                ),
+            )
         else:
             session.report(error)
         session.opening_failed.emit(source, options, error)
@@ -170,7 +179,7 @@ def load(
 
 def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:
     """Return the suggestion that a sample's first plan makes."""
-    why_not = {c: _LEFT_OUT for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
+    why_not = {c: tr(_LEFT_OUT) for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
     left = {name: why for name, why in why_not.items() if name not in questions.needed}
     return dataclasses.replace(
         suggested, needed=questions.needed, why_not=left, target=questions.target, asked=questions.asked

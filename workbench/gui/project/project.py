@@ -15,6 +15,7 @@ from workbench.gui.project.project_tasks import Saved, SourceMissingError, open_
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
 from workbench.gui.widgets.stopping import Stop, ask_to_stop_all, is_costly
 
@@ -71,11 +72,11 @@ class Project(QObject):
         """Ask for a file and save into it."""
         opened = self._session.open_data
         if opened is None:
-            self._session.notify("info", "There is nothing to save yet: open a table or images first.")
+            self._session.notify("info", tr("There is nothing to save yet: open a table or images first."))
             return
         folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
         suggested = self.path or folder / f"{Path(opened.title).stem}{SUFFIX}"
-        chosen = ask_where_to_save(self._window, "Save the project", str(suggested), PROJECTS)
+        chosen = ask_where_to_save(self._window, tr("Save the project"), str(suggested), PROJECTS)
         if chosen and self._still(opened):
             self._save_into(Path(chosen if chosen.endswith(".toml") else chosen + SUFFIX), then)
 
@@ -116,7 +117,9 @@ class Project(QObject):
         agreed, self._agreed = self._agreed, Stop.NO
         ending = [handle for handle in self._jobs.running if handle.of_table and is_costly(handle)]
         if agreed is Stop.NO:
-            agreed = ask_to_stop_all(self._window, ending, "open another table" if not keeps_plan else "read it again")
+            agreed = ask_to_stop_all(
+                self._window, ending, tr("open another table") if not keeps_plan else tr("read it again")
+            )
 
         def again() -> None:
             self._agreed = agreed
@@ -141,10 +144,13 @@ class Project(QObject):
         assert opened is not None
         answer = choose(
             self._window,
-            "Keep the changes?",
-            f"What you declared and planned for {opened.title} is not saved. "
-            "Releases and their charges are kept in any case.",
-            {"save": "Save…" if self.path is None else "Save", "discard": "Discard"},
+            tr("Keep the changes?"),
+            tr(
+                "What you declared and planned for {title} is not saved. Releases and their charges are kept "
+                "in any case.",
+                title=opened.title,
+            ),
+            {"save": tr("Save…") if self.path is None else tr("Save"), "discard": tr("Discard")},
         )
         if answer == "save":
             self.save(lambda: then() if self._next is then else None)  # unless the person wanted another thing since
@@ -176,10 +182,13 @@ class Project(QObject):
         opened = self._session.open_data
         answer = choose(
             self._window,
-            "Replace the changed file?",
-            f"{path.name} was changed by another program or person since it was opened here. To replace it loses "
-            "those changes.",
-            {"replace": "Replace it", "as": "Save as…"},
+            tr("Replace the changed file?"),
+            tr(
+                "{name} was changed by another program or person since it was opened here. To replace it "
+                "loses those changes.",
+                name=path.name,
+            ),
+            {"replace": tr("Replace it"), "as": tr("Save as…")},
         )
         if not answer or not self._still(opened):
             return
@@ -193,7 +202,7 @@ class Project(QObject):
         """Return whether ``opened``, which a question was about, is still open; say so where it is not."""
         if self._session.open_data is opened:
             return True
-        self._session.notify("warning", "Another table was opened while the question was open: nothing was saved.")
+        self._session.notify("warning", tr("Another table was opened while the question was open: nothing was saved."))
         return False
 
     def _keep(self, path: Path, saved: Saved) -> None:

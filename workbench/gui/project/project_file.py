@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.session.draft import FACTS, DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError
 
@@ -28,13 +29,21 @@ VERSION = 1
 _OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions", "column")
 _OF_IMAGES = ("epsilon", "account")
 _KEYS = ("project", "table", "way", "reading", "images", "declared", "network")
-_COMMENT = """A project of the privacy workbench: where the table is, how it is read, and the plan.
-It holds no value of the table; what is declared below is public. "?" is not declared yet."""
-_FROM_DATA = """A project of the privacy workbench: where the table is, how it is read, and the plan.
-PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so the file has values of the table.
-What is declared of the other columns is public. "?" is not declared yet."""
-_IMAGES = """A project of the privacy workbench: where the images are, what is declared of them, and the training.
-It holds no image and no label; names of classes are here only if they were declared, and are public then."""
+_COMMENT = tr_later(
+    "A project of the privacy workbench: where the table is, how it is read, and the plan.\nIt "
+    'holds no value of the table; what is declared below is public. "?" is not declared yet.'
+)
+_FROM_DATA = tr_later(
+    "A project of the privacy workbench: where the table is, how it is read, and the plan.\n"
+    'PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so the '
+    'file has values of the table.\nWhat is declared of the other columns is public. "?" is not '
+    "declared yet."
+)
+_IMAGES = tr_later(
+    "A project of the privacy workbench: where the images are, what is declared of them, and the "
+    "training.\nIt holds no image and no label; names of classes are here only if they were "
+    "declared, and are public then."
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,7 @@ def project_text(
     """Return the project as TOML."""
     from workbench.params.codec import write_toml
 
-    comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
+    comment = tr(_IMAGES) if isinstance(opened, OpenImages) else tr(_FROM_DATA) if holds_values(plan) else tr(_COMMENT)
     return write_toml(project_raw(opened, plan, folder, network, way), comment)
 
 
@@ -134,11 +143,17 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     from workbench.params.codec import require_table
 
     if raw.get("project") != VERSION:
-        raise InputError(f"this is not a project of version {VERSION}", str(path), "open a file that the window saved")
+        raise InputError(
+            tr("this is not a project of version {version}", version=VERSION),
+            str(path),
+            tr("open a file that the window saved"),
+        )
     of_images = "images" in raw
     source = raw.get("images" if of_images else "table")
     if not isinstance(source, str) or not source or (of_images and "table" in raw):
-        raise ParameterError("the project does not name its table", str(path), 'write table = "FILE", or images')
+        raise ParameterError(
+            tr("the project does not name its table"), str(path), tr('write table = "FILE", or images')
+        )
     parts = {
         name: _only(raw, name, path)
         for name in (("declared", "network") if of_images else ("reading",))
@@ -146,20 +161,24 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     }
     columns = raw.get("column", [])
     if not isinstance(columns, list):
-        raise ParameterError("column is not a list of columns", str(path), "write each column as [[column]]")
+        raise ParameterError(tr("column is not a list of columns"), str(path), tr("write each column as [[column]]"))
     for column in columns:
         require_table(column, "a column", str(path))
     unknown = set(raw) - {*(_OF_IMAGES if of_images else _OF_TABLES), "project"}
     unknown -= {"images", "declared", "network"} if of_images else {"table", "way", "reading"}
     if unknown:
-        raise ParameterError(f"the key {min(unknown)!r} is not known", str(path), "remove it")
+        raise ParameterError(
+            tr("the key {unknown} is not known", unknown=repr(min(unknown))), str(path), tr("remove it")
+        )
     options = ReadOptions.from_plain(parts["reading"]) if "reading" in parts else None
     try:
         plan = DraftPlan.from_raw({k: v for k, v in raw.items() if k not in _KEYS})
     except (ValueError, TypeError, ArithmeticError) as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"a value is not a number: {error}", str(path), "correct the line") from None
+        raise ParameterError(
+            tr("a value is not a number: {error}", error=error), str(path), tr("correct the line")
+        ) from None
     if not source.startswith("sample:"):
         source = _found(source, path.absolute().parent)
     if of_images:
@@ -181,7 +200,11 @@ def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], p
 def _way(named: object, path: Path) -> str:
     known = [name for name, _, _ in ways()]
     if named and named not in known:
-        raise ParameterError(f"the way {named!r} is not known", str(path), f"choose one of {', '.join(known)}")
+        raise ParameterError(
+            tr("the way {named} is not known", named=repr(named)),
+            str(path),
+            tr("choose one of {known}", known=", ".join(known)),
+        )
     return str(named)
 
 
@@ -191,7 +214,9 @@ def _only(raw: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
 
     found = raw[name]
     if not isinstance(found, list) or len(found) > 1:
-        raise ParameterError(f"{name} is given more than once", str(path), f"keep one [[{name}]]")
+        raise ParameterError(
+            tr("{name} is given more than once", name=name), str(path), tr("keep one [[{name}]]", name=name)
+        )
     return require_table(found[0], name, str(path))
 
 

@@ -15,6 +15,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError, ParameterError
@@ -46,8 +47,10 @@ class SourceMissingError(InputError):
     """
 
     def __init__(self, project: ProjectFile, digest: str) -> None:
-        what = "table is" if project.declared is None else "images are"
-        super().__init__(f"the project’s {what} not there any more", project.source, "choose where to find it now")
+        what = tr("table is") if project.declared is None else tr("images are")
+        super().__init__(
+            tr("the project’s {what} not there any more", what=what), project.source, tr("choose where to find it now")
+        )
         self.project, self.digest = project, digest
 
 
@@ -81,7 +84,9 @@ def save_project(
 
         if path.exists() and not opened.is_sample and Path(opened.source).exists() and path.samefile(opened.source):
             what = "images" if isinstance(opened, OpenImages) else "table"
-            raise ParameterError(f"the project would replace the {what}", str(path), "name another file")
+            raise ParameterError(
+                tr("the project would replace the {what}", what=what), str(path), tr("name another file")
+            )
         if expected and _digest(path) not in ("", expected):
             return ""
         data = project_text(opened, plan, path.parent, network, way).encode()
@@ -91,11 +96,11 @@ def save_project(
     def apply(digest: str) -> None:
         if digest:
             done(Saved(opened, Planned.of(opened, plan, network, way), digest))
-            session.notify("info", f"Saved {path}.")
+            session.notify("info", tr("Saved {path}.", path=path))
         else:
             changed()
 
-    jobs.start(Job("Saving", work, about=path.name), key="save", on_result=apply)
+    jobs.start(Job(tr("Saving"), work, about=path.name), key="save", on_result=apply)
 
 
 def open_project(
@@ -147,7 +152,9 @@ def open_as(
             session.notify("warning", " ".join(differences))
         else:
             rows = opened.stated if isinstance(opened, OpenImages) else count(opened.table.rows, "row")
-            session.notify("info", f"Opened the project {name}: {opened.title}, {rows}.")
+            session.notify(
+                "info", tr("Opened the project {name}: {title}, {rows}.", name=name, title=opened.title, rows=rows)
+            )
         read_account(session, jobs)
 
     def failed(error: BaseException) -> None:
@@ -156,7 +163,7 @@ def open_as(
         else:
             session.report(error)
 
-    jobs.start(Job("Opening", work, about=name), key=KEY, on_result=apply, on_failure=failed)
+    jobs.start(Job(tr("Opening"), work, about=name), key=KEY, on_result=apply, on_failure=failed)
 
 
 def _digest(path: Path) -> str:
@@ -173,7 +180,9 @@ def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:
     gone, new = [n for n in before if n not in now], [n for n in now if n not in before]
     out = []
     if gone:
-        out.append(f"The table no longer has {', '.join(gone)}: what the plan said of it is gone.")
+        out.append(tr("The table no longer has {gone}: what the plan said of it is gone.", gone=", ".join(gone)))
     if new:
-        out.append(f"The table has {', '.join(new)}, which the project does not know: declare it in Data, Columns.")
+        out.append(
+            tr("The table has {new}, which the project does not know: declare it in Data, Columns.", new=", ".join(new))
+        )
     return out

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 
@@ -15,7 +16,7 @@ KEY = "recent"
 
 def look_for(paths: Sequence[str], jobs: JobCenter, apply: Callable[[dict[str, str]], None]) -> JobHandle:
     """Find out why each of ``paths`` cannot be opened; the reason is empty where it can."""
-    job = Job("Looking for recent files", lambda emit, cancel: reasons(paths, cancel))
+    job = Job(tr("Looking for recent files"), lambda emit, cancel: reasons(paths, cancel))
     return jobs.start(job, key=KEY, shown=False, on_result=apply)
 
 
@@ -25,7 +26,7 @@ def reasons(paths: Sequence[str], cancel: CancelToken) -> dict[str, str]:
     for path in paths:
         cancel.check()
         if not Path(path).exists():
-            out[path] = "is not there any more"
+            out[path] = tr("is not there any more")
         else:
-            out[path] = "" if os.access(path, os.R_OK) else "may not be read"
+            out[path] = "" if os.access(path, os.R_OK) else tr("may not be read")
     return out

@@ -9,6 +9,7 @@ from workbench.gui.project.project import Project
 from workbench.gui.project.project_tasks import Saved
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import button, label, look
 
@@ -22,9 +23,9 @@ class RestorePanel(QWidget):
         self._session, self._jobs, self._project = session, jobs, project
         self._found: Unsaved | None = None
         self._text = label("", wrap=True, name="restore_text")
-        take = button("Restore", "restore_take", "link", tip="Open the table with the plan as it was")
+        take = button(tr("Restore"), "restore_take", "link", tip=tr("Open the table with the plan as it was"))
         take.clicked.connect(self._ask_and_take)
-        leave = button("Discard", "restore_discard", "link", tip="Remove the unsaved changes for good")
+        leave = button(tr("Discard"), "restore_discard", "link", tip=tr("Remove the unsaved changes for good"))
         leave.clicked.connect(self._discard)
         frame = look(QFrame(), "banner-info")
         inner = QHBoxLayout(frame)
@@ -54,7 +55,13 @@ class RestorePanel(QWidget):
         self._found = found
         if found is not None:
             when = f"{found.time:%Y-%m-%d, %H:%M}"
-            self._text.setText(f"The last window ended unexpectedly: changes to {found.title} of {when} were kept.")
+            self._text.setText(
+                tr(
+                    "The last window ended unexpectedly: changes to {title} of {when} were kept.",
+                    title=found.title,
+                    when=when,
+                )
+            )
             self.setAccessibleName(self._text.text())
             self.show()
 

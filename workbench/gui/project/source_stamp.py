@@ -6,6 +6,7 @@ import hashlib
 import os
 
 from workbench.gui.session.file_stamp import Stamp
+from workbench.gui.style.language import tr
 from workbench.params import InputError
 
 
@@ -36,7 +37,7 @@ def _images_below(folder: str) -> list[str]:
 def require_unchanged(source: str, before: Stamp | None) -> None:
     """Raise :class:`InputError` where a file was changed while it was read: the rows may be of two versions."""
     if stamp_of(source) != before:
-        raise InputError("the file was changed while it was read", source, "open it again once it is complete")
+        raise InputError(tr("the file was changed while it was read"), source, tr("open it again once it is complete"))
 
 
 def changed_since(source: str, opened: Stamp | None) -> str:
@@ -44,5 +45,7 @@ def changed_since(source: str, opened: Stamp | None) -> str:
     now = stamp_of(source)
     if opened is None or now == opened:
         return ""
-    what = "is no longer there" if now is None else "has changed on the disk since it was opened"
-    return f"{os.path.basename(source)} {what}. What is released is the table as it was opened"
+    what = tr("is no longer there") if now is None else tr("has changed on the disk since it was opened")
+    return tr(
+        "{source} {what}. What is released is the table as it was opened", source=os.path.basename(source), what=what
+    )

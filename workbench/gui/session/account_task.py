@@ -12,6 +12,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -35,11 +36,11 @@ def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) 
             session.set_account(account)
 
     def failed(error: BaseException) -> None:
-        problem = sentence(error) if isinstance(error, WorkbenchError) else "The ledger could not be read."
+        problem = sentence(error) if isinstance(error, WorkbenchError) else tr("The ledger could not be read.")
         apply(AccountView(problem=problem, error=error if isinstance(error, WorkbenchError) else None))
 
     name = session.plan.account
-    job = Job("Reading the ledger", lambda emit, cancel: account_of(opened.table, ledger, name))
+    job = Job(tr("Reading the ledger"), lambda emit, cancel: account_of(opened.table, ledger, name))
     jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)
 
 
@@ -93,7 +94,7 @@ def read_releases(
     jobs: JobCenter, show: Callable[[tuple[AccountRelease, ...]], None], on_failure: Callable[[BaseException], None]
 ) -> None:
     """Read every release of every table, the newest first."""
-    job = Job("Reading the ledger", lambda emit, cancel: all_releases())
+    job = Job(tr("Reading the ledger"), lambda emit, cancel: all_releases())
     jobs.start(job, key="releases", shown=False, on_result=show, on_failure=on_failure)
 
 
@@ -150,10 +151,12 @@ def set_separate(session: Session, jobs: JobCenter, opened: OpenTable | OpenImag
             book.separate(book.identify(opened.table))
 
     def apply(_: None) -> None:
-        session.notify("info", f"{opened.title} has a budget of its own now; the ledger has recorded it.")
+        session.notify(
+            "info", tr("{title} has a budget of its own now; the ledger has recorded it.", title=opened.title)
+        )
         read_account(session, jobs)
 
-    jobs.start(Job("Separating two tables", work), on_result=apply)
+    jobs.start(Job(tr("Separating two tables"), work), on_result=apply)
 
 
 def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str) -> None:
@@ -166,7 +169,14 @@ def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str
             book.set_name(book.identify(opened.table), name)
 
     def apply(_: None) -> None:
-        session.notify("info", f"The account of {opened.title} is called {name} now; the ledger has recorded it.")
+        session.notify(
+            "info",
+            tr(
+                "The account of {title} is called {name} now; the ledger has recorded it.",
+                title=opened.title,
+                name=name,
+            ),
+        )
         read_account(session, jobs)
 
-    jobs.start(Job("Naming the account", work), on_result=apply)
+    jobs.start(Job(tr("Naming the account"), work), on_result=apply)

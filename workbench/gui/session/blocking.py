@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.draft import OWN_VALUE, DraftColumn, DraftPlan
+from workbench.gui.style.language import tr, tr_later, tr_number
 
 if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
 SHOWN = 3
 """Values that are named; all of it is private and stays on the screen."""
 
-_NUMBERS = {"integer": "whole numbers", "real": "numbers", "date": "dates"}
+_NUMBERS = {"integer": tr_later("whole numbers"), "real": "numbers", "date": "dates"}
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,22 @@ class InvalidValues:
 
 def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
     if profile.missing and column.missing != OWN_VALUE:
-        rows = "1 row has no value" if profile.missing == 1 else f"{profile.missing:,} rows have no value"
-        return Refused("missing", f"{rows}, which “if a value is missing” refuses")
+        rows = (
+            tr("1 row has no value")
+            if profile.missing == 1
+            else tr("{missing} rows have no value", missing=tr_number(profile.missing, ","))
+        )
+        return Refused("missing", tr("{rows}, which “if a value is missing” refuses", rows=rows))
     if column.kind == "integer" and profile.kind == "real":
-        return Refused("kind", "some numbers are not whole")
+        return Refused("kind", tr("some numbers are not whole"))
     if column.numeric:
         # its values did not read as numbers or dates
         found = profile.lower is None and profile.distinct > 0
-        return Refused("kind", f"its values are no {_NUMBERS[column.kind or 'real']}") if found else None
+        return (
+            Refused("kind", tr("its values are no {numbers}", numbers=_NUMBERS[column.kind or "real"]))
+            if found
+            else None
+        )
     if column.domain is None or column.other is not None or profile.values == column.domain:
         return None
     listed = set(column.domain)
@@ -82,9 +91,12 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
     if not unlisted:
         return None
     stated = ", ".join(f"“{value}”" for value in unlisted[:SHOWN])
-    more = "" if len(unlisted) <= SHOWN else f" and {len(unlisted) - SHOWN:,} more"
+    more = "" if len(unlisted) <= SHOWN else tr(" and {shown} more", shown=tr_number(len(unlisted) - SHOWN, ","))
     verb = "is" if len(unlisted) == 1 else "are"
-    return Refused("domain", f"{stated}{more} {verb} in the rows and not in the list of values")
+    return Refused(
+        "domain",
+        tr("{stated}{more} {verb} in the rows and not in the list of values", stated=stated, more=more, verb=verb),
+    )
 
 
 FOUND = InvalidValues()
@@ -95,8 +107,8 @@ FACT_WORDS = {
     "lower": "bounds",
     "upper": "bounds",
     "domain": "values",
-    "missing": "what a missing value means",
-    "date_order": "day or month first",
+    "missing": tr_later("what a missing value means"),
+    "date_order": tr_later("day or month first"),
 }
 """What the window calls a fact that is still open."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -26,7 +27,7 @@ def save_certificate(
         check_document_path(path)
         write_document(verified(release, cancel).paper(), path)
 
-    return _start(jobs, Job("Writing the certificate", work, about=path.name), done, on_failure)
+    return _start(jobs, Job(tr("Writing the certificate"), work, about=path.name), done, on_failure)
 
 
 def save_bundle(
@@ -45,7 +46,7 @@ def save_bundle(
         with Ledger.read() as ledger:
             write_bundle(found, path, ledger, signed=own_public_key() is not None)
 
-    return _start(jobs, Job("Writing the bundle", work, about=path.name), done, on_failure)
+    return _start(jobs, Job(tr("Writing the bundle"), work, about=path.name), done, on_failure)
 
 
 def _start(

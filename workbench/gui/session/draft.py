@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from workbench.gui.session.draft_problem import NOT_DECLARED, Problem
 from workbench.gui.session.error_text import without_place
+from workbench.gui.style.language import tr
 from workbench.params import ParameterError
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
 
@@ -103,7 +104,7 @@ class DraftColumn:
     def problems(self) -> tuple[Problem, ...]:
         """Return what keeps this column from being planned, with the field it is about; one that is dropped has none.
 
-        Bounds that contradict each other are told of at once, whatever else is still open.
+        Bounds that contradict each other are reported at once, whatever else is still open.
         """
         return self._problems
 
@@ -226,7 +227,7 @@ class DraftPlan:
         if problems:
             raise problems[0].error()
         if made is None:
-            raise ParameterError("the plan names no columns", hint="open a table first")
+            raise ParameterError(tr("the plan names no columns"), hint=tr("open a table first"))
         return made
 
     def problems(self) -> tuple[Problem, ...]:
@@ -387,7 +388,11 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
         facts = {"name": draft.name, "action": "drop", "role": draft.role}
     if draft.crossed and draft.kind == "date" and draft.action != "drop":
         first, last = (datetime.date.fromordinal(int(bound)) for bound in (draft.lower or 0, draft.upper or 0))
-        return None, Problem(draft.name, "lower", f"the lower bound {first} is not below the upper bound {last}")
+        return None, Problem(
+            draft.name,
+            "lower",
+            tr("the lower bound {first} is not below the upper bound {last}", first=first, last=last),
+        )
     try:
         return Column(**facts), None
     except ParameterError as error:

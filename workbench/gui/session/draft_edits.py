@@ -8,16 +8,21 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
+from workbench.gui.style.language import tr_later
 from workbench.sanitize.questions import Questions, Suggestion, changes
 
-FROM_DATA = (
-    "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
-    "Declare them from public knowledge instead, if you can."
+FROM_DATA = tr_later(
+    "Read off the rows: a release publishes these values outside the guarantee, and its "
+    "certificate will say so. Declare them from public knowledge instead, if you can."
 )
 
 CLASSES = ("category", "boolean")
 
-GUESSED_FACTS = {"action": "dropping", "missing": "missing values", "date_order": "order of day and month"}
+GUESSED_FACTS = {
+    "action": "dropping",
+    "missing": tr_later("missing values"),
+    "date_order": tr_later("order of day and month"),
+}
 """What the window calls the facts that a draft takes from the rows."""
 
 

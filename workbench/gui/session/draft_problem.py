@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.gui.style.language import tr_later
 from workbench.params import ParameterError
 
 
@@ -32,9 +33,9 @@ class Problem:
 
 
 NOT_DECLARED = {
-    "lower": "the lower bound is not declared yet",
-    "upper": "the upper bound is not declared yet",
-    "domain": "the list of values is not declared yet",
-    "missing": "what happens if a value is missing is not declared yet",
-    "date_order": "whether its dates have the day or the month first is not declared yet",
+    "lower": tr_later("the lower bound is not declared yet"),
+    "upper": tr_later("the upper bound is not declared yet"),
+    "domain": tr_later("the list of values is not declared yet"),
+    "missing": tr_later("what happens if a value is missing is not declared yet"),
+    "date_order": tr_later("whether its dates have the day or the month first is not declared yet"),
 }

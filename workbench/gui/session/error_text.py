@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from workbench.gui.style.language import tr, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params import remedies as way
 from workbench.params.remedies import Remedy
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
     from workbench.data.columns.profile import Suspicion
 
 _FACTS = {
-    "date_order": "choose under “day or month first”",
-    "other": "choose one under “if a value is not listed”",
-    "missing": "choose “keep as ‘missing’” under “if a value is missing”",
-    "kind": "choose another kind",
-    "lower": "declare the lower bound from public facts",
-    "upper": "declare the upper bound from public facts",
-    "domain": "list its values",
+    "date_order": tr_later("choose under “day or month first”"),
+    "other": tr_later("choose one under “if a value is not listed”"),
+    "missing": tr_later("choose “keep as ‘missing’” under “if a value is missing”"),
+    "kind": tr_later("choose another kind"),
+    "lower": tr_later("declare the lower bound from public facts"),
+    "upper": tr_later("declare the upper bound from public facts"),
+    "domain": tr_later("list its values"),
 }
 """Where a fact of a column is declared."""
 
 _INVALID = {
-    "values": "tick “replace invalid values” in Data, Columns",
-    "rows": "press “Replace invalid values” below",
+    "values": tr_later("tick “replace invalid values” in Data, Columns"),
+    "rows": tr_later("press “Replace invalid values” below"),
 }
 
 
 def _option(about: Mapping[str, str]) -> str:
     option, value, doing = about["option"], about.get("value", ""), about.get("doing", "")
     condition = f" if {about['condition']}" if about.get("condition") else ""
-    stated = doing or (f"set {option} to {value}" if value else f"set {option}")
-    return f"{stated} under “How it is read”{condition}"
+    stated = doing or (tr("set {option} to {value}", option=option, value=value) if value else f"set {option}")
+    return tr("{stated} under “How it is read”{condition}", stated=stated, condition=condition)
 
 
 _GIVEN = {
-    "weights": "choose their file under “weights”: safetensors or a state dict of torch",
-    "weights of the card": "choose their file; its SHA-256 is on the card",
-    "noise": "enter a privacy budget, ε, or a noise, σ",
-    "target": "choose the column to predict in Data, Questions, or the method mst",
+    "weights": tr_later("choose their file under “weights”: safetensors or a state dict of torch"),
+    "weights of the card": tr_later("choose their file; its SHA-256 is on the card"),
+    "noise": tr_later("enter a privacy budget, ε, or a noise, σ"),
+    "target": tr_later("choose the column to predict in Data, Questions, or the method mst"),
 }
 """What to do in the window where a command would be given an option, by the name of that option."""
 
@@ -50,22 +50,24 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.DECLARE: lambda about: _FACTS[about["key"]],
     way.STATE_OPTION: _option,
     way.GIVE: lambda about: _GIVEN[about["what"]],
-    way.ADD_VALUE: lambda about: "add it to the list of values",
-    way.LIST_VALUES: lambda about: "list its values",
+    way.ADD_VALUE: lambda about: tr("add it to the list of values"),
+    way.LIST_VALUES: lambda about: tr("list its values"),
     way.REPLACE_INVALID: lambda about: _INVALID[about["of"]],
-    way.STATE_ACCOUNT: lambda about: f"enter “{about['name']}” under “Account’s public name”",
-    way.NAME_ACCOUNT: lambda about: "press “Name the account…”",
+    way.STATE_ACCOUNT: lambda about: tr("enter “{about}” under “Account’s public name”", about=about["name"]),
+    way.NAME_ACCOUNT: lambda about: tr("press “Name the account…”"),
     way.CHARGE_ACCOUNT: lambda about: (
-        f"enter “{about['name']}” under “Account’s public name” to charge that account"
+        tr("enter “{about}” under “Account’s public name” to charge that account", about=about["name"])
         if about["name"]
-        else "open that table and name its account, then enter the name here under “Account’s public name” to charge it"
+        else tr(
+            "open that table and name its account, then enter the name here under “Account’s public name” to charge it"
+        )
     ),
-    way.OTHER_TABLE: lambda about: "press “It is another table…” in Release, Settings",
-    way.CONFIRM_GUESSES: lambda about: "confirm them in Data, Columns",
-    way.PROTECT: lambda about: "protect a column in Release, Columns",
-    way.RAISE_CAP: lambda about: f"raise the cap of {_letters(about['quantity'])} in Released, Ledger",
-    way.REPLACE_OUTPUT: lambda about: "remove it first",
-    way.SPEND_LESS: lambda about: "use what remains" if about.get("remains") else "spend less",
+    way.OTHER_TABLE: lambda about: tr("press “It is another table…” in Release, Settings"),
+    way.CONFIRM_GUESSES: lambda about: tr("confirm them in Data, Columns"),
+    way.PROTECT: lambda about: tr("protect a column in Release, Columns"),
+    way.RAISE_CAP: lambda about: tr("raise the cap of {about} in Released, Ledger", about=_letters(about["quantity"])),
+    way.REPLACE_OUTPUT: lambda about: tr("remove it first"),
+    way.SPEND_LESS: lambda about: tr("use what remains") if about.get("remains") else tr("spend less"),
 }
 """What to click or type for each kind of way out; plain text reads the same everywhere."""
 

@@ -1,4 +1,4 @@
-"""Jobs and the window: started here, polled by one timer, told of by signals on the GUI thread."""
+"""Jobs and the window: started here, polled by one timer, reported by signals on the GUI thread."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from workbench.gui.style.language import tr
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
 from workbench.jobs.memory import MemorySampler
@@ -251,7 +252,7 @@ class JobCenter(QObject):
 
     def _cancel_text(self, handle: JobHandle) -> None:
         what = handle.end.what if isinstance(handle.end, Cancelled) else ""
-        how = "Paused" if handle.paused else "Cancelled"
+        how = tr("Paused") if handle.paused else tr("Cancelled")
         self.noticed.emit("info", f"{how}: {handle.title}." + (f" {what}" if what else ""))
 
     def _failure_text(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -27,5 +28,5 @@ def read_models(
 
         return released_models(cancel)
 
-    job = Job("Reading the released models", work)
+    job = Job(tr("Reading the released models"), work)
     jobs.start(job, key=f"models {key}", shown=False, on_result=show, on_failure=on_failure)

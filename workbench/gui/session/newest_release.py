@@ -9,14 +9,6 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.session import ReleasedStep, Session, State
 
 
-def released_steps(session: Session) -> list[ReleasedStep]:
-    """Return the releases of the table that is open, oldest first: what the ledger knows, and those of this session."""
-    own = {step.release_id: step for step in session.released}
-    known = {one.release_id for one in session.account.past}
-    past = [own.get(one.release_id) or step_of(one) for one in session.account.past]
-    return [*past, *(step for step in session.released if step.release_id not in known)]
-
-
 def newest_release(session: Session, kind: str) -> ReleasedStep | None:
     """Return the newest central release of a kind from the open table; ``None`` where there is none."""
     own = [step for step in session.released if step.central == kind]

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.file_stamp import Stamp
+from workbench.gui.style.language import tr, tr_later, tr_number
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
     from workbench.data.images.overview import ClassSeen
     from workbench.data.images.read import ImageOptions
 
-FOR_TABLES = "A set of images is open, and this page is for tables: networks learn from images in Models, Train."
+FOR_TABLES = tr_later(
+    "A set of images is open, and this page is for tables: networks learn from images in Models, Train."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +55,18 @@ class OpenImages:
     def stated(self) -> str:
         """What is public of it, in words: ``60,000 images, 28 × 28 grey, 10 classes``."""
         images, people = self.table, self.options.rows_per_person
-        stated = f"{images.rows:,} images, {images.shape}, {len(images.classes)} classes"
-        return stated if people == 1 else f"{stated}, {people:,} per person"
+        stated = tr(
+            "{rows} images, {shape}, {classes} classes",
+            rows=tr_number(images.rows, ","),
+            shape=images.shape,
+            classes=len(images.classes),
+        )
+        return (
+            stated if people == 1 else tr("{stated}, {people} per person", stated=stated, people=tr_number(people, ","))
+        )
 
     @property
     def outside(self) -> tuple[str, ...]:
         """Sentences on what ε does not cover: public facts that nobody declared."""
         taken = self.table.taken
-        return (f"the {taken} were taken from the image files and not declared",) if taken else ()
+        return (tr("the {taken} were taken from the image files and not declared", taken=taken),) if taken else ()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_number
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -44,9 +45,12 @@ def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> N
         session.set_paused(found)
         if notify and found:
             run = found[0]
-            stated = (
-                f"A training on {opened.title} is paused after {run.taken:,} of {run.steps:,} steps: go on with it in"
+            stated = tr(
+                "A training on {title} is paused after {taken} of {steps} steps: go on with it in",
+                title=opened.title,
+                taken=tr_number(run.taken, ","),
+                steps=tr_number(run.steps, ","),
             )
-            session.notify("info", f"{stated} Models, Train.")
+            session.notify("info", tr("{stated} Models, Train.", stated=stated))
 
-    jobs.start(Job("Looking for paused trainings", work), key=KEY, shown=False, on_result=show)
+    jobs.start(Job(tr("Looking for paused trainings"), work), key=KEY, shown=False, on_result=show)

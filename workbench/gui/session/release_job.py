@@ -1,4 +1,4 @@
-"""The job of a release of any kind, and what the window is told at its end."""
+"""The job of a release of any kind, and what the window shows at its end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Emit, Notice
@@ -56,7 +57,7 @@ def start_release(
     on_failure: Callable[[BaseException], None],
     **more: Any,
 ) -> JobHandle:
-    """Start a release; whatever its end, the budget gauge follows and the session is told.
+    """Start a release; whatever its end, the budget gauge follows and the session is updated.
 
     Args:
         session: hears of it, and remembers it while its table is open.
@@ -87,21 +88,25 @@ def start_release(
                 )
             )
         if handle.too_late:
-            session.notify("warning", f"It was too late to cancel: {done.output} is released and charged.")
+            session.notify(
+                "warning", tr("It was too late to cancel: {output} is released and charged.", output=done.output)
+            )
         else:
-            charged = "; nothing more was charged" if done.published_earlier else ""
-            session.notify("info", f"Released {what} to {done.output}{charged}.")
+            charged = tr("; nothing more was charged") if done.published_earlier else ""
+            session.notify(
+                "info", tr("Released {what} to {output}{charged}.", what=what, output=done.output, charged=charged)
+            )
 
     def cancel_text() -> None:
         stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
         if stays:
             session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
         elif not doubts:
-            session.notify("info", "Cancelled: no file was written, and nothing is charged.")
+            session.notify("info", tr("Cancelled: no file was written, and nothing is charged."))
 
     doubts: list[Notice] = []
-    handle = jobs.start(Job("Releasing", work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
-    # A ledger that could not be told of the end says so itself.
+    handle = jobs.start(Job(tr("Releasing"), work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
+    # A ledger that could not record the end says so itself.
     handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
     handle.cancelled.connect(cancel_text)
     handle.ended.connect(lambda: read_account(session, jobs))

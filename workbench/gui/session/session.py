@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -22,6 +23,7 @@ from workbench.gui.session.network_draft import NetworkDraft
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
+from workbench.gui.style.language import tr, tr_number
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 from workbench.sanitize.questions import Questions, Suggestion
@@ -148,7 +150,7 @@ class Session(QObject):
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
         may_replace: asks the same where another table is to be opened, and first about trainings on this one, which
-            end by it; told whether the plan is kept. The window sets it.
+            end by it; its argument is whether the plan is kept. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
         figures_agreed: the table or images of which the person agreed to see private figures.
         to_draw: the model that a curve was asked for last; empty for none.
@@ -175,7 +177,7 @@ class Session(QObject):
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
-        opening_failed: (source, options, error) the table could not be read; the error has been told.
+        opening_failed: (source, options, error) the table could not be read; the error has been shown.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
         help_asked: (topic) show that topic of the help.
@@ -207,6 +209,7 @@ class Session(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
+        self._within_step = False
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.may_replace: Callable[[Callable[[], object], bool], bool] = lambda then, keeps_plan: True
         self.recent: RecentFiles | None = None
@@ -342,8 +345,24 @@ class Session(QObject):
             merge: steps in a row with the same non-empty key become one (a slider that is dragged).
         """
         plan = in_step(self._plan, plan)
-        if plan != self._plan:
+        if self._within_step:
+            self._plan = plan
+        elif plan != self._plan:
             self.undo_stack.push(PlanEdit(text, self._plan, plan, self._show_plan, merge))
+
+    @contextmanager
+    def one_step(self, text: str) -> Iterator[None]:
+        """Take all edits of a block as one step that can be undone; where an error ends it, none of them.
+
+        Args:
+            text: what the person did, for the Edit menu.
+        """
+        before, self._within_step = self._plan, True
+        try:
+            yield
+        finally:
+            after, self._plan, self._within_step = self._plan, before, False
+        self.edit(text, after)
 
     def edit_column(self, name: str, text: str, merge: str = "", **changes: Any) -> None:
         """Change attributes of one column, as one step that can be undone."""
@@ -351,7 +370,11 @@ class Session(QObject):
 
     def set_epsilon(self, epsilon: Decimal) -> None:
         """Change the plan's ε; a drag is one step."""
-        self.edit(f"set ε to {epsilon.normalize():f}", self._plan.with_(epsilon=epsilon), "epsilon")
+        self.edit(
+            tr("set ε to {normalize}", normalize=tr_number(epsilon.normalize(), "f")),
+            self._plan.with_(epsilon=epsilon),
+            "epsilon",
+        )
 
     @property
     def target(self) -> str | None:
@@ -360,7 +383,7 @@ class Session(QObject):
 
     def set_target(self, name: str | None) -> None:
         """Choose the column to predict."""
-        self.edit(f"predict {name}" if name else "predict nothing", self._plan.with_target(name))
+        self.edit(f"predict {name}" if name else tr("predict nothing"), self._plan.with_target(name))
 
     def _show_plan(self, plan: DraftPlan) -> None:
         if plan != self._plan:
@@ -494,7 +517,9 @@ class Session(QObject):
         if isinstance(error, WorkbenchError):
             self.notify("error", sentence(error))
         else:
-            self.notify("error", f"A bug in the program ({type(error).__name__}); its trace is in the log.")
+            self.notify(
+                "error", tr("A bug in the program ({name}); its trace is in the log.", name=type(error).__name__)
+            )
 
     def go(self, page: str) -> None:
         """Show another page."""

@@ -1,21 +1,18 @@
-"""Edits of the plan as steps that can be undone."""
+"""Edits of the plan, and of a table that is no part of it, as steps that can be undone."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 from PySide6.QtGui import QUndoCommand
 
-from workbench.gui.session.draft import DraftPlan
-
 
 class PlanEdit(QUndoCommand):
-    """One edit: the plan before it and after it."""
+    """One edit: the plan, or what else ``show`` takes, before it and after it."""
 
-    def __init__(
-        self, text: str, before: DraftPlan, after: DraftPlan, show: Callable[[DraftPlan], None], merge: str = ""
-    ) -> None:
+    def __init__(self, text: str, before: Any, after: Any, show: Callable[[Any], None], merge: str = "") -> None:
         super().__init__(text)
         self._before, self._after, self._show, self._merge = before, after, show, merge
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -25,7 +26,7 @@ def verify(
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         return faults(release, cancel)
 
-    job = Job("Verifying", work, about=release.name)
+    job = Job(tr("Verifying"), work, about=release.name)
     handle = jobs.start(job, key=KEY, on_result=show, on_failure=on_failure)
     if on_cancel is not None:
         handle.cancelled.connect(on_cancel)

@@ -144,6 +144,7 @@ class MainWindow(QMainWindow):
             self.messages.drop()  # what it says was about the page that is left
         self._stack.setCurrentWidget(self._made[name])
         self.rail.select(name)
+        self.tour.reach(name)
         page = self._pages[name]
         self._last[page.tab] = name
         self._last[f"room {page.room}"] = page.tab

@@ -13,7 +13,7 @@ from workbench.gui.style.language import tr_sentence
 class Messages(QObject):
     """The newest message, and when it is over.
 
-    It goes with the page that it was told on where it is an error or a warning, and with the edit that it tells of
+    An error or a warning is removed with the page it was shown on, and with the edit it is about
     when that is undone.
 
     Signals:
@@ -46,6 +46,8 @@ class Messages(QObject):
         self._about = self._edit
         if level != "info":
             self._banner.show_text(level, text)
+        elif self._edit is not None:  # what went wrong before was put right, or left, by a step that went well
+            self._banner.hide()
 
     def report_step(self, what: str, edit: str) -> None:
         """Tell that an edit was undone or done again, and end the message that it had."""

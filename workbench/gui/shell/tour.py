@@ -92,6 +92,12 @@ class TourPanel(Card):
         self._show(0, lead=lead)
         self.show()
 
+    def reach(self, page: str) -> None:
+        """Go on to the step about ``page`` where the person went there by herself; never back."""
+        at = next((at for at, step in enumerate(STEPS) if step[0] == page), 0)
+        if not self.isHidden() and at > self._at:
+            self._show(at, lead=False)
+
     def leave(self) -> None:
         """End the tour."""
         if not self.isHidden():
@@ -104,7 +110,7 @@ class TourPanel(Card):
             return
         self._at = at
         page, title, text = STEPS[at]
-        self._title.set_whole(tr(title))
+        self._title.set_whole(tr(title), wrapped=True)
         self._count.setText(tr("{at} of {steps}", at=at + 1, steps=len(STEPS)))
         self._text.setText(tr(text))
         self._next.setText(tr("Done") if at + 1 == len(STEPS) else tr("Next"))

@@ -1,6 +1,6 @@
 """The style sheet: few boxes, one radius, spacing in steps of 4.
 
-Widgets are told apart by the dynamic property ``look`` (:func:`workbench.gui.widgets.basic.look`).
+Widgets are distinguished by the dynamic property ``look`` (:func:`workbench.gui.widgets.basic.look`).
 """
 
 from __future__ import annotations

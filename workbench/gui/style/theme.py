@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from workbench.gui.style.colours import mixed
 from workbench.gui.style.language import tr_later
 from workbench.gui.style.stylesheet import stylesheet
-from workbench.render.fonts import font, set_scale
+from workbench.render.fonts import font, scaled, set_scale
 from workbench.render.palette import DARK, LIGHT, Theme
 
 MODES = {"system": tr_later("System"), "light": tr_later("Light"), "dark": tr_later("Dark")}
@@ -90,6 +90,10 @@ class ThemeSwitch(QObject):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.setFont(base_font())
+        for part in self._window.findChildren(QWidget):
+            held = part.property("held")
+            if held:
+                part.setFixedWidth(scaled(held))
         self._apply()
 
     def _follow(self) -> None:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import PAD
 from workbench.gui.widgets.formatting import breakable, unbroken
+from workbench.render.fonts import scaled
 
 W = TypeVar("W", bound=QWidget)
 
@@ -99,6 +100,12 @@ def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "")
     if name:
         out.setObjectName(name)
     return out
+
+
+def hold(part: QWidget, pixels: int) -> None:
+    """Give ``part`` a width that follows the size of text alone (:meth:`ThemeSwitch.set_scale`)."""
+    part.setProperty("held", pixels)
+    part.setFixedWidth(scaled(pixels))
 
 
 def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: str = "") -> QPushButton:

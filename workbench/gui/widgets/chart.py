@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.chart_marks import Canvas, Key, Mark, Scale
+from workbench.render.fonts import scaled
 from workbench.render.palette import Theme
 
 SCALE = 42
@@ -165,7 +166,9 @@ class Chart(QWidget):
             _paint_marks(on, drawing)
 
     def _box(self) -> QRectF:
-        return QRectF(self.rect()).marginsRemoved(self.margins)
+        least = self.margins  # the numbers to the left are as wide as the text is large
+        left = max(least.left(), scaled(least.left()))
+        return QRectF(self.rect()).marginsRemoved(QMarginsF(left, least.top(), least.right(), least.bottom()))
 
     def _paint_head(self, on: Canvas, drawing: Drawing) -> None:
         if drawing.title:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QMenu, QTableView
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.table_view import copied, headings
@@ -41,8 +42,8 @@ class CopyRows(QObject):
         self._private = private if callable(private) else lambda rows: private
         name = view.objectName()
         for key, words, tip in (
-            ("copy", "Copy", "Copy the selected cells with the names of their columns"),
-            ("copy_all", "Copy All Rows", "Copy every row with the names of the columns"),
+            ("copy", tr("Copy"), tr("Copy the selected cells with the names of their columns")),
+            ("copy_all", tr("Copy All Rows"), tr("Copy every row with the names of the columns")),
         ):
             action = QAction(words, view)
             action.setObjectName(f"{name}_{key}")
@@ -79,10 +80,17 @@ class CopyRows(QObject):
             areas = [selection.at(i) for i in range(selection.count())]
         cells = sum(a.width() * a.height() for a in areas)
         if not cells:
-            self._session.notify("info", "Nothing is selected.")
+            self._session.notify("info", tr("Nothing is selected."))
             return
         if cells > MOST:
-            self._session.notify("warning", f"{cells:,} cells are too many to copy: choose at most {MOST:,} of them.")
+            self._session.notify(
+                "warning",
+                tr(
+                    "{cells} cells are too many to copy: choose at most {most} of them.",
+                    cells=tr_number(cells, ","),
+                    most=tr_number(MOST, ","),
+                ),
+            )
             return
         # As they are shown: a table may be sorted in its view, and what is filtered out is not copied unseen.
         seen = {r for a in areas for r in range(a.top(), a.bottom() + 1) if whole or not self._view.isRowHidden(r)}
@@ -96,8 +104,8 @@ class CopyRows(QObject):
             texts = [copied(model.index(r, c)) if (r, c) in chosen else "" for c in columns]
             lines.append("\t".join(map(_cell, texts)))
         QGuiApplication.clipboard().setText("\n".join(lines) + "\n")
-        stated = ", which are private" if private else ""
-        self._session.notify("info", f"Copied {count(len(rows), 'row')}{stated}.")
+        stated = tr(", which are private") if private else ""
+        self._session.notify("info", tr("Copied {rows}{stated}.", rows=count(len(rows), "row"), stated=stated))
 
 
 def _cell(text: str) -> str:

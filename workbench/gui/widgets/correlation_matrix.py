@@ -11,6 +11,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label
 from workbench.gui.widgets.chart import Chart, Drawing
@@ -28,7 +29,7 @@ SHOWN = 12
 
 TOLD, LOST = 3, 2
 SEEN = 0.1
-"""Least correlation with the target whose loss is worth a warning: a weaker one is seldom of use."""
+"""Least correlation with the target whose loss is worth a warning: a weaker one is rarely of use."""
 
 HIGHEST, BROADEST, LEAST_WRITTEN = 200.0, 3.0, 26.0
 """Pixels that a cell is high at most; its width over its height at most; pixels below which it has a sign alone."""
@@ -40,12 +41,13 @@ KEYS = {
     Qt.Key.Key_Up: (-1, 0),
     Qt.Key.Key_Down: (1, 0),
 }
-HELP = (
-    "Pearson's r between numbers, −1 to 1; the correlation ratio η of numbers and a category, and Cramér's V of two "
-    "categories, 0 to 1. Corrected for chance: 0 means no relationship. Arrow keys go from pair to pair."
+HELP = tr_later(
+    "Pearson's r between numbers, −1 to 1; the correlation ratio η of numbers and a category, "
+    "and Cramér's V of two categories, 0 to 1. Corrected for chance: 0 means no relationship. "
+    "Arrow keys go from pair to pair."
 )
-LOST_ADVICE = "Drop columns, or release synthetic rows or a private model."
-NOTHING = "A correlation needs two columns that leave: protect or keep another one."
+LOST_ADVICE = tr_later("Drop columns, or release synthetic rows or a private model.")
+NOTHING = tr_later("A correlation needs two columns that leave: protect or keep another one.")
 
 
 class PairMap(Chart):
@@ -61,7 +63,7 @@ class PairMap(Chart):
     least = QSize(480, 220)
     """Room in which signs can still be read."""
 
-    def __init__(self, session: Session, name: str = "preview_pairs", drawn: str = "Sanitised") -> None:
+    def __init__(self, session: Session, name: str = "preview_pairs", drawn: str = tr_later("Sanitised")) -> None:
         """Make it; ``drawn`` is the title of the other side."""
         super().__init__(session, name)
         self._title = drawn
@@ -106,7 +108,7 @@ class PairMap(Chart):
         for i, j in self._by_change()[:TOLD]:
             before, after = self._values(i, j)
             stated.append(f"{self.names[j]} × {self.names[i]} {written(before)} → {written(after)}")
-        return f"Changed most: {',  '.join(stated)}." if stated else ""
+        return tr("Changed most: {stated}.", stated=",  ".join(stated)) if stated else ""
 
     # -- the person -----------------------------------------------------------------------------------------------
 
@@ -140,7 +142,7 @@ class PairMap(Chart):
     def words_under(self, point: QPointF) -> str:
         """Return what the pair under the pointer is."""
         place = self._pair_at(point)
-        return self._words_of(*place) if place else HELP
+        return self._words_of(*place) if place else tr(HELP)
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """Show the frame."""
@@ -184,8 +186,10 @@ class PairMap(Chart):
             self._notify()
 
     def _notify(self) -> None:
-        self.setAccessibleName(f"Correlations before and after the draw. {self.words() or NOTHING}")
-        self.setAccessibleDescription(HELP)
+        self.setAccessibleName(
+            tr("Correlations before and after the draw. {nothing}", nothing=self.words() or tr(NOTHING))
+        )
+        self.setAccessibleDescription(tr(HELP))
         self.pair_changed.emit()
         self.update()
 
@@ -203,9 +207,18 @@ class PairMap(Chart):
         title = f"{self._pairs.names[one]} × {self._pairs.names[other]}"
         kind = measure(self._pairs.numeric[one], self._pairs.numeric[other])
         if math.isnan(before) and math.isnan(after):
-            return f"{title}: there is no correlation to compute, as one of the two does not vary."
-        change = "" if math.isnan(after - before) else f", changed by {written(after - before, signed=True)}"
-        return f"{title}: {written(before)} before, {written(after)} after the draw{change} ({kind})"
+            return tr("{title}: there is no correlation to compute, as one of the two does not vary.", title=title)
+        change = (
+            "" if math.isnan(after - before) else tr(", changed by {after}", after=written(after - before, signed=True))
+        )
+        return tr(
+            "{title}: {before} before, {after} after the draw{change} ({kind})",
+            title=title,
+            before=written(before),
+            after=written(after),
+            change=change,
+            kind=kind,
+        )
 
     def _size(self) -> tuple[float, float]:
         """Return the width and the height of a cell: they fill the picture, and are broad rather than high."""
@@ -230,8 +243,8 @@ class PairMap(Chart):
     def drawing(self) -> Drawing:
         """Return both triangles; the names are at their rows, and once more where their columns begin."""
         if len(self._order) < 2:
-            return Drawing(empty=NOTHING if self._pairs is not None else "", frame="none")
-        return Drawing([*self._side(0, "Original"), *self._side(1, self._title)], frame="none")
+            return Drawing(empty=tr(NOTHING) if self._pairs is not None else "", frame="none")
+        return Drawing([*self._side(0, tr("Original")), *self._side(1, self._title)], frame="none")
 
     def _side(self, side: int, title: str) -> Iterator[mark.Mark]:
         size, names = self._size()[1], self.names
@@ -274,7 +287,7 @@ class Correlations(QWidget):
     """The triangles, what is said of the marked pair, and what the numbers are."""
 
     def __init__(
-        self, session: Session, name: str = "preview", drawn: str = "Sanitised", advice: str = LOST_ADVICE
+        self, session: Session, name: str = "preview", drawn: str = tr_later("Sanitised"), advice: str = tr(LOST_ADVICE)
     ) -> None:
         """Make it.
 
@@ -291,7 +304,7 @@ class Correlations(QWidget):
         self._words.setObjectName(f"{name}_pair_words")
         self._most = Elided("", "muted")
         self._most.setObjectName(f"{name}_pairs_most")
-        self._help = label(HELP, "muted", wrap=True, name=f"{name}_pair_help")
+        self._help = label(tr(HELP), "muted", wrap=True, name=f"{name}_pair_help")
         self._lost = Elided("", "warn")
         self._lost.setObjectName(f"{name}_target_lost")
         self._lost.hide()
@@ -317,7 +330,13 @@ class Correlations(QWidget):
             return ""
         stated = [f"from {count(pairs.rows, 'row')}" + (f" of {pairs.of_rows:,}" if pairs.rows < pairs.of_rows else "")]
         if len(pairs.names) > SHOWN:
-            stated.append(f"the {SHOWN} of {len(pairs.names) + pairs.left_out} columns that changed most")
+            stated.append(
+                tr(
+                    "the {shown} of {left_out} columns that changed most",
+                    shown=SHOWN,
+                    left_out=len(pairs.names) + pairs.left_out,
+                )
+            )
         return ", ".join(stated)
 
 
@@ -331,7 +350,7 @@ def most_changed(pairs: Pairs) -> list[int]:
     return sorted(int(i) for i in np.argsort(-change, kind="stable")[:SHOWN])
 
 
-def lost_words(pairs: Pairs, target: str | None, advice: str = LOST_ADVICE) -> str:
+def lost_words(pairs: Pairs, target: str | None, advice: str = tr(LOST_ADVICE)) -> str:
     """Return which columns lose most of their correlation with the target in this draw, and what helps; private."""
     if target not in pairs.names:
         return ""
@@ -345,8 +364,14 @@ def lost_words(pairs: Pairs, target: str | None, advice: str = LOST_ADVICE) -> s
     if not lost:
         return ""
     stated = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:LOST])
-    more = f" and {len(lost) - LOST} more" if len(lost) > LOST else ""
-    return f"⚠ Lost with {target} (private): {stated}{more}. {advice}"
+    more = tr(" and {lost} more", lost=len(lost) - LOST) if len(lost) > LOST else ""
+    return tr(
+        "⚠ Lost with {target} (private): {stated}{more}. {advice}",
+        target=target,
+        stated=stated,
+        more=more,
+        advice=advice,
+    )
 
 
 def written(value: float, *, signed: bool = False) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import label, look, named
 from workbench.gui.widgets.formatting import at_most
 from workbench.render.curve import CurveView, x_range
@@ -56,7 +57,7 @@ class _View(CurveView):
         at = math.log10(epsilon)
         right = at > (math.log10(low) + math.log10(high)) / 2
         self._mark.setValue(at)
-        self._mark_text.setText(f"your ε = {at_most(epsilon)}")
+        self._mark_text.setText(tr("your ε = {epsilon}", epsilon=at_most(epsilon)))
         self._mark_text.setAnchor((1 if right else 0, 1))
         self._mark_text.setPos(at, self.box.viewRange()[1][0])
 

@@ -6,17 +6,17 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
+from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 
-DELTA = RealField(help="chance that the guarantee fails", symbol="δ", above=0, below=1)
-HELP = (
-    "Chance that the guarantee fails, below 1 in the number of rows, such as 1e-6: with many counts the same ε then "
-    "gives less noise, with few it gives more. Empty: none"
+DELTA = RealField(help=tr_later("chance that the guarantee fails"), symbol="δ", above=0, below=1)
+HELP = tr_later(
+    "Chance that the guarantee fails, below 1 in the number of rows, such as 1e-6: with many "
+    "counts the same ε then gives less noise, with few it gives more. Empty: none"
 )
 
 
@@ -25,9 +25,9 @@ class DeltaEntry(QLineEdit):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        named(self, name, "δ", HELP)
-        self.setPlaceholderText("none")
-        self.setFixedWidth(88)
+        named(self, name, "δ", tr(HELP))
+        self.setPlaceholderText(tr("none"))
+        hold(self, 88)
         self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
 
     def problem(self) -> str:
@@ -58,8 +58,8 @@ class DeltaLine(QWidget):
     def __init__(self, entry: DeltaEntry) -> None:
         super().__init__()
         self._entry = entry
-        self._more = button("Gaussian noise…", f"{entry.objectName()}_more", "link", tip=HELP)
-        self._title = label("with δ =", "muted")
+        self._more = button(tr("Gaussian noise…"), f"{entry.objectName()}_more", "link", tip=tr(HELP))
+        self._title = label(tr("with δ ="), "muted")
         self._title.setBuddy(entry)
         self._more.clicked.connect(self._show)
         self.setLayout(row(self._more, self._title, entry, None))

@@ -8,22 +8,23 @@ from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QGridLayout, QLabel, QMessageBox, QPushButton, QWidget
 
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.formatting import unbroken
 
-TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
-IMAGES = "Images (*-ubyte *-ubyte.gz *.bin *.bin.gz *.npz *.zip)"
+TABLES = tr_later("Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)")
+IMAGES = tr_later("Images (*-ubyte *-ubyte.gz *.bin *.bin.gz *.npz *.zip)")
 DATA = f"Tables and images ({TABLES.partition('(')[2].partition(')')[0]} {IMAGES.partition('(')[2]}"
-PICTURES = "PNG and JPEG images (*.png *.jpg *.jpeg *.PNG *.JPG *.JPEG)"
-WEIGHTS = "Weights (*.safetensors *.pt *.pth *.bin)"
-FOLDER_OF_IMAGES = "Open a folder of images"
-DICTIONARIES = "Data dictionaries (*.csv);;All files (*)"
-CERTIFICATES = "Certificates (*.certificate.json *.json);;All files (*)"
-PROJECTS = "Projects (*.workbench.toml *.toml)"
+PICTURES = tr_later("PNG and JPEG images (*.png *.jpg *.jpeg *.PNG *.JPG *.JPEG)")
+WEIGHTS = tr_later("Weights (*.safetensors *.pt *.pth *.bin)")
+FOLDER_OF_IMAGES = tr_later("Open a folder of images")
+DICTIONARIES = tr_later("Data dictionaries (*.csv);;All files (*)")
+CERTIFICATES = tr_later("Certificates (*.certificate.json *.json);;All files (*)")
+PROJECTS = tr_later("Projects (*.workbench.toml *.toml)")
 
 
-def ask_for_table(parent: QWidget, title: str = "Open a table") -> str:
+def ask_for_table(parent: QWidget, title: str = tr_later("Open a table")) -> str:
     """Ask which table to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, title, "", TABLES)[0]
+    return QFileDialog.getOpenFileName(parent, title, "", tr(TABLES))[0]
 
 
 def ask_for_data(parent: QWidget) -> str:
@@ -38,7 +39,7 @@ def ask_for_images(parent: QWidget, title: str) -> str:
 
 def ask_for_pictures(parent: QWidget, title: str) -> tuple[str, ...]:
     """Ask for single images, or for a file of them; empty where the person thought better of it."""
-    kinds = f"{PICTURES};;{IMAGES};;All files (*)"
+    kinds = tr("{pictures};;{images};;All files (*)", pictures=tr(PICTURES), images=tr(IMAGES))
     return tuple(QFileDialog.getOpenFileNames(parent, title, "", kinds)[0])
 
 
@@ -49,17 +50,17 @@ def ask_for_weights(parent: QWidget, title: str) -> str:
 
 def ask_for_project(parent: QWidget) -> str:
     """Ask which project to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Open a project", "", PROJECTS)[0]
+    return QFileDialog.getOpenFileName(parent, "Open a project", "", tr(PROJECTS))[0]
 
 
 def ask_for_certificate(parent: QWidget) -> str:
     """Ask which certificate goes with a released table; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Choose a certificate", "", CERTIFICATES)[0]
+    return QFileDialog.getOpenFileName(parent, "Choose a certificate", "", tr(CERTIFICATES))[0]
 
 
 def ask_for_dictionary(parent: QWidget) -> str:
     """Ask which data dictionary to import; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Import a data dictionary", "", DICTIONARIES)[0]
+    return QFileDialog.getOpenFileName(parent, "Import a data dictionary", "", tr(DICTIONARIES))[0]
 
 
 def ask_for_sweep(parent: QWidget) -> str:
@@ -171,7 +172,7 @@ def choose(
     text: str,
     verbs: dict[str, str],
     *,
-    no: str = "Cancel",
+    no: str = tr_later("Cancel"),
     entry: Entry | None = None,
     moot: SignalInstance | None = None,
     anew: Callable[[], tuple[str, dict[str, str]]] | None = None,

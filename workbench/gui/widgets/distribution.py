@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
@@ -31,7 +32,9 @@ class Distribution(Chart):
     def show_column(self, column: Spread | None) -> None:
         """Draw the spread of one column, or nothing."""
         self._column, self._drawn = column, column is not None
-        self.setAccessibleName(f"Distribution of {column.name}, original and {self._word}" if column else "")
+        self.setAccessibleName(
+            tr("Distribution of {name}, original and {word}", name=column.name, word=self._word) if column else ""
+        )
         self.update()
 
     def await_draw(self) -> None:
@@ -62,7 +65,7 @@ class Distribution(Chart):
             marks.append(mark.levels(dict(enumerate(column.sanitised)), "sanitized"))
             key.append(Key(self._word, "sanitized", "level"))
         if found is not None:
-            dashed = "" if found.truth is None else " mean, 95 % (dashed: the original’s)"
+            dashed = "" if found.truth is None else tr(" mean, 95 % (dashed: the original’s)")
             key.append(Key(f"recovered{dashed or ', 95 %'}", "private"))
             if found.name == column.name:
                 marks += [_mean(*found.mean)] if found.mean is not None else []
@@ -82,11 +85,21 @@ class Distribution(Chart):
 
     def _words(self, column: Spread, at: int, shares: dict[int, tuple[float, float, float]]) -> str:
         before = f"{column.labels[at]}: {column.original[at]:,} rows"
-        stated = f"{before}, {column.sanitised[at]:,} after the draw" if self._drawn else before
+        stated = (
+            tr("{before}, {sanitised} after the draw", before=before, sanitised=tr_number(column.sanitised[at], ","))
+            if self._drawn
+            else before
+        )
         if at not in shares:
             return stated
         low, middle, high = shares[at]
-        return f"{stated}, {middle:,.0f} recovered ({low:,.0f} to {high:,.0f})"
+        return tr(
+            "{stated}, {middle} recovered ({low} to {high})",
+            stated=stated,
+            middle=tr_number(middle, ",.0f"),
+            low=tr_number(low, ",.0f"),
+            high=tr_number(high, ",.0f"),
+        )
 
 
 def _mean(low: float, middle: float, high: float) -> mark.Mark:

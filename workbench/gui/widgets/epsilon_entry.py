@@ -9,8 +9,8 @@ from decimal import Decimal
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import label, mark_wrong, named, row, stack
+from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import entered
 
 STEPS = 400
@@ -44,7 +44,7 @@ class PrivacyEntry(QWidget):
         symbol: str = "ε",
         help_text: str = "",
         slider: tuple[Decimal, Decimal] | None = None,
-        ends: tuple[str, str] = ("more private", "more accurate"),
+        ends: tuple[str, str] = (tr_later("more private"), tr_later("more accurate")),
     ) -> None:
         """Make the entry.
 
@@ -78,12 +78,19 @@ class PrivacyEntry(QWidget):
 
     def _make_fields(self, name: str, help_text: str) -> None:
         low, high = entered(self._low), entered(self._high)
-        self.field = named(QLineEdit(), f"{name}_field", f"{self._symbol}, a number from {low} to {high}")
+        self.field = named(
+            QLineEdit(),
+            f"{name}_field",
+            tr("{symbol}, a number from {low} to {high}", symbol=self._symbol, low=low, high=high),
+        )
         self.field.setToolTip(help_text)
-        self.field.setFixedWidth(96)
+        hold(self.field, 96)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.slider = named(
-            QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{self._symbol} on a log scale", help_text
+            QSlider(Qt.Orientation.Horizontal),
+            f"{name}_slider",
+            tr("{symbol} on a log scale", symbol=self._symbol),
+            help_text,
         )
         self.slider.setRange(0, STEPS)
         self.slider.setPageStep(STEPS // 20)
@@ -134,11 +141,25 @@ class PrivacyEntry(QWidget):
     def _reason(self, text: str) -> str:
         """Return why ``text`` is refused, how to write it, and what holds meanwhile."""
         if _THOUSANDS.match(text.strip()):
-            hint = f"Write {self._symbol} without a comma, such as {text.strip().replace(',', '.')}."
+            hint = tr(
+                "Write {symbol} without a comma, such as {value}.",
+                symbol=self._symbol,
+                value=text.strip().replace(",", "."),
+            )
         else:
             low, high = entered(self._low), entered(self._high)
-            hint = f"Write {self._symbol} as a number from {low} to {high}, such as 0.5 or 1e-6."
-        return f"{hint} {self._symbol} = {entered(self._former)} is still in force."
+            hint = tr(
+                "Write {symbol} as a number from {low} to {high}, such as 0.5 or 1e-6.",
+                symbol=self._symbol,
+                low=low,
+                high=high,
+            )
+        return tr(
+            "{hint} {symbol} = {former} is still in force.",
+            hint=hint,
+            symbol=self._symbol,
+            former=entered(self._former),
+        )
 
     def _finish(self) -> None:
         """Write a decimal comma as the point that it was read as; a refused text stays with its reason."""

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
 from workbench.gui.widgets.chart import Below, Chart, Drawing
@@ -58,8 +59,11 @@ class BeliefCurve(Chart):
             (mark.band(low, high, "accent"), mark.line(high, "accent"), mark.line(low, "accent"), unchanged),
             left=((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")),
             grid=True,
-            below=(Below(0.5, "how sure before, 0–100 %"),),
-            spoken=f"How sure someone can be after the release, by how sure before, at ε = {at_most(epsilon)}",
+            below=(Below(0.5, tr("how sure before, 0–100 %")),),
+            spoken=tr(
+                "How sure someone can be after the release, by how sure before, at ε = {epsilon}",
+                epsilon=at_most(epsilon),
+            ),
         )
         self.show_drawing(drawing)
 
@@ -70,23 +74,24 @@ class ExplainPanel(Card):
     def __init__(self, session: Session) -> None:
         super().__init__(pad=12, spacing=4)
         self.setObjectName("explain_panel")
-        self.setAccessibleName("What ε means")
+        self.setAccessibleName(tr("What ε means"))
         self._session = session
         self._title = Elided("", "heading")
-        close = button("Close", "explain_close", "link", tip="Close this explanation (Esc)")
+        close = button(tr("Close"), "explain_close", "link", tip=tr("Close this explanation (Esc)"))
         close.clicked.connect(self.hide)
         self._text = label("", wrap=True, name="explain_text")
         self._facts = Facts()
         self._curve = BeliefCurve(session)
         self._others = {
-            key: button("", f"explain_{key}", "link", tip="What this amount means") for key in ("whole", "spent", "cap")
+            key: button("", f"explain_{key}", "link", tip=tr("What this amount means"))
+            for key in ("whole", "spent", "cap")
         }
         self._amounts: dict[str, Decimal] = {}
         for key, other in self._others.items():
             other.clicked.connect(lambda _checked, key=key: session.explain(self._amounts[key]))
         head = QWidget()
-        tip = "Examples, δ, several releases, and what others publish: Tools, What ε means"
-        more = button("More →", "explain_more", "link", tip=tip)
+        tip = tr("Examples, δ, several releases, and what others publish: Tools, What ε means")
+        more = button(tr("More →"), "explain_more", "link", tip=tip)
         more.clicked.connect(lambda: session.go("explain"))
         line = row(more, close)
         line.insertWidget(0, self._title, 1)
@@ -94,9 +99,12 @@ class ExplainPanel(Card):
         for part in (head, self._text, self._facts, self._curve):
             self.body.addWidget(part)
         self._also = QWidget()
-        self._also.setLayout(row(label("also", "muted"), *self._others.values(), None, spacing=4))
+        self._also.setLayout(row(label(tr("also"), "muted"), *self._others.values(), None, spacing=4))
         self.body.addWidget(self._also)
         session.explain_asked.connect(self.explain)
+        session.plan_changed.connect(self._follow_plan)
+        session.table_changed.connect(self.hide)
+        self._of_plan: Decimal | None = None  # the plan's ε, where that is what is explained
         self.hide()
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
@@ -104,16 +112,31 @@ class ExplainPanel(Card):
         of = f" for {about}" if about else ""
         self._title.set_whole(f"ε = {at_most(epsilon)}{of}", f"ε = {entered(epsilon)}{of}")
         rows = self._session.plan.rows_per_person
-        counted = f" One person has up to {rows:,} rows here, and ε counts them together." if rows > 1 else ""
+        counted = (
+            tr(" One person has up to {rows} rows here, and ε counts them together.", rows=tr_number(rows, ","))
+            if rows > 1
+            else ""
+        )
         self._text.setText(in_words(epsilon, delta, about) + counted)
         for prior in PRIORS:
             reached = posterior(float(epsilon), prior)
-            self._facts.show_line(f"prior_{prior}", f"from {percent(prior)}", f"to at most {percent(reached.high)}")
+            self._facts.show_line(
+                f"prior_{prior}", f"from {percent(prior)}", tr("to at most {high}", high=percent(reached.high))
+            )
         self._curve.show_epsilon(float(epsilon))
+        same = not about and self._session.opened is not None and epsilon == of_plan(self._session).epsilon
+        self._of_plan = epsilon if same else None
         self._offer_others(epsilon, whole=not about)
         self.setAccessibleDescription(self._text.text())
         self.show()
         _bring_into_sight(self)
+
+    def _follow_plan(self) -> None:
+        """Explain the plan's ε as it is now, where it is what was asked about."""
+        if self._of_plan is not None and not self.isHidden():
+            asked = of_plan(self._session)
+            if asked.epsilon != self._of_plan:
+                self.explain(asked.epsilon, asked.delta)
 
     def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
         """Offer the other amounts of the account by name."""
@@ -121,7 +144,7 @@ class ExplainPanel(Card):
         plan = of_plan(session).epsilon if session.opened is not None else None
         self._amounts = {}
         stated = (
-            ("whole", plan, "this plan"),
+            ("whole", plan, tr("this plan")),
             ("spent", account.spent or None, "spent"),
             ("cap", account.cap, "cap"),
         )
@@ -132,7 +155,7 @@ class ExplainPanel(Card):
                 assert amount is not None
                 self._amounts[key] = amount
                 self._others[key].setText(words)
-                asking = f"What does ε = {at_most(amount)}, {words}, mean?"
+                asking = tr("What does ε = {amount}, {words}, mean?", amount=at_most(amount), words=words)
                 self._others[key].setToolTip(asking)
                 self._others[key].setAccessibleName(asking)
         self._also.setVisible(bool(self._amounts))
@@ -142,12 +165,20 @@ def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> 
     """Return what an ε means for someone who is 10 % sure, in one sentence."""
     belief = posterior(float(epsilon), 0.1)
     note = f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
-    who = f"one person's {about}" if about else "one person"
-    seen = f" from the released {about} alone" if about else ""
-    least = f"and never less than {percent(belief.low)}" if belief.low >= NOTHING else "or down to almost 0 %"
-    return (
-        f"Someone who was 10 % sure of a fact about {who} could become at most {percent(belief.high)} sure{seen}, "
-        f"{least}.{note}"
+    who = tr("one person's {about}", about=about) if about else tr("one person")
+    seen = tr(" from the released {about} alone", about=about) if about else ""
+    least = (
+        tr("and never less than {low}", low=percent(belief.low))
+        if belief.low >= NOTHING
+        else tr("or down to almost 0 %")
+    )
+    return tr(
+        "Someone who was 10 % sure of a fact about {who} could become at most {high} sure{seen}, {least}.{note}",
+        who=who,
+        high=percent(belief.high),
+        seen=seen,
+        least=least,
+        note=note,
     )
 
 
@@ -212,7 +243,9 @@ def asked_at(widget: QWidget | None) -> Asked | None:
 
 def explain_button(session: Session, name: str, asked: Callable[[], Asked | None]) -> QPushButton:
     """Return a small button beside an ε that explains it."""
-    made = button("?", name, "link", tip="What this ε means for one person (F1)", accessible="What does this ε mean?")
+    made = button(
+        "?", name, "link", tip=tr("What this ε means for one person (F1)"), accessible=tr("What does this ε mean?")
+    )
     made.setFixedWidth(24)
 
     def press() -> None:
@@ -227,7 +260,7 @@ def explain_button(session: Session, name: str, asked: Callable[[], Asked | None
 def question(asked: Asked) -> str:
     """Return the question a menu asks."""
     of = f" for {asked.about}" if asked.about else ""
-    return f"What Does ε = {at_most(asked.epsilon)}{of} Mean?"
+    return tr("What Does ε = {epsilon}{of} Mean?", epsilon=at_most(asked.epsilon), of=of)
 
 
 def _bring_into_sight(panel: QWidget) -> None:

@@ -10,6 +10,9 @@ from workbench.gui.style.language import localised, tr, tr_n, tr_number
 
 _DIGITS = 4
 
+STAR = "★"
+"""Marks what is advised in a list."""
+
 NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"
 _LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, row
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.formatting import count, memory
@@ -19,11 +20,14 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.deep.feature_cache import CacheState
 
-ABOUT = (
-    "A network with a frozen part keeps what that part makes of the images, so that the next training begins at once. "
-    "These files are as private as the images; they are yours alone, and are never released"
+ABOUT = tr_later(
+    "A network with a frozen part keeps what that part makes of the images, so that the next "
+    "training begins at once. These files are as private as the images; they are yours alone, "
+    "and are never released"
 )
-QUESTION = "The next training of such a network computes its features again. Models and releases stay as they are."
+QUESTION = tr_later(
+    "The next training of such a network computes its features again. Models and releases stay as they are."
+)
 
 
 class KeptFeatures(QWidget):
@@ -33,8 +37,10 @@ class KeptFeatures(QWidget):
         super().__init__()
         self._session, self._jobs = session, jobs
         self._stated = label("", "muted", wrap=True, name="kept_features")
-        self._stated.setToolTip(ABOUT)
-        self._clear = button("Remove…", "kept_features_clear", tip="Remove the kept features of all sets of rows")
+        self._stated.setToolTip(tr(ABOUT))
+        self._clear = button(
+            tr("Remove…"), "kept_features_clear", tip=tr("Remove the kept features of all sets of rows")
+        )
         self._clear.clicked.connect(self._ask)
         line = row(self._stated, self._clear)
         line.setStretch(0, 1)
@@ -48,7 +54,7 @@ class KeptFeatures(QWidget):
 
     def refresh(self) -> None:
         """Look how much is kept."""
-        job = Job("Looking at kept features", lambda emit, cancel: _state())
+        job = Job(tr("Looking at kept features"), lambda emit, cancel: _state())
         self._jobs.start(job, key="kept features", shown=False, on_result=self._show)
 
     def _show(self, found: CacheState) -> None:
@@ -56,13 +62,21 @@ class KeptFeatures(QWidget):
 
         self._clear.setEnabled(found.sets > 0)
         if not found.sets:
-            self._stated.setText("None are kept.")
+            self._stated.setText(tr("None are kept."))
             return
         sets = count(found.sets, "set of images", "sets of images")
-        self._stated.setText(f"{memory(found.size)} of at most {memory(LIMIT)}, of {sets}; private, in {found.folder}")
+        self._stated.setText(
+            tr(
+                "{size} of at most {limit}, of {sets}; private, in {folder}",
+                size=memory(found.size),
+                limit=memory(LIMIT),
+                sets=sets,
+                folder=found.folder,
+            )
+        )
 
     def _ask(self) -> None:
-        if not confirm(self, "Remove the kept features?", QUESTION, "Remove them"):
+        if not confirm(self, tr("Remove the kept features?"), tr(QUESTION), tr("Remove them")):
             return
 
         def work(emit: Emit, cancel: CancelToken) -> CacheState:
@@ -71,10 +85,10 @@ class KeptFeatures(QWidget):
             return clear()
 
         def apply(found: CacheState) -> None:
-            self._session.notify("info", f"Removed {memory(found.size)} of kept features.")
+            self._session.notify("info", tr("Removed {size} of kept features.", size=memory(found.size)))
             self.refresh()
 
-        self._jobs.start(Job("Removing kept features", work), on_result=apply)
+        self._jobs.start(Job(tr("Removing kept features"), work), on_result=apply)
 
 
 def _state() -> CacheState:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.table_model import Column, TableModel
 from workbench.gui.widgets.table_view import TableView
 
@@ -20,6 +22,21 @@ PADDING = 24
 """Room left and right of a figure."""
 
 
+class LinesModel(TableModel):
+    """Lines of texts, which are sorted as the numbers that they begin with, or as words."""
+
+    def sort_key(self, at: int, column: int) -> Any:
+        """Return what a line is sorted by under a heading: figures before words, what is missing last."""
+        cell = self.cell(at, column)
+        if cell.key is not None:
+            return (0, cell.key, "")
+        text = (cell.exact or cell.text).strip()
+        try:
+            return (0, float(text), "")
+        except ValueError:
+            return None if text in ("", "–") else (1, 0.0, text.casefold())
+
+
 class LinesTable(TableView):
     """A table whose columns are as wide as their texts; a wider table gives each its part of the rest."""
 
@@ -31,6 +48,7 @@ class LinesTable(TableView):
         columns: Sequence[Column],
         *,
         least_share: float = LEAST_SHARE,
+        private: bool = False,
     ) -> None:
         """Make the table.
 
@@ -40,11 +58,18 @@ class LinesTable(TableView):
             accessible: what a screen reader says.
             columns: its columns, each with its least width.
             least_share: how far a column of words gives way to figures before the table is scrolled.
+            private: whether what it shows is.
         """
-        self.lines = TableModel(session, columns)
+        self.lines = LinesModel(session, columns)
         self._columns, self._least_share = tuple(columns), least_share
         super().__init__(self.lines, name, accessible)
+        CopyRows(self, session, private=private)
+        self.sort_by_headings()
+        heads = self.horizontalHeader()
+        heads.setSortIndicatorShown(False)  # its room would be every heading's
+        heads.sortIndicatorChanged.connect(lambda column, _order: heads.setSortIndicatorShown(column >= 0))
         self.lines.modelReset.connect(self._share_out)
+        self.lines.modelReset.connect(self.sort_again)
         # Qt stretches the last column from its usual size and never below it: a table without rows would be scrolled.
         self.horizontalHeader().setDefaultSectionSize(PADDING)
         # Words take what is left over; a figure on the right would be torn from its line.

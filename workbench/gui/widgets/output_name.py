@@ -9,6 +9,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.session.settings import Settings
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -39,8 +40,11 @@ def written_words(opened: OpenTable, path: Path, source_changed: str, *, replace
     stated = f"\n\n⚠ {source_changed}." if source_changed else ""
     dialect = opened.table.dialect
     if path.suffix.lower() == ".csv" and dialect is not None and dialect.delimiter not in ("", ","):
-        stated += f"\n\nIts values are separated by commas, unlike those of {opened.title}; a name in .tsv writes tabs."
-    return stated + (f"\n\nIt replaces the existing file {path}" if replaces else "")
+        stated += tr(
+            "\n\nIts values are separated by commas, unlike those of {title}; a name in .tsv writes tabs.",
+            title=opened.title,
+        )
+    return stated + (tr("\n\nIt replaces the existing file {path}", path=path) if replaces else "")
 
 
 def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:
@@ -71,7 +75,7 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
         elif field.text() == present:
             field.setText(str(found))
 
-    jobs.start(Job("Looking for a name", work), key=key, shown=False, on_result=show)
+    jobs.start(Job(tr("Looking for a name"), work), key=key, shown=False, on_result=show)
 
 
 def _released_into(session: Session) -> set[str]:
@@ -79,7 +83,7 @@ def _released_into(session: Session) -> set[str]:
 
 
 def _is_current(path: Path) -> bool:
-    """Return whether something is at ``path``; where that cannot be told, writing there will say why."""
+    """Return whether something is at ``path``; where that cannot be determined, writing there will say why."""
     try:
         return path.exists()
     except OSError:

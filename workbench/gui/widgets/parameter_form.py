@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QWidget
 
-from workbench.gui.style.language import typed
+from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
@@ -20,10 +20,10 @@ from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField, TextField
 
 GIVEN_LATER = "guessed"
-SELDOM = "RARELY CHANGED"
+SELDOM = tr_later("RARELY CHANGED")
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 HELP_HEIGHT = 54
-ASK = "Point at a field to read what it means."
+ASK = tr_later("Point at a field to read what it means.")
 ASKED = {"table": ask_for_table, "weights": ask_for_weights}
 """How a person chooses a file of each kind."""
 
@@ -63,8 +63,8 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters stand side by side; more than one where none is seldom changed.
-            first: attributes that stand above the others, however seldom they are changed elsewhere.
+            across: how many parameters stand side by side; more than one where all are often changed.
+            first: attributes that stand above the others, however rarely they are changed elsewhere.
         """
         super().__init__()
         self.setObjectName(name)
@@ -95,7 +95,7 @@ class Form(QWidget):
             left = 3 * (position % across)
             at = grid.rowCount() if left == 0 else at
             if key == first_advanced:
-                heading = label(SELDOM, "caption", name=f"{name}_rest")
+                heading = label(tr(SELDOM), "caption", name=f"{name}_rest")
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
                 at += 1
@@ -167,7 +167,7 @@ class Form(QWidget):
         if isinstance(spec, RealField) and spec.symbol in PRIVACY and not spec.optional and spec.upto is not None:
             low = Decimal(repr(float(spec.at_least or 1e-12)))
             start = low if default is dataclasses.MISSING else Decimal(repr(float(default)))
-            ends = ("more private", "more accurate") if spec.symbol == "ε" else ("stricter", "looser")
+            ends = (tr("more private"), tr("more accurate")) if spec.symbol == "ε" else ("stricter", "looser")
             entry = PrivacyEntry(
                 object_name, low, Decimal(repr(float(spec.upto))), start, symbol=spec.symbol, ends=ends
             )
@@ -200,7 +200,12 @@ class Form(QWidget):
         if not _is_file(spec):
             return label(spec.unit, "muted", wrap=True)
         words = self._titles[key]
-        chooser = button("…", f"{name}_{key}_choose", tip=f"Choose a file: {words}", accessible=f"Choose: {words}")
+        chooser = button(
+            "…",
+            f"{name}_{key}_choose",
+            tip=tr("Choose a file: {words}", words=words),
+            accessible=tr("Choose: {words}", words=words),
+        )
         chooser.setMinimumWidth(40)
         chooser.clicked.connect(lambda: self._choose_file(key))
         return chooser
@@ -264,7 +269,7 @@ class Form(QWidget):
         try:
             return self._class(**values)
         except ParameterError as error:
-            # The combination is refused: told below the field that it is about.
+            # The combination is refused: shown below the field that it is about.
             if error.field in self._given or not self._problems:
                 self.refused = f"{error.what[:1].upper()}{error.what[1:]}."
                 return None
@@ -304,7 +309,7 @@ def explained(form: Form, *above: QWidget) -> QWidget:
     area.setWidget(holder)
     area.setWidgetResizable(True)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-    stated = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
+    stated = label(tr(ASK), "muted", wrap=True, name=f"{form.objectName()}_help")
     stated.setFixedHeight(HELP_HEIGHT)
     stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
     form.explained.connect(stated.setText)

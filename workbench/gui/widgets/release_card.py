@@ -16,13 +16,14 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import ReleasedStep
 from workbench.gui.session.verify_task import verify
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
 
-PAPERS = "PDF (*.pdf);;Web page (*.html)"
-_FAULT = "A bug in the program; its trace is logged."
+PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
+_FAULT = tr_later("A bug in the program; its trace is logged.")
 
 
 class ReleasedCard(Card):
@@ -70,19 +71,29 @@ class ReleasedCard(Card):
     def _say_what(self, number: int) -> None:
         step = self.step
         cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
-        self.setAccessibleName(f"Release {number}, locked: {step.title} at {cost}")
-        when = f" on {step.time[:10]}" if step.time else ""
-        title = label(f"✓ Released{when}: {step.title} at {cost}", "heading", wrap=True)
-        title.setToolTip(
-            f"A release cannot be undone: its charge{exactly(step.epsilon)} is final, and what was published is public."
+        self.setAccessibleName(
+            tr("Release {number}, locked: {title} at {cost}", number=number, title=step.title, cost=cost)
         )
-        top = row(title, label(f"locked · release {step.release_id}", "muted", name=f"{self._begins}_id"))
+        when = f" on {step.time[:10]}" if step.time else ""
+        title = label(
+            tr("✓ Released{when}: {title} at {cost}", when=when, title=step.title, cost=cost), "heading", wrap=True
+        )
+        title.setToolTip(
+            tr(
+                "A release cannot be undone: its charge{epsilon} is final, and what was published is public.",
+                epsilon=exactly(step.epsilon),
+            )
+        )
+        top = row(
+            title,
+            label(tr("locked · release {release_id}", release_id=step.release_id), "muted", name=f"{self._begins}_id"),
+        )
         top.setStretch(0, 1)
         self._add_line(top)
         if step.worth:
             self.body.addWidget(label(step.worth, wrap=True, name=f"{self._begins}_worth"))
         if not step.files:
-            gone = f"It was written to {step.folder / step.title} and is not there any more."
+            gone = tr("It was written to {folder} and is not there any more.", folder=step.folder / step.title)
             self.body.addWidget(label(gone, "muted", wrap=True, name=f"{self._begins}_gone"))
 
     def _list_file(self, word: str, path: Path) -> None:
@@ -98,14 +109,17 @@ class ReleasedCard(Card):
     def _offer_checks(self) -> None:
         folder = self.step.folder
         self._verify = self._button(
-            "Verify", "verify", "Recompute bytes, values, mechanisms, ε and the ledger's entry", self._check
+            tr("Verify"), "verify", tr("Recompute bytes, values, mechanisms, ε and the ledger's entry"), self._check
         )
         self._paper = self._button(
-            "Certificate…", "paper", "Save the certificate as PDF or HTML, to read and to print", self._save_paper
+            tr("Certificate…"),
+            "paper",
+            tr("Save the certificate as PDF or HTML, to read and to print"),
+            self._save_paper,
         )
-        tip = "A folder with data, certificate, plan, the ledger's entry, and a script that checks them"
-        self._bundle = self._button("Bundle…", "bundle", tip, self._save_bundle)
-        shown = self._button("Open folder", "folder", str(folder), lambda: self._open(folder))
+        tip = tr("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
+        self._bundle = self._button(tr("Bundle…"), "bundle", tip, self._save_bundle)
+        shown = self._button(tr("Open folder"), "folder", str(folder), lambda: self._open(folder))
         foot = self._add_line(row(self._verify, self._paper, self._bundle, shown, None))
         foot.setVisible(bool(self.step.files))
 
@@ -115,18 +129,18 @@ class ReleasedCard(Card):
         noisy = rows and not self.step.central
         stated = (
             (
-                "Train a model on it →",
+                tr("Train a model on it →"),
                 "learn",
-                "A model of the released table costs nothing beyond it (Predict)",
+                tr("A model of the released table costs nothing beyond it (Predict)"),
                 noisy,
             ),
             (
-                "See what a recipient can estimate →",
+                tr("See what a recipient can estimate →"),
                 "estimate",
-                "Figures of the original with intervals, and the released rows (Released, Estimates)",
+                tr("Figures of the original with intervals, and the released rows (Released, Estimates)"),
                 noisy,
             ),
-            ("Open it as a table", "open", "Open the released rows in place of the table that is open", rows),
+            (tr("Open it as a table"), "open", tr("Open the released rows in place of the table that is open"), rows),
         )
         offered = [
             self._button(text, ends, tip, partial(way, self._output))
@@ -155,39 +169,39 @@ class ReleasedCard(Card):
     def _open(self, folder: Path) -> None:
         """Show the folder in the system's file manager, or say where it is."""
         if not open_folder(folder):
-            self._notify(f"⚠ No file manager opened it. The folder is {folder}", "warn")
+            self._notify(tr("⚠ No file manager opened it. The folder is {folder}", folder=folder), "warn")
             self._result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _save_paper(self) -> None:
         """Ask where, and save the certificate as a document."""
-        path = ask_where_to_save(self, "Save the certificate", f"{self._output}.pdf", PAPERS)
+        path = ask_where_to_save(self, tr("Save the certificate"), f"{self._output}.pdf", tr(PAPERS))
         if path:
             self._write(self._paper, Path(path), save_certificate)
 
     def _save_bundle(self) -> None:
         """Ask where, and write the bundle."""
-        path = ask_where_to_save(self, "Make a bundle: name a new folder", f"{self._output}.bundle", "Folder (*)")
+        path = ask_where_to_save(self, tr("Make a bundle: name a new folder"), f"{self._output}.bundle", "Folder (*)")
         if path:
             self._write(self._bundle, Path(path), save_bundle)
 
     def _write(self, pressed: QPushButton, path: Path, save: Save) -> None:
         pressed.setEnabled(False)
-        self._notify("Verifying and writing…", "muted")
+        self._notify(tr("Verifying and writing…"), "muted")
 
         def ended(stated: str, kind: str) -> None:
             pressed.setEnabled(True)
             self._notify(stated, kind)
 
         def failed(error: BaseException) -> None:
-            known = sentence(error) if isinstance(error, WorkbenchError) else _FAULT
-            ended(f"✕ It could not be written. {known}", "danger")
+            known = sentence(error) if isinstance(error, WorkbenchError) else tr(_FAULT)
+            ended(tr("✕ It could not be written. {known}", known=known), "danger")
 
         handle = save(self._jobs, self._output, path, lambda: ended(f"✓ Saved {path}", "accent"), failed)
         handle.cancelled.connect(lambda: ended("", "muted"))
 
     def _check(self) -> None:
         self._verify.setEnabled(False)
-        self._notify("Verifying…", "muted")
+        self._notify(tr("Verifying…"), "muted")
         verify(self._jobs, self._output, self._show, self._failed, self._cancelled)
 
     def _show(self, faults: list[str]) -> None:
@@ -196,11 +210,11 @@ class ReleasedCard(Card):
         self._verify.setEnabled(True)
         self._result.setToolTip(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.")
         if faults:
-            listed = "; ".join(faults[:3]) + (f"; and {len(faults) - 3} more" if len(faults) > 3 else "")
+            listed = "; ".join(faults[:3]) + (tr("; and {len} more", len=len(faults) - 3) if len(faults) > 3 else "")
             self._notify(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
         else:
             time = datetime.now().astimezone().strftime("%H:%M:%S")
-            self._notify(f"✓ File, certificate and ledger agree (checked at {time}).", "accent")
+            self._notify(tr("✓ File, certificate and ledger agree (checked at {time}).", time=time), "accent")
 
     def _notify(self, text: str, kind: str) -> None:
         look(self._result, kind)
@@ -215,8 +229,8 @@ class ReleasedCard(Card):
 
     def _failed(self, error: BaseException) -> None:
         self._verify.setEnabled(True)
-        known = sentence(error) if isinstance(error, WorkbenchError) else _FAULT
-        self._notify(f"✕ It could not be verified. {known}", "danger")
+        known = sentence(error) if isinstance(error, WorkbenchError) else tr(_FAULT)
+        self._notify(tr("✕ It could not be verified. {known}", known=known), "danger")
 
 
 def open_folder(folder: Path) -> bool:

@@ -6,13 +6,23 @@ order, so that an edit, its undo and a row's number mean the same column whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
+from workbench.gui.session.error_text import without_place
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import (
     CHEVRON,
@@ -22,12 +32,18 @@ from workbench.gui.widgets.cell_delegates import (
     delegate_of,
     tick,
 )
-from workbench.gui.widgets.table_model import Column, EditedModel, Index, TableModel
+from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.paste_block import block_of, paste_cells
+from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Index, TableModel
 from workbench.gui.widgets.table_view import TableView
+from workbench.params import ParameterError
 
 NARROWEST = 56
 SQUEEZE = 40
 """Pixels that the names give at most to a narrow window."""
+TITLE_PAD = 20
+"""Pixels beside the title of a column."""
 
 
 class SettingsTable(TableView):
@@ -46,8 +62,24 @@ class SettingsTable(TableView):
     _widths: Mapping[int, int] = {}
     _kept = False  # asked for when the view is made
 
-    def __init__(self, session: Session, model: TableModel, name: str, accessible: str) -> None:
-        """Make the table of a model, whose object name is ``name`` and which a screen reader calls ``accessible``."""
+    def __init__(
+        self,
+        session: Session,
+        model: TableModel,
+        name: str,
+        accessible: str,
+        *,
+        private: bool | Callable[[Sequence[int]], bool] | None = False,
+    ) -> None:
+        """Make the table of a model.
+
+        Args:
+            session: whose colours it takes, and what is edited.
+            model: its rows.
+            name: its object name.
+            accessible: what a screen reader calls it.
+            private: whether its rows are, or those of some numbers; ``None`` where it copies in a way of its own.
+        """
         super().__init__(model, name, accessible)
         self._session, self._rows = session, model
         self._follow_columns(model.columns)
@@ -60,12 +92,13 @@ class SettingsTable(TableView):
         self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._arrange_heads()
-        sort = QAction("Sort by This Column", self)
-        sort.setObjectName(f"{name}_sort")
-        sort.setShortcut(QKeySequence("Alt+S"))
-        sort.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        sort.triggered.connect(self._sort_by_current)
-        self.addAction(sort)
+        if isinstance(model, EditedModel) and any(column.edit or column.tick for column in model.columns):
+            tip = tr("Give all selected rows what the current cell says")
+            self.add_action("fill", tr("Use for All Selected"), self.fill, tip, "Ctrl+D")
+            tip = tr("Take a block of cells from a spreadsheet, from this cell on")
+            self.add_action("paste", tr("Paste"), self.paste, tip, "Ctrl+V")
+        if private is not None:
+            CopyRows(self, session, private=private)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
         model.modelReset.connect(self.show_all)
         session.plan_changed.connect(self.filter_again)
@@ -74,7 +107,6 @@ class SettingsTable(TableView):
         declared = list(enumerate(columns))
         self._widths = {at: column.width for at, column in declared if column.width}
         self._roomy = {at: column.grows for at, column in declared}
-        self._unsorted = [at for at, column in declared if not column.sorts]
         self.setItemDelegate(InkDelegate(self))
         for at, column in declared:
             made = delegate_of(column, self._session, self)
@@ -88,11 +120,44 @@ class SettingsTable(TableView):
         heads.setMinimumSectionSize(NARROWEST)
         for at, width in self._widths.items():
             heads.resizeSection(at, width)
-        heads.setSectionsClickable(True)
-        heads.setSortIndicatorShown(True)
-        heads.setSortIndicatorClearable(True)  # the third click shows the plan's order again
-        heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        heads.sortIndicatorChanged.connect(self._sort)
+        self.sort_by_headings()
+
+    # -- several cells at once ------------------------------------------------------------------------------------
+
+    def fill(self) -> None:
+        """Give every selected row what the current cell says."""
+        current, model = self.currentIndex(), self.model()
+        if current.isValid() and current.flags() == TICKABLE:
+            model.setData(current, current.data(Qt.ItemDataRole.CheckStateRole), Qt.ItemDataRole.CheckStateRole)
+        elif self._is_editable(current):
+            model.setData(current, current.data(Qt.ItemDataRole.EditRole))
+
+    def paste(self) -> None:
+        """Take the block on the clipboard, from the current cell on, as one step; one row is for all selected."""
+        current = self.currentIndex()
+        if not current.isValid():
+            return
+        block, shown = block_of(QGuiApplication.clipboard().text()), list(self.in_sight())
+        below = shown[shown.index(current.row()) :] if current.row() in shown else [current.row()]
+        rows = self._edited_with(current.row()) if len(block) == 1 else below
+        try:
+            words = self.paste_block(rows, current.column(), block)
+        except ParameterError as error:
+            self._session.notify("error", tr("Nothing was pasted: {error}", error=without_place(error)))
+            return
+        self._session.notify("info", tr("{capitalize}: done. Ctrl+Z takes it back.", capitalize=words.capitalize()))
+
+    def paste_block(self, rows: Sequence[int], column: int, block: Sequence[Sequence[str]]) -> str:
+        """Take a block over ``rows`` from a column on; return what was done, for the Edit menu.
+
+        Raises:
+            ParameterError: a cell is refused; nothing is taken.
+        """
+        words, model = f"paste {count(len(block), 'row')}", self._rows
+        assert isinstance(model, EditedModel)
+        with model.one_step(words):
+            paste_cells(model, rows, column, block)
+        return words
 
     # -- which rows -----------------------------------------------------------------------------------------------
 
@@ -172,39 +237,6 @@ class SettingsTable(TableView):
                 self.setCurrentIndex(self.model().index(first, current.column()))
         self.chosen_changed.emit()
 
-    def _sort(self, column: int, order: Qt.SortOrder) -> None:
-        rows = self._rows.order()
-        if column in self._unsorted:
-            self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-            return
-        if column >= 0:
-            keys = {row: self._rows.sort_key(row, column) for row in rows}
-            known = sorted((r for r in rows if keys[r] is not None), key=lambda r: keys[r])
-            if order == Qt.SortOrder.DescendingOrder:
-                known.reverse()
-            rows = [*known, *(r for r in rows if keys[r] is None)]
-        head = self.verticalHeader()
-        head.blockSignals(True)  # the view would lay itself out at every row that moves
-        for place, row in enumerate(rows):
-            if head.visualIndex(row) != place:
-                head.moveSection(head.visualIndex(row), place)
-        head.blockSignals(False)
-        self.updateEditorGeometries()
-        self.viewport().update()
-
-    def sort_again(self) -> None:
-        """Keep the chosen order, or the model's own, where what it goes by is another now."""
-        heads = self.horizontalHeader()
-        self._sort(heads.sortIndicatorSection(), heads.sortIndicatorOrder())
-
-    def _sort_by_current(self) -> None:
-        """Do by a key what a click on the heading of the current cell does."""
-        heads, column = self.horizontalHeader(), self.currentIndex().column()
-        again = heads.sortIndicatorSection() == column
-        descending = again and heads.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
-        order = Qt.SortOrder.DescendingOrder if again else Qt.SortOrder.AscendingOrder
-        heads.setSortIndicator(-1 if descending else column, Qt.SortOrder.AscendingOrder if descending else order)
-
     # -- the hand -------------------------------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
@@ -278,13 +310,21 @@ class SettingsTable(TableView):
             self._share_out()
 
     def _share_out(self) -> None:
-        widths = {column: max(width, self._widest_choice(column)) for column, width in self._widths.items()}
+        widths = {
+            column: max(width, self._widest_choice(column), self._title_width(column) if column else 0)
+            for column, width in self._widths.items()
+        }
         extra = self.viewport().width() - sum(widths.values())
         # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
         shares = self._roomy if extra >= 0 else {0: 1.0}
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
             self.horizontalHeader().resizeSection(column, width + change)
+
+    def _title_width(self, column: int) -> int:
+        """Return the width in which the title of a column is read whole, however large its letters are."""
+        title = str(self.model().headerData(column, Qt.Orientation.Horizontal) or "")
+        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + TITLE_PAD
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every word that can be chosen in a column is read whole."""

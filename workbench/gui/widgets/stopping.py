@@ -9,6 +9,7 @@ from enum import Enum
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.job_center import JobHandle
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.formatting import at_most
 
@@ -27,11 +28,13 @@ def ask_to_stop(parent: QWidget, handle: JobHandle) -> None:
         handle.cancel()
         return
     pausable, keep = handle.on_pause is not None, _keep([handle])
-    verbs = {"pause": "Pause", "": keep} if pausable else {"": keep}
+    verbs = {"pause": tr("Pause"), "": keep} if pausable else {"": keep}
 
     def stated() -> tuple[str, dict[str, str]]:
         lost = handle.at_stake
-        return _words([handle]), verbs | {"lose": f"Cancel and lose ε = {at_most(lost)}" if lost else "Cancel"}
+        return _words([handle]), verbs | {
+            "lose": tr("Cancel and lose ε = {lost}", lost=at_most(lost)) if lost else tr("Cancel")
+        }
 
     said = choose(parent, f"Stop {handle.title}?", *stated(), moot=handle.ended, anew=stated)
     if said == "pause":
@@ -46,16 +49,22 @@ def ask_to_stop_all(parent: QWidget, handles: Sequence[JobHandle], verb: str = "
     if not costly:
         return Stop.YES
     keep, pausable = _keep(costly), all(h.on_pause is not None for h in costly)
-    verbs = {"pause": f"Pause and {verb}", "": keep} if pausable else {"": keep}
+    verbs = {"pause": tr("Pause and {verb}", verb=verb), "": keep} if pausable else {"": keep}
     does = f"{verb[:1].upper()}{verb[1:]}"
 
     def stated() -> tuple[str, dict[str, str]]:
         lost = _lost(costly)
         return _words(costly), verbs | {
-            "lose": f"{does} and lose ε = {at_most(lost)}" if lost else f"Cancel it and {verb}"
+            "lose": tr("{does} and lose ε = {lost}", does=does, lost=at_most(lost))
+            if lost
+            else tr("Cancel it and {verb}", verb=verb)
         }
 
-    title = f"{does} while {costly[0].title} is running?" if len(costly) == 1 else f"{does} while work is running?"
+    title = (
+        tr("{does} while {title} is running?", does=does, title=costly[0].title)
+        if len(costly) == 1
+        else tr("{does} while work is running?", does=does)
+    )
     return Stop(choose(parent, title, *stated(), anew=stated))
 
 
@@ -69,19 +78,21 @@ def _lost(handles: Sequence[JobHandle]) -> Decimal:
 
 
 def _keep(handles: Sequence[JobHandle]) -> str:
-    return "Keep training" if all(h.on_pause is not None for h in handles) else "Keep running"
+    return tr("Keep training") if all(h.on_pause is not None for h in handles) else tr("Keep running")
 
 
 def _words(handles: Sequence[JobHandle]) -> str:
     """Return what each choice means, of all jobs together."""
     lost = _lost(handles)
     names = ", ".join(h.title for h in handles)
-    stated = f"{names} is running."
+    stated = tr("{names} is running.", names=names)
     if lost:
-        stated = (
-            f"{names} is running, and ε = {at_most(lost)} is charged by now. If you cancel it, that ε is lost: it "
-            "stays charged and nothing is released."
+        stated = tr(
+            "{names} is running, and ε = {lost} is charged by now. If you cancel it, that ε is lost: it "
+            "stays charged and nothing is released.",
+            names=names,
+            lost=at_most(lost),
         )
     if all(h.on_pause is not None for h in handles):
-        stated += " If you pause it, it goes on later at no further cost."
+        stated += tr(" If you pause it, it goes on later at no further cost.")
     return stated

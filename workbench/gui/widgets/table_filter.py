@@ -6,15 +6,16 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import label, named, row
 from workbench.gui.widgets.settings_table import SettingsTable
 
 WIDTH = 150
-TIP = (
-    "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all in sight) and edited "
-    "at once"
+TIP = tr_later(
+    "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all "
+    "in sight) and edited at once"
 )
-NEEDS_TIP = "Show only what blocks a release: something open, wrong, guessed or refused"
+NEEDS_TIP = tr_later("Show only what blocks a release: something open, wrong, guessed or refused")
 
 
 class _Field(QLineEdit):
@@ -45,7 +46,7 @@ class _Field(QLineEdit):
 class TableFilter(QWidget):
     """A field and a box, and how many rows they leave."""
 
-    def __init__(self, table: SettingsTable, what: str = "columns", tip: str = TIP, *, needs: bool = True) -> None:
+    def __init__(self, table: SettingsTable, what: str = "columns", tip: str = tr(TIP), *, needs: bool = True) -> None:
         """Make the filter of ``table``.
 
         Args:
@@ -57,11 +58,13 @@ class TableFilter(QWidget):
         super().__init__()
         self._table = table
         name = table.objectName()
-        self.field = named(_Field(table), f"{name}_filter", f"Show {what} by name", tip)
-        self.field.setPlaceholderText("Filter by name")
+        self.field = named(_Field(table), f"{name}_filter", tr("Show {what} by name", what=what), tip)
+        self.field.setPlaceholderText(tr("Filter by name"))
         self.field.setClearButtonEnabled(True)
         self.field.setFixedWidth(WIDTH)
-        self.needs = named(QCheckBox("needs you", self), f"{name}_needs", "Only columns that need you", NEEDS_TIP)
+        self.needs = named(
+            QCheckBox(tr("needs you"), self), f"{name}_needs", tr("Only columns that need you"), tr(NEEDS_TIP)
+        )
         self._count = label("", "muted", name=f"{name}_count")
         line = row(self._count, self.field, spacing=12)
         self.setLayout(line)
@@ -91,4 +94,8 @@ class TableFilter(QWidget):
             for part in (self.field, self.needs):
                 part.blockSignals(False)
         shown, whole = sum(1 for _ in self._table.in_sight()), self._table.model().rowCount()
-        self._count.setText(f"{shown:,} of {whole:,}" if self._table.filtered else "")
+        self._count.setText(
+            tr("{shown} of {whole}", shown=tr_number(shown, ","), whole=tr_number(whole, ","))
+            if self._table.filtered
+            else ""
+        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor, QPixmap
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
+from workbench.gui.session.undo import PlanEdit
 from workbench.gui.style.language import again
 from workbench.params import ParameterError
 
@@ -151,6 +153,10 @@ class TableModel(QAbstractTableModel):
         if self.rowCount():
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self.columns) - 1))
 
+    def forget_cells(self) -> None:
+        """Make the cells anew when they are asked for, without a word to the view."""
+        self._cells.clear()
+
     def name_at(self, at: int) -> str:
         """Return the words that a row is found by."""
         return self.cell(at, 0).text
@@ -253,10 +259,39 @@ class EditedModel(TableModel):
             return TICKABLE
         return EDITABLE if cell.value is not None else SHOWN
 
+    def state(self) -> Any:
+        """Return what is edited where that is no part of the plan, which has steps of its own."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Take back what :meth:`state` returned."""
+
+    def keep_step(self, words: str, before: Any) -> None:
+        """Make what differs from ``before`` a step that can be undone."""
+        after = self.state()
+        if after != before:
+            self.session.undo_stack.push(PlanEdit(words, before, after, self.restore))
+
+    @contextmanager
+    def one_step(self, words: str) -> Iterator[None]:
+        """Take all edits of a block, each of its own row, as one step; where one is refused, none of them."""
+        chosen, before = self.chosen, self.state()
+        self.chosen = ALONE
+        try:
+            with self.session.one_step(words):
+                yield
+        except ParameterError:
+            self.restore(before)
+            raise
+        finally:
+            self.chosen = chosen
+            self.refresh()
+        self.keep_step(words, before)
+
     def setData(self, index: Index, value: Any, role: int = Roles.EditRole) -> bool:  # noqa: N802 - Qt's name
         """Take an edit, or say why not."""
         at, column = index.row(), self.columns[index.column()]
-        flags = self.flags(index)
+        flags, before = self.flags(index), self.state()
         try:
             if role == Roles.CheckStateRole and column.tick and flags == TICKABLE:
                 taken = column.tick(at, Qt.CheckState(value) == Qt.CheckState.Checked)
@@ -269,6 +304,7 @@ class EditedModel(TableModel):
             return False
         if taken is False:
             return False
+        self.keep_step(f"change {column.title.lower()}", before)
         self.refused.emit("")
         return True
 

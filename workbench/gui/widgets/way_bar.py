@@ -9,14 +9,15 @@ from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, row
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = "rows", "synthetic", "statistics", "model"
 WAYS = (
-    (ROWS, "Noisy rows", "Release every row with noise in its cells"),
-    (SYNTHETIC, "Synthetic rows", "Release new rows of the same shape, drawn from noisy counts"),
-    (STATISTICS, "Statistics", "Release means, sums, counts and quantiles with noise"),
-    (MODEL, "A model", "Release a private model instead of a table"),
+    (ROWS, tr_later("Noisy rows"), tr_later("Release every row with noise in its cells")),
+    (SYNTHETIC, tr_later("Synthetic rows"), tr_later("Release new rows of the same shape, drawn from noisy counts")),
+    (STATISTICS, tr_later("Statistics"), tr_later("Release means, sums, counts and quantiles with noise")),
+    (MODEL, "A model", tr_later("Release a private model instead of a table")),
 )
 """The name of each way, its words, and what it releases."""
 
@@ -55,7 +56,7 @@ class WayBar(QWidget):
         """
         super().__init__()
         self.setObjectName(f"{page}_ways")
-        self.setAccessibleName("How to release")
+        self.setAccessibleName(tr("How to release"))
         self._segments: dict[str, QPushButton] = {}
         for name, words, tip in ways():
             if only is not None and name not in only:

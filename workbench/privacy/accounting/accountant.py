@@ -94,6 +94,7 @@ class Accountant:
     Attributes:
         name: the word in plans, on cards and on the command line.
         title: its name in the literature.
+        short: the same where there is little room.
         bound: bounds ε of a checked run of at least one step at a δ.
         quick: the same in a millisecond, at least as high.
         at_once: the name of an accountant that takes milliseconds and is never below this one; its own, if it is one.
@@ -103,6 +104,7 @@ class Accountant:
 
     name: str
     title: str
+    short: str
     bound: Callable[[PoissonGaussian, float, Grid], Loss]
     quick: Callable[[PoissonGaussian, float], Loss]
     at_once: str
@@ -433,6 +435,7 @@ def _pld_of_one(rate: float, sigma: float, cell: float) -> Any:
 PLD = Accountant(
     name="pld",
     title="privacy loss distributions (Doroshenko et al. 2022)",
+    short="PLD (tightest)",
     bound=_pld,
     quick=quick_loss,
     at_once="rdp",
@@ -441,6 +444,7 @@ PLD = Accountant(
 RDP = Accountant(
     name="rdp",
     title="Rényi, improved conversion (Canonne, Kamath & Steinke 2020)",
+    short="Rényi, improved",
     bound=lambda event, delta, grid: _improved(*renyi(event), delta),
     quick=quick_loss,
     at_once="rdp",
@@ -449,6 +453,7 @@ RDP = Accountant(
 RDP_CLASSIC = Accountant(
     name="rdp-classic",
     title="Rényi, published conversion (Mironov 2017)",
+    short="Rényi, published",
     bound=lambda event, delta, grid: _classic(*renyi(event), delta),
     quick=lambda event, delta: _classic(*renyi_of_run(event), delta),
     at_once="rdp-classic",

@@ -218,6 +218,8 @@ class LedgerAccounts(LedgerCustody):
         """Record the marks of a table for ``dataset``, a new one by default, and return the dataset."""
         dataset = dataset or secrets.token_hex(16)
         body = {"content": identity.content, "file": identity.file, "sketch": "", "origin": origin}
+        if identity.title:
+            body["title"] = identity.title
         if identity.sketches.parts:
             body["sketch"] = self._kept(identity.sketches.encode())
         if not identity.columns.empty:

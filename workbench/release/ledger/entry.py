@@ -177,6 +177,7 @@ _BODY: Mapping[str, Form] = {
     **dict.fromkeys(("to", "output", "part", "checkpoint", "path"), is_path),
     **dict.fromkeys(("work", "run", "request", "content", "file", "sketch", "origin", "name", "study"), _is_text),
     **dict.fromkeys(("columns", "method", "delta", "reason", "certificate", "of", "from", "hash", "time"), _is_text),
+    "title": _is_text,
     **dict.fromkeys(("steps", "given_back", "seq", "releases", "former", "rows_per_person", "judged"), is_whole),
     **dict.fromkeys(("order", "accepted"), is_whole),
     **dict.fromkeys(("resumable", "watched", "charged-first"), _is_flag),

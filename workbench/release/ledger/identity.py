@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import weakref
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -42,6 +43,7 @@ class Identity:
         columns: of its columns.
         former: the fingerprint that earlier versions knew it by; empty where the ledger has none of those.
         others: the same marks under the keys of ledgers that were merged into this one.
+        title: the name of its file, by which a person knows it; no mark.
     """
 
     content: str
@@ -50,12 +52,15 @@ class Identity:
     columns: ColumnMarks = NO_COLUMNS
     former: str = ""
     others: tuple[Identity, ...] = ()
+    title: str = ""
 
     @property
     def exact(self) -> tuple[str, ...]:
         """The marks that two tables share only if they are the same."""
         return tuple(mark for mark in (self.file, self.content) if mark)
 
+
+LONGEST_TITLE = 200
 
 _KNOWN: weakref.WeakKeyDictionary[Table, dict[bytes, Identity]] = weakref.WeakKeyDictionary()
 
@@ -94,7 +99,8 @@ def _identify(table: Table, key: bytes, former: bool) -> Identity:
     stated = found.encode() if not every and found.parts else _sums(rows)
     content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
     of_file = _mark(key, b"file", table.digest) if table.digest else ""
-    return Identity(content, of_file, found, marker.made(), fingerprint(table, key) if former else "")
+    earlier = fingerprint(table, key) if former else ""
+    return Identity(content, of_file, found, marker.made(), earlier, title=Path(table.source).name[:LONGEST_TITLE])
 
 
 def _sums(rows: Words) -> bytes:

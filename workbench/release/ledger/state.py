@@ -98,14 +98,22 @@ class LedgerState(LedgerBook):
         return match.account if by_rows else ""
 
     def called(self) -> dict[str, str]:
-        """Return a readable name for each account that has a public name or a released file (the newest is named)."""
+        """Return a readable name for each account.
+
+        Its public name, else the file by which its table was first seen; in a ledger of a former version, which has
+        not recorded that, the newest released file.
+        """
         accounts = self.accounts()
         stated: dict[str, str] = {}
         for release in self.releases():
             output = release.body.get("output")
             if output and release.status in COUNTED:
                 stated[accounts.of(release.dataset)] = f"released as {Path(output).name}"
-        return stated | {accounts.named(name): name for name in accounts.names}
+        tables: dict[str, str] = {}
+        for entry in self.entries("mark"):
+            if entry.body.get("title"):
+                tables.setdefault(accounts.of(entry.dataset), str(entry.body["title"]))
+        return stated | tables | {accounts.named(name): name for name in accounts.names}
 
     def called_by(self, text: str) -> str:
         """Return the account that a person names by ``text``: its public name, or the first digits of its id.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.deep.networks import NETWORKS
+from workbench.deep import networks
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.studies.grid.lines import SweepLine, sweep_lines
 from workbench.studies.grid.runs_file import FinishedRun
@@ -49,7 +49,7 @@ class SweepStudyLine:
     @property
     def model(self) -> str:
         """The title of the network."""
-        return {network.name: network.title for network in NETWORKS}.get(self.line.network, self.line.network)
+        return {network.name: network.title for network in networks.NETWORKS}.get(self.line.network, self.line.network)
 
     @property
     def repeats(self) -> int:

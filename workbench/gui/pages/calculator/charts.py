@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QLinearGradient
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Scale
@@ -19,10 +20,21 @@ from workbench.gui.widgets.formatting import at_most, plain
 if TYPE_CHECKING:  # they load numpy
     from workbench.privacy.accounting.run_curves import HeatMap, RunCurve
 
-ACCOUNTANT_STYLES = {"pld": "private", "rdp": "third", "rdp-classic": "sanitized"}
-"""The line of each accountant, a role of the palette."""
+LINES: tuple[tuple[str, Dash, str], ...] = (
+    ("private", "solid", "━━"),
+    ("third", "dashed", "╍╍"),
+    ("sanitized", "dotted", "┈┈"),
+    ("fourth", "dashed", "╍╍"),
+)
+"""Of the accountants in the order of their list: role of the palette, dash, and the same as text."""
 
-DASHES: dict[str, Dash] = {"pld": "solid", "rdp": "dashed", "rdp-classic": "dotted"}
+
+def line_of(name: str) -> tuple[str, Dash, str]:
+    """Return how the line of an accountant is drawn: role of the palette, dash, and the same as text."""
+    from workbench.privacy.accounting.accountant import accountant_names
+
+    return LINES[accountant_names().index(name) % len(LINES)]
+
 
 TALLEST = 200.0
 """A line that rises to more than this many times the least ε is cut: the rest would be pressed to the floor."""
@@ -34,7 +46,7 @@ SHADES, PALEST = 72, 0.08
 class _CalculatorChart(Chart):
     """A chart that is one of a row on a whole page."""
 
-    margins = QMarginsF(36, 26, 10, 20)
+    margins = QMarginsF(44, 26, 10, 20)
     usual, least, letters = QSize(230, 160), QSize(140, 108), 11
 
     def __init__(self, session: Session, name: str, title: str) -> None:
@@ -61,7 +73,15 @@ class EpsilonChart(_CalculatorChart):
             self._curves = {}
         self._curves |= {curve.accountant: curve for curve in curves if curve.x}
         self._at = at
-        words = [f"{name} from {plain(c.epsilons[0])} to {plain(c.epsilons[-1])}" for name, c in self._curves.items()]
+        words = [
+            tr(
+                "{name} from {epsilons} to {epsilons2}",
+                name=name,
+                epsilons=plain(c.epsilons[0]),
+                epsilons2=plain(c.epsilons[-1]),
+            )
+            for name, c in self._curves.items()
+        ]
         self.setAccessibleDescription("; ".join(words))
         self.setToolTip("\n".join(words))
         self.update()
@@ -83,7 +103,8 @@ class EpsilonChart(_CalculatorChart):
             below.append(Below(self._at, _short(self._at), "accent"))
         for name, line in lines.items():
             finite = [point for point in line if math.isfinite(point[1])]
-            marks.append(mark.line(finite, ACCOUNTANT_STYLES[name], dash=DASHES[name]))
+            style, dash, _ = line_of(name)
+            marks.append(mark.line(finite, style, dash=dash))
         return Drawing(
             marks,
             x=x,
@@ -112,9 +133,9 @@ class HeatChart(_CalculatorChart):
         """Draw ``found`` and mark the present σ and batch."""
         self._map, self._at = found, (sigma, batch)
         values = [e for line in found.epsilons for e in line]
-        words = f"ε from {at_most(min(values))} to {at_most(max(values))}"
+        words = tr("ε from {values} to {values2}", values=at_most(min(values)), values2=at_most(max(values)))
         self.setAccessibleDescription(words)
-        self.setToolTip(f"{words}, by Rényi divergences")
+        self.setToolTip(tr("{words}, by Rényi divergences", words=words))
         self.update()
 
     def drawing(self) -> Drawing:

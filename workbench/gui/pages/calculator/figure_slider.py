@@ -7,8 +7,8 @@ import math
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSlider, QWidget
 
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import label, mark_wrong, named, row, stack
+from workbench.gui.style.language import tr, typed
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import plain
 
 POSITIONS = 1_000_000
@@ -39,10 +39,17 @@ class FigureSlider(QWidget):
         super().__init__()
         named(self, name, title, tip)
         self._low, self._high, self._whole, self._value = low, high, whole, value
-        self.field = named(QLineEdit(), f"{name}_field", f"{title}, from {plain(low)} to {plain(high)}", tip)
-        self.field.setFixedWidth(FIELD)
+        self.field = named(
+            QLineEdit(),
+            f"{name}_field",
+            tr("{title}, from {low} to {high}", title=title, low=plain(low), high=plain(high)),
+            tip,
+        )
+        hold(self.field, FIELD)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.slider = named(QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{title} on a log scale", tip)
+        self.slider = named(
+            QSlider(Qt.Orientation.Horizontal), f"{name}_slider", tr("{title} on a log scale", title=title), tip
+        )
         self.slider.setRange(0, POSITIONS)
         self.slider.setSingleStep(POSITIONS // 400)
         self.slider.setPageStep(POSITIONS // 20)
@@ -94,8 +101,10 @@ class FigureSlider(QWidget):
         if self._whole and value == value and value != round(value):
             value = math.nan
         if not self._low <= value <= self._high:
-            kind = "whole number" if self._whole else "number"
-            self._problem.setText(f"Give a {kind} from {plain(self._low)} to {plain(self._high)}.")
+            kind = tr("whole number") if self._whole else "number"
+            self._problem.setText(
+                tr("Give a {kind} from {low} to {high}.", kind=kind, low=plain(self._low), high=plain(self._high))
+            )
             self._problem.show()
             mark_wrong(self.field, True)
             return

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.calculator import PAGE
-from workbench.gui.pages.calculator.charts import EpsilonChart, HeatChart
+from workbench.gui.pages.calculator.charts import EpsilonChart, HeatChart, line_of
 from workbench.gui.pages.calculator.figure_slider import FigureSlider
 from workbench.gui.pages.calculator.tasks import (
     AXES,
@@ -24,6 +24,7 @@ from workbench.gui.pages.calculator.tasks import (
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
@@ -40,17 +41,15 @@ AT_REST_MS = 350
 
 WIDTH = 262
 TITLES = {
-    "order": "ε against the order α",
-    "rows": "ε against rows",
-    "batch": "ε against batch",
-    "sigma": "ε against noise σ",
-    "epochs": "ε against epochs",
+    "order": tr_later("ε against the order α"),
+    "rows": tr_later("ε against rows"),
+    "batch": tr_later("ε against batch"),
+    "sigma": tr_later("ε against noise σ"),
+    "epochs": tr_later("ε against epochs"),
     "delta": "ε against δ",
 }
-NAMES = {"pld": "PLD (tightest)", "rdp": "Rényi, improved", "rdp-classic": "Rényi, published"}
-STROKES = {"pld": "━━", "rdp": "╍╍", "rdp-classic": "┈┈"}
-FILES = "Picture (*.png);;Figures (*.csv)"
-STANDS = "Nothing is read or charged here: ε follows from public figures alone."
+FILES = tr_later("Picture (*.png);;Figures (*.csv)")
+STANDS = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
 
 
 class CalculatorPage(PageFrame):
@@ -64,25 +63,39 @@ class CalculatorPage(PageFrame):
         self._exact: JobHandle | None = None
         self._epsilons: dict[str, float] = {}
         self._waiting: list[str] = []
-        export = button("Export…", "calculator_export", tip="Save the charts as a picture, or all curves as CSV")
+        export = button(
+            tr("Export…"), "calculator_export", tip=tr("Save the charts as a picture, or all curves as CSV")
+        )
         export.clicked.connect(self._export)
         self.header.addWidget(export)
         self.sliders = {
-            "rows": FigureSlider("calculator_rows", "Rows", "Rows of the table, public", 10, 1e9, 60_000, whole=True),
-            "batch": FigureSlider("calculator_batch", "Batch", "Expected rows of a batch", 1, 1e6, 64, whole=True),
-            "sigma": FigureSlider(
-                "calculator_sigma", "Noise σ", "Noise of a step divided by the clipping norm", 0.3, 100, 1, whole=False
+            "rows": FigureSlider(
+                "calculator_rows", tr("Rows"), tr("Rows of the table, public"), 10, 1e9, 60_000, whole=True
             ),
-            "epochs": FigureSlider("calculator_epochs", "Epochs", "Passes over the table", 1, 1e4, 15, whole=True),
+            "batch": FigureSlider(
+                "calculator_batch", tr("Batch"), tr("Expected rows of a batch"), 1, 1e6, 64, whole=True
+            ),
+            "sigma": FigureSlider(
+                "calculator_sigma",
+                "Noise σ",
+                tr("Noise of a step divided by the clipping norm"),
+                0.3,
+                100,
+                1,
+                whole=False,
+            ),
+            "epochs": FigureSlider(
+                "calculator_epochs", tr("Epochs"), tr("Passes over the table"), 1, 1e4, 15, whole=True
+            ),
             "delta": FigureSlider(
-                "calculator_delta", "δ", "Chance that the guarantee fails", 1e-12, 1e-2, 1e-5, whole=False
+                "calculator_delta", "δ", tr("Chance that the guarantee fails"), 1e-12, 1e-2, 1e-5, whole=False
             ),
         }
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name="calculator_problem")
         self._problem.hide()
         self.charts = {axis: EpsilonChart(session, f"calculator_{axis}_chart", TITLES[axis]) for axis in AXES}
-        self.heat = HeatChart(session, "calculator_heat", "ε over σ and batch")
+        self.heat = HeatChart(session, "calculator_heat", tr("ε over σ and batch"))
         self._arrange()
         self._frame = QTimer(self, interval=PER_FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._calculate)
@@ -90,18 +103,19 @@ class CalculatorPage(PageFrame):
         self._rest.timeout.connect(self._tighten)
         for slider in self.sliders.values():
             slider.changed.connect(self._moved)
-        self.set_primary("Take these values to Train", "calculator_to_train", self._to_train)
-        self.set_note(STANDS)
+        self.set_primary(tr("Take these values to Train"), "calculator_to_train", self._to_train)
+        self.set_note(tr(STANDS))
         session.table_changed.connect(self._table_changed)
         self._table_changed()
 
     def _arrange(self) -> None:
+        from workbench.privacy.accounting import accountant
+
         ask = explain_button(self.session, "calculator_explain", self._asked)
-        inputs = Card(label("THE RUN", "caption"), *self.sliders.values())
-        costs = Card(caption("IT COSTS AT MOST", ask), self._facts, self._problem)
-        legend = label(
-            "   ".join(f"{STROKES[name]} {stated}" for name, stated in NAMES.items()), "muted", name="calculator_legend"
-        )
+        inputs = Card(label(tr("THE RUN"), "caption"), *self.sliders.values())
+        costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
+        lines = (f"{line_of(known.name)[2]} {known.short}" for known in accountant.ACCOUNTANTS)
+        legend = label("   ".join(lines), "muted", name="calculator_legend")
         left = QWidget()
         left.setLayout(stack(inputs, costs, None, spacing=12))
         left.setFixedWidth(WIDTH)
@@ -142,7 +156,7 @@ class CalculatorPage(PageFrame):
             self.sliders["batch"].set_value(max(1, min(self.sliders["batch"].value(), rows // 8)))
         assert self.primary is not None
         self.primary.setEnabled(opened is not None)
-        self.primary.setToolTip("" if opened is not None else "Open a table first (Data)")
+        self.primary.setToolTip("" if opened is not None else tr("Open a table first (Data)"))
         self._moved()
 
     def _moved(self) -> None:
@@ -161,7 +175,7 @@ class CalculatorPage(PageFrame):
             return
         run = self.run_as_set()
         if run.batch > run.rows:
-            self._notify("A batch cannot have more rows than the table.")
+            self._notify(tr("A batch cannot have more rows than the table."))
             return
         self._busy = True
         self._run = run
@@ -203,10 +217,12 @@ class CalculatorPage(PageFrame):
             self._exact = exact_figures(self.jobs, found.run, axis, self._show_exact, self._failed)
 
     def _show_costs(self, steps: int | None = None) -> None:
-        for name, stated in NAMES.items():
-            epsilon = self._epsilons.get(name)
+        from workbench.privacy.accounting import accountant
+
+        for at, known in enumerate(accountant.ACCOUNTANTS):
+            epsilon = self._epsilons.get(known.name)
             text = "…" if epsilon is None else f"ε = {at_most(epsilon)}"
-            self._facts.show_line(name, stated, text, "accent" if name == "pld" else "")
+            self._facts.show_line(known.name, known.short, text, "" if at else "accent", tip=known.title)
         if steps is not None:
             self._facts.show_line("steps", "steps", f"{steps:,}")
 
@@ -235,7 +251,7 @@ class CalculatorPage(PageFrame):
         self.session.go("train")
 
     def _export(self) -> None:
-        path = ask_where_to_save(self, "Save the charts or their figures", "budget-calculator.png", FILES)
+        path = ask_where_to_save(self, tr("Save the charts or their figures"), "budget-calculator.png", tr(FILES))
         if not path:
             return
         picture = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Emit
@@ -66,19 +67,21 @@ def quick_figures(
     """Compute what takes no more than a moment."""
 
     def work(emit: Emit, cancel: CancelToken) -> QuickFigures:
-        from workbench.privacy.accounting.accountant import steps_of
+        from workbench.privacy.accounting import accountant
         from workbench.privacy.accounting.run_curves import curve, heat_map, orders_curve
 
-        classic, order = orders_curve(run, "rdp-classic", quick=True)
-        curves = {"order": [orders_curve(run, "rdp", quick=True)[0], classic]}
+        by_orders = [a.name for a in accountant.ACCOUNTANTS if a.at_orders is not None]
+        at_once = [a.name for a in accountant.ACCOUNTANTS if a.at_once == a.name]
+        found = [orders_curve(run, name, quick=True) for name in by_orders]
+        curves, order = {"order": [line for line, _ in found]}, found[-1][1]
         for axis in AXES[1:]:
             cancel.check()
-            curves[axis] = [curve(run, axis, name, cancel, quick=True) for name in ("rdp-classic", "rdp")]
-        epsilons = {name: run.epsilon(name, quick=True) for name in ("rdp", "rdp-classic")}
-        steps = steps_of(run.rows, run.batch, run.epochs)
+            curves[axis] = [curve(run, axis, name, cancel, quick=True) for name in at_once]
+        epsilons = {name: run.epsilon(name, quick=True) for name in at_once}
+        steps = accountant.steps_of(run.rows, run.batch, run.epochs)
         return QuickFigures(run, steps, epsilons, order, curves, heat_map(run, cancel))
 
-    return jobs.start(Job("Calculating", work), key=QUICK, shown=False, on_result=show, on_failure=on_failure)
+    return jobs.start(Job(tr("Calculating"), work), key=QUICK, shown=False, on_result=show, on_failure=on_failure)
 
 
 def exact_figures(
@@ -91,14 +94,16 @@ def exact_figures(
     """Compute ε by the tightest accountant, or its line for one axis."""
 
     def work(emit: Emit, cancel: CancelToken) -> ExactFigures:
+        from workbench.privacy.accounting.accountant import accountant_names
         from workbench.privacy.accounting.run_curves import curve
 
+        tightest, *others = accountant_names()
         with interruptible(cancel):
             if axis is None:
-                return ExactFigures(run, {name: run.epsilon(name) for name in ("rdp-classic", "rdp", "pld")}, None)
-            return ExactFigures(run, {}, curve(run, axis, "pld", cancel, points=EXACT_POINTS))
+                return ExactFigures(run, {name: run.epsilon(name) for name in (*others, tightest)}, None)
+            return ExactFigures(run, {}, curve(run, axis, tightest, cancel, points=EXACT_POINTS))
 
-    return jobs.start(Job("Calculating", work), key=EXACT, shown=False, on_result=show, on_failure=on_failure)
+    return jobs.start(Job(tr("Calculating"), work), key=EXACT, shown=False, on_result=show, on_failure=on_failure)
 
 
 def save_figures(session: Session, jobs: JobCenter, run: TrainingRun, path: Path, picture: bytes | None) -> JobHandle:
@@ -114,6 +119,6 @@ def save_figures(session: Session, jobs: JobCenter, run: TrainingRun, path: Path
         return path
 
     def apply(saved: Path) -> None:
-        session.notify("info", f"Saved {saved.name}.")
+        session.notify("info", tr("Saved {name}.", name=saved.name))
 
-    return jobs.start(Job("Saving", work, about=path.name), on_result=apply)
+    return jobs.start(Job(tr("Saving"), work, about=path.name), on_result=apply)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -13,18 +14,24 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="compare",
-    title="Compare",
+    title=tr_later("Compare"),
     room="models",
-    help="All studies of this session and all released models, side by side and drawn together",
+    help=tr_later("All studies of this session and all released models, side by side and drawn together"),
     make="workbench.gui.pages.compare.page:ComparePage",
     topic="curves",
     state=_state,
     about=(
-        "Each line of the table is one way of training from a study of this session, or a model that was released. "
-        "Tick up to seven lines to draw them together. The bands show how sure each mean is (one standard error)."
+        tr_later(
+            "Each line of the table is one way of training from a study of this session, or a model that "
+            "was released. Tick up to seven lines to draw them together. The bands show how sure each "
+            "mean is (one standard error)."
+        )
     ),
     keys=(
-        "Space ticks a line, Alt+S sorts by the current column, Ctrl+F filters, Ctrl+C copies the selected lines, or "
-        "the picture where it has the keyboard; in the picture the arrow keys move and Return takes a point's ε."
+        tr_later(
+            "Space ticks a line, Alt+S sorts by the current column, Ctrl+F filters, Ctrl+C copies the "
+            "selected lines, or the picture where it has the keyboard; in the picture the arrow keys "
+            "move and Return takes a point's ε."
+        )
     ),
 )

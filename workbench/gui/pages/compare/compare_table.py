@@ -10,8 +10,8 @@ from PySide6.QtGui import QKeyEvent
 
 from workbench.gui.pages.compare.lines import Line, folder_of
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.cell_delegates import tick
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
@@ -21,31 +21,40 @@ from workbench.studies.curve import MOST_REGIMES
 from workbench.studies.metrics import ACCURACY, Metric
 
 TOO_MANY = f"At most {MOST_REGIMES} lines can be drawn together: untick one of them first."
-PIN_HELP = "Tick a line to draw it in the picture; at most seven are drawn together"
-NOT_DRAWN = "This model cannot be drawn, because its card states no accuracy on a public test table"
+PIN_HELP = tr_later("Tick a line to draw it in the picture; at most seven are drawn together")
+NOT_DRAWN = tr_later("This model cannot be drawn, because its card states no accuracy on a public test table")
 PIN, FIGURE = 0, 4
-WAYS = "Without privacy, on a sanitised table, with privacy built in, or a model that was released"
-EPSILONS = "The values of ε that a study has tested, or the ε that a released model was charged"
+WAYS = tr_later("Without privacy, on a sanitised table, with privacy built in, or a model that was released")
+EPSILONS = tr_later("The values of ε that a study has tested, or the ε that a released model was charged")
 COLUMNS = (
-    Column("Model", help="What was trained", width=142, grows=0.5),
-    Column("Way of training", help=WAYS, width=158, grows=0.15),
+    Column(tr_later("Model"), help=tr_later("What was trained"), width=142, grows=0.5),
+    Column(tr_later("Way of training"), help=WAYS, width=158, grows=0.15),
     Column("ε", help=EPSILONS, width=86, right=True),
-    Column("Figure", width=148, right=True),
-    Column("Repeats", help="Random splits of the rows that the figure is a mean of", width=84, right=True),
+    Column(tr_later("Figure"), width=148, right=True),
     Column(
-        "Dataset",
-        help="The table, or the account of the ledger that a model was charged to",
+        tr_later("Repeats"),
+        help=tr_later("Random splits of the rows that the figure is a mean of"),
+        width=84,
+        right=True,
+    ),
+    Column(
+        tr_later("Dataset"),
+        help=tr_later("The table, or the account of the ledger that a model was charged to"),
         width=76,
         grows=0.1,
     ),
-    Column("Time (UTC)", help="When the study ended or the model was charged", width=122),
-    Column("δ", help="The chance that the guarantee fails, of a released model", width=62, right=True),
-    Column("Released to", help="The folder of a released model, and what the ledger says of it", width=150),
+    Column(tr_later("Time (UTC)"), help=tr_later("When the study ended or the model was charged"), width=122),
+    Column("δ", help=tr_later("The chance that the guarantee fails, of a released model"), width=62, right=True),
+    Column(
+        tr_later("Released to"),
+        help=tr_later("The folder of a released model, and what the ledger says of it"),
+        width=150,
+    ),
 )
 """All but the pin. At 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
 
-PUBLIC, PRIVATE = "Public: the model's card states it.", "Private: not for release."
-MADE_UP = "Of made-up rows: nothing private."
+PUBLIC, PRIVATE = tr_later("Public: the model's card states it."), tr_later("Private: not for release.")
+MADE_UP = tr_later("Of made-up rows: nothing private.")
 
 
 NONE = Cell("–", "muted")
@@ -65,7 +74,7 @@ class RunsModel(EditedModel):
     pinned = Signal()
 
     def __init__(self, session: Session) -> None:
-        pin = Column("Pin", self._pin, PIN_HELP, width=58, tick=self._take_pin)
+        pin = Column(tr("Pin"), self._pin, tr(PIN_HELP), width=58, tick=self._take_pin)
         super().__init__(session, (pin, *COLUMNS))
         self.lines: tuple[Line, ...] = ()
         self.pins: dict[str, str] = {}
@@ -80,11 +89,16 @@ class RunsModel(EditedModel):
         self.show_lines([cells(line, metric, epsilon) for line in lines], same=same)
 
     def _name_figure(self, metric: Metric | None) -> None:
-        title, help_text = "Figure", ""
+        title, help_text = tr("Figure"), ""
         if metric is not None:
             better = "higher" if metric.higher else "lower"
             title = metric.title
-            help_text = f"{metric.title} ({metric.unit}; {better} is better): mean ± its standard error"
+            help_text = tr(
+                "{title} ({unit}; {better} is better): mean ± its standard error",
+                title=metric.title,
+                unit=metric.unit,
+                better=better,
+            )
         self.retitle(FIGURE, title, help_text)
 
     def pin(self, keys: Sequence[str]) -> None:
@@ -109,15 +123,15 @@ class RunsModel(EditedModel):
         line = self.lines[at]
         style = STYLES[self.pins[line.key]] if line.key in self.pins else None
         cell = Cell(
-            tip=PIN_HELP if line.can_be_drawn else NOT_DRAWN,
+            tip=tr(PIN_HELP) if line.can_be_drawn else tr(NOT_DRAWN),
             key=style is None,
             ticked=style is not None if line.can_be_drawn else None,
-            spoken="not pinned",
+            spoken=tr("not pinned"),
         )
         if style is None:
             return cell
         sign, colour = SIGNS[style.marker], self.session.theme.series(style)
-        return cell._replace(text=sign, look=colour, exact="pinned", spoken="pinned")
+        return cell._replace(text=sign, look=colour, exact="pinned", spoken=tr("pinned"))
 
     def _take_pin(self, at: int, ticked: bool) -> bool:
         line = self.lines[at]
@@ -137,9 +151,14 @@ class RunsTable(SettingsTable):
     """One row for each line; Space or Return pins the row that the keys are in."""
 
     def __init__(self, session: Session, model: RunsModel) -> None:
-        super().__init__(session, model, "compare_table", "Every study of this session and every released model")
         self._runs = model
-        CopyRows(self, session, private=self._private)
+        super().__init__(
+            session,
+            model,
+            "compare_table",
+            tr("Every study of this session and every released model"),
+            private=self._private,
+        )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Pin the current line, whichever of its cells is the current one."""
@@ -175,14 +194,14 @@ def searched(line: Line) -> str:
 def _epsilon(line: Line) -> Cell:
     if line.release is not None:
         exact = line.release.epsilon
-        tip = f"ε that was charged: {in_full(exact).removeprefix('ε = ')}. {PUBLIC}"
+        tip = tr("ε that was charged: {value}. {public}", value=in_full(exact).removeprefix("ε = "), public=PUBLIC)
         return Cell(at_most(exact), tip=tip, exact=entered(exact), key=float(exact))
     assert line.study is not None
     if line.study.without_privacy:
-        return Cell("any", "muted", "Trained without privacy: its figure is the same at every ε")
+        return Cell("any", "muted", tr("Trained without privacy: its figure is the same at every ε"))
     tested = line.study.epsilons
     ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
-    return Cell(ends, tip=f"Tested at ε = {_listed(tested)}", key=tested[0])
+    return Cell(ends, tip=tr("Tested at ε = {tested}", tested=_listed(tested)), key=tested[0])
 
 
 def _delta(line: Line) -> Cell:
@@ -203,19 +222,34 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
     if point is None:
         measured = [found.title for found in line.study.metrics]
         if metric.title in measured:
-            tip = f"Not tested at ε = {at_most(epsilon)}, only at {_listed(line.study.epsilons)}"
+            tip = tr(
+                "Not tested at ε = {epsilon}, only at {epsilons}",
+                epsilon=at_most(epsilon),
+                epsilons=_listed(line.study.epsilons),
+            )
         else:
-            tip = f"Not measured by {metric.title}, only by {', '.join(measured)}"
+            tip = tr("Not measured by {title}, only by {measured}", title=metric.title, measured=", ".join(measured))
         return NONE._replace(tip=tip)
-    where = "at every ε" if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
-    whose = MADE_UP if line.made_up else PRIVATE
+    where = tr("at every ε") if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
+    whose = tr(MADE_UP) if line.made_up else PRIVATE
     if point.count < 2:
-        tip = f"{metric.title} {where}: {point.mean!r} in a single split. {whose}"
+        tip = tr(
+            "{title} {where}: {mean} in a single split. {whose}",
+            title=metric.title,
+            where=where,
+            mean=repr(point.mean),
+            whose=whose,
+        )
         return Cell(f"{point.mean:.3f}", tip=tip, exact=repr(point.mean), key=point.mean)
     error = point.standard_error
-    tip = (
-        f"{metric.title} {where}: {point.mean:.6g}, the mean of {count(point.count, 'split')}; "
-        f"± {error:.2g} is its standard error. {whose}"
+    tip = tr(
+        "{title} {where}: {mean}, the mean of {count}; ± {error} is its standard error. {whose}",
+        title=metric.title,
+        where=where,
+        mean=tr_number(point.mean, ".6g"),
+        count=count(point.count, "split"),
+        error=tr_number(error, ".2g"),
+        whose=whose,
     )
     shown, exact = f"{_short(point.mean)} ± {_short(error)}", f"{point.mean!r} ± {error!r}"
     return Cell(shown, tip=tip, exact=exact, key=point.mean)
@@ -225,11 +259,16 @@ def _public_figure(line: Line, metric: Metric) -> Cell:
     assert line.release is not None
     stated = line.release.accuracy
     if stated is None:
-        card = "Its card states no accuracy" if line.release.card else "Its card cannot be read in its folder"
+        card = tr("Its card states no accuracy") if line.release.card else tr("Its card cannot be read in its folder")
         return NONE._replace(tip=card)
     if metric.name != ACCURACY:
-        return NONE._replace(tip="Its card states its accuracy alone")
-    tip = f"Accuracy {stated[0]:.6g} on {count(stated[1], 'row')} of a test table that was declared public. {PUBLIC}"
+        return NONE._replace(tip=tr("Its card states its accuracy alone"))
+    tip = tr(
+        "Accuracy {stated} on {stated2} of a test table that was declared public. {public}",
+        stated=tr_number(stated[0], ".6g"),
+        stated2=count(stated[1], "row"),
+        public=PUBLIC,
+    )
     return Cell(_short(stated[0]), tip=tip, exact=repr(stated[0]), key=stated[0])
 
 
@@ -243,15 +282,17 @@ def _repeats(line: Line) -> Cell:
 def _place(line: Line) -> Cell:
     """Return where a released model is, and what the ledger says of it."""
     if line.release is None:
-        return NONE._replace(tip="A study: nothing of it was released")
+        return NONE._replace(tip=tr("A study: nothing of it was released"))
     release, folder = line.release, folder_of(line)
     if release.status == "reserved":
         stated, look = "… reserved", "warn"
     elif not release.released:
-        stated, look = "✓ charged, nothing released", "warn"
+        stated, look = tr("✓ charged, nothing released"), "warn"
     else:
         stated, look = f"✓ {release.status}", ""
-    tip = "\n".join(filter(None, (stated, release.output, "" if release.card else "Its card cannot be read there.")))
+    tip = "\n".join(
+        filter(None, (stated, release.output, "" if release.card else tr("Its card cannot be read there.")))
+    )
     whole = f"{stated}: {folder}" if folder else stated
     return Cell(whole, look, tip, f"{stated} {release.output}".strip(), (stated, folder))
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench import learners
-from workbench.deep.networks import NETWORKS
+from workbench.deep import networks
 from workbench.gui.session.session import RunRecord
+from workbench.gui.style.language import tr, tr_later
 from workbench.release.model.released_models import ReleasedModel
 from workbench.render.comparison_figure import Drawn
 from workbench.studies.comparison import StudyLine, study_lines
@@ -17,7 +18,7 @@ from workbench.studies.grid.compared import SweepStudyLine, sweep_study_lines
 from workbench.studies.metrics import ACCURACY, Metric
 from workbench.studies.results import Row
 
-RELEASED = "released model"
+RELEASED = tr_later("released model")
 ACCOUNT = 6
 """Digits of an account's mark in the ledger that are shown."""
 
@@ -104,12 +105,12 @@ def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened:
             line = Line(key, model, study.name, study.way_words, run.source, run.time, study=study, made_up=run.made_up)
             found.append(line)
     titles = {entry.name: entry.title for entry in learners.LEARNERS}
-    titles |= {network.name: network.title for network in NETWORKS}
+    titles |= {network.name: network.title for network in networks.NETWORKS}
     for release in models:
         name = release.name if release.name in titles else ""
         title = _capital(titles.get(release.name, release.name or "a network"))
         dataset = release.called or (opened if account and release.account == account else release.account[:ACCOUNT])
-        found.append(Line(release.release_id, title, name, RELEASED, dataset, release.time, release=release))
+        found.append(Line(release.release_id, title, name, tr(RELEASED), dataset, release.time, release=release))
     return tuple(found)
 
 

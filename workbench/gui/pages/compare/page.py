@@ -18,6 +18,7 @@ from workbench.gui.pages.curve_actions import CURVE_FILES, PointFacts, PointPane
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_sweep, ask_where_to_save
@@ -37,12 +38,12 @@ if TYPE_CHECKING:  # these load numpy and pyqtgraph
 LOWEST = 290
 """Pixels of the picture below the table."""
 
-HINT = "Tick lines in the table to draw them together: at most seven."
-EMPTY = (
-    "The studies that you run in Curves and the models that you release in Train are listed here in one table, to be "
-    "sorted, filtered and drawn together."
+HINT = tr_later("Tick lines in the table to draw them together: at most seven.")
+EMPTY = tr_later(
+    "The studies that you run in Curves and the models that you release in Train are listed here "
+    "in one table, to be sorted, filtered and drawn together."
 )
-FILTER = "Show only the lines in which these letters occur: model, way of training, dataset or folder"
+FILTER = tr_later("Show only the lines in which these letters occur: model, way of training, dataset or folder")
 
 
 class _Picture(Standing):
@@ -77,24 +78,26 @@ class ComparePage(PageFrame):
         self._pinned_by_hand = False
         self.runs = RunsModel(session)
         self.table = RunsTable(session, self.runs)
-        self.plot = CurvePlot("compare", "Pinned lines against ε")
-        self.panel = PointPanel(session, self.plot, "compare", "Show its run in the table")
+        self.plot = CurvePlot("compare", tr("Pinned lines against ε"))
+        self.panel = PointPanel(session, self.plot, "compare", tr("Show its run in the table"))
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         Explainable(self.table, session, self._asked)
-        self.filter = TableFilter(self.table, "lines", FILTER, needs=False)
-        self.measure = named(ChoiceBox(), "compare_metric", "Metric", "Which figure is listed and drawn")
-        tip = "The ε that the listed figures are of; the picture shows every tested one"
-        self.epsilon = named(ChoiceBox(), "compare_epsilon", "ε of the listed figures", tip)
-        tip = "Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines"
-        self._copy = button("Copy", "compare_copy", tip=tip)
-        self._save = button("Save…", "compare_save", tip="Save what is drawn as PNG, SVG or CSV, its badge on it")
-        tip = "Open the CSV of `workbench grid`: accuracy against ε, one line for each setting"
-        self._sweep = button("Open a sweep…", "compare_sweep", tip=tip)
+        self.filter = TableFilter(self.table, "lines", tr(FILTER), needs=False)
+        self.measure = named(ChoiceBox(), "compare_metric", tr("Metric"), tr("Which figure is listed and drawn"))
+        tip = tr("The ε that the listed figures are of; the picture shows every tested one")
+        self.epsilon = named(ChoiceBox(), "compare_epsilon", tr("ε of the listed figures"), tip)
+        tip = tr("Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines")
+        self._copy = button(tr("Copy"), "compare_copy", tip=tip)
+        self._save = button(
+            tr("Save…"), "compare_save", tip=tr("Save what is drawn as PNG, SVG or CSV, its badge on it")
+        )
+        tip = tr("Open the CSV of `workbench grid`: accuracy against ε, one line for each setting")
+        self._sweep = button(tr("Open a sweep…"), "compare_sweep", tip=tip)
         self._sweep.clicked.connect(self._ask_for_sweep)
         self._badge = badge()
         self._arrange()
         self.set_primary(
-            "Release →", "compare_to_release", lambda: session.go("release"), "Publish what you decided on"
+            tr("Release →"), "compare_to_release", lambda: session.go("release"), tr("Publish what you decided on")
         )
         self._copy.clicked.connect(self.copy)
         self._save.clicked.connect(self._ask_and_save)
@@ -118,12 +121,12 @@ class ComparePage(PageFrame):
             self.header.addWidget(part)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        choices = row(label("Metric", "muted"), self.measure, 12, label("at ε =", "muted"), self.epsilon, None)
+        choices = row(label(tr("Metric"), "muted"), self.measure, 12, label(tr("at ε ="), "muted"), self.epsilon, None)
         choices.setContentsMargins(8, 4, 8, 4)
         table = Card(pad=8, spacing=4)
         table.body.addLayout(choices)
         table.body.addWidget(self.table, 1)
-        hint, self._hint = QWidget(), label(HINT, "muted", wrap=True, name="compare_hint")
+        hint, self._hint = QWidget(), label(tr(HINT), "muted", wrap=True, name="compare_hint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         inviting = stack(None, self._hint, None)
         inviting.setContentsMargins(48, 0, 48, 0)
@@ -131,9 +134,14 @@ class ComparePage(PageFrame):
         self._picture = _Picture(hint, self.plot)
         self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(7, 5))
         self._nothing = NothingYet(
-            self.session, "compare_nothing", "Nothing to compare yet", "utility", "Curves →", train="Train →"
+            self.session,
+            "compare_nothing",
+            tr("Nothing to compare yet"),
+            "utility",
+            tr("Curves →"),
+            train=tr("Train →"),
         )
-        self._nothing.say(EMPTY)
+        self._nothing.say(tr(EMPTY))
         self._views = QStackedWidget()
         self._views.addWidget(self._nothing)
         self._views.addWidget(self._whole)
@@ -225,7 +233,11 @@ class ComparePage(PageFrame):
         private = any(line.study is not None and not line.made_up for line in self.runs.lines)
         # One badge a page: a picture has its own.
         self._badge.setVisible(private and (self.figure is None or not self.figure.badge))
-        self._hint.setText(f"No pinned line is measured by {self.measure.currentText()}." if pinned else HINT)
+        self._hint.setText(
+            tr("No pinned line is measured by {currenttext}.", currenttext=self.measure.currentText())
+            if pinned
+            else tr(HINT)
+        )
         if self.figure is None:
             self.plot.clear()
         else:
@@ -260,7 +272,12 @@ class ComparePage(PageFrame):
         stated = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
         if self._left_out and self.figure is not None:
             verb = "is" if self._left_out == 1 else "are"
-            stated += f" {count(self._left_out, 'pinned line')} {verb} not measured by {self.measure.currentText()}."
+            stated += tr(
+                " {left_out} {verb} not measured by {currenttext}.",
+                left_out=count(self._left_out, "pinned line"),
+                verb=verb,
+                currenttext=self.measure.currentText(),
+            )
         self.set_note(stated if self.runs.lines else "")
 
     def _asked(self) -> Asked | None:
@@ -288,7 +305,9 @@ class ComparePage(PageFrame):
             drawn.name,
             drawn.x[point[1]],
             f"{metric.title.lower()} {value:.3f}" + (f" ± {spread:.3f}" if spread else ""),
-            warning=f"⚠ No better than {metric.beats} ({level:.3f})." if useless else "",
+            warning=tr("⚠ No better than {beats} ({level}).", beats=metric.beats, level=tr_number(level, ".3f"))
+            if useless
+            else "",
             model=line.name if line.kind in ("private", "released") and self.session.opened is not None else "",
             to_run=lambda: self._show_line(line, drawn.x[point[1]]),
             without_privacy=line.kind == "none",
@@ -335,7 +354,7 @@ class ComparePage(PageFrame):
             copy_curve(self.session, self.plot)
 
     def _ask_and_save(self) -> None:
-        path = ask_where_to_save(self, "Save the comparison", "comparison.png", CURVE_FILES)
+        path = ask_where_to_save(self, tr("Save the comparison"), "comparison.png", CURVE_FILES)
         if path:
             self.save(path)
 

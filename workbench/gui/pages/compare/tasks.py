@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -28,11 +29,11 @@ def read_sweep(path: Path, session: Session, jobs: JobCenter) -> None:
 
         runs = read_runs(path)
         if not runs:
-            raise InputError("no run of the sweep has ended", str(path), "run `workbench grid` on")
+            raise InputError(tr("no run of the sweep has ended"), str(path), tr("run `workbench grid` on"))
         return runs
 
     def apply(runs: Sequence[FinishedRun]) -> None:
         session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
-        session.notify("info", f"{count(len(runs), 'run')} of {path.name} are listed.")
+        session.notify("info", tr("{runs} of {name} are listed.", runs=count(len(runs), "run"), name=path.name))
 
-    jobs.start(Job("Reading a sweep", work), key=SWEEP, on_result=apply, on_failure=session.report)
+    jobs.start(Job(tr("Reading a sweep"), work), key=SWEEP, on_result=apply, on_failure=session.report)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.pages.data.facts import changes, kind_changes, role_changes
 from workbench.gui.session.draft import OPEN, DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import of_all, protect_changes
+from workbench.gui.style.language import tr
 from workbench.params import InputError
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def role_edit(plan: DraftPlan, columns: Sequence[DraftColumn], role: str | None,
         (column,) = columns
         back = protect_changes(column, kind_of(column.name)) if column.action == "drop" else {}
         made = plan.with_column(column.name, **back) if back else plan
-        return f"use {column.name} as target", made.with_target(column.name)
+        return tr("use {name} as target", name=column.name), made.with_target(column.name)
     made = plan.with_columns({c.name: role_changes(c, role, kind_of(c.name)) for c in columns})
-    return f"call {of_all(columns)} {role or 'nothing special'}", made
+    return f"call {of_all(columns)} {role or tr('nothing special')}", made
 
 
 def kind_edit(plan: DraftPlan, columns: Sequence[DraftColumn], kind: str) -> Edit:
@@ -51,7 +52,7 @@ def fact_edit(plan: DraftPlan, column: DraftColumn, columns: Sequence[DraftColum
         or (c.protected and fact in c.needs and c.numeric == column.numeric and (c.kind == "date") == _dated(column))
     ]
     differ = [c for c in same if getattr(c, fact) != value]
-    words = {"domain": "list the values"}.get(fact, f"set the {fact} bound")
+    words = {"domain": tr("list the values")}.get(fact, tr("set the {fact} bound", fact=fact))
     return f"{words} of {of_all(same)}", plan.with_columns({c.name: changes(c, fact, value) for c in differ})
 
 
@@ -104,5 +105,5 @@ def _in_declared_order(profile: ColumnProfile, column: DraftColumn) -> ColumnPro
     if not profile.year_last or profile.date_order is not None or column.date_order in (None, OPEN):
         return profile
     if column.date_order != "day-first":  # which is how a profile reads what it cannot tell
-        raise InputError("its bounds are not known with the month first", f"column {column.name}", "type them")
+        raise InputError(tr("its bounds are not known with the month first"), f"column {column.name}", tr("type them"))
     return dataclasses.replace(profile, date_order=column.date_order)

@@ -15,6 +15,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.error_text import suspicion_text, without_place
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
 NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
-OPEN_TEXT = "not declared"
+OPEN_TEXT = tr_later("not declared")
 NO_ROLE = "–"
 NOT_PROTECTED = {
-    "drop": Cell("dropped: not released", "muted", right=False),
-    "keep": Cell("kept as it is: not protected", "warn", right=False),
+    "drop": Cell(tr_later("dropped: not released"), "muted", right=False),
+    "keep": Cell(tr_later("kept as it is: not protected"), "warn", right=False),
 }
-MISSING_IS_OPEN = "Say below the table what happens if a value is missing: stop the release, or keep it as ‘missing’"
+MISSING_IS_OPEN = tr_later(
+    "Say below the table what happens if a value is missing: stop the release, or keep it as ‘missing’"
+)
 
 
 @dataclass(frozen=True)
@@ -50,22 +53,34 @@ class AttributeModel(PlanModel):
     """The draft's columns beside their private profile; every edit is a step that can be undone."""
 
     def __init__(self, session: Session) -> None:
-        public = "from what everybody may know, never from the rows"
+        public = tr("from what everybody may know, never from the rows")
         columns = (
-            Column("Attribute", self._name, "The column of the table", width=134, grows=0.25),
+            Column(tr("Attribute"), self._name, tr("The column of the table"), width=134, grows=0.25),
             Column(
-                "Role",
+                tr("Role"),
                 self._role,
-                "What the column is in a disclosure: who somebody is, what is to be hidden, or what is to be predicted",
+                tr(
+                    "What the column is in a disclosure: who somebody is, what is to be hidden, what is to be predicted"
+                ),
                 width=136,
                 choices=(NO_ROLE, *ROLES),
                 edit=self._take_role,
             ),
-            Column("Kind", self._kind, "What the values are", width=108, choices=KINDS, edit=self._take_kind),
-            self._bound("Lower bound", LOWER, f"Public lower bound, or the public list of values: {public}"),
-            self._bound("Upper bound", UPPER, f"Public upper bound: {public}"),
-            Column("Missing", self._missing, "Rows without a value", width=76, right=True),
-            Column("Spread", lambda at: Cell(), "How the values are spread: private, not for release", 76, sorts=False),
+            Column(tr("Kind"), self._kind, tr("What the values are"), width=108, choices=KINDS, edit=self._take_kind),
+            self._bound(
+                tr("Lower bound"),
+                LOWER,
+                tr("Public lower bound, or the public list of values: {public}", public=public),
+            ),
+            self._bound(tr("Upper bound"), UPPER, tr("Public upper bound: {public}", public=public)),
+            Column(tr("Missing"), self._missing, tr("Rows without a value"), width=76, right=True),
+            Column(
+                tr("Spread"),
+                lambda at: Cell(),
+                tr("How the values are spread: private, not for release"),
+                76,
+                sorts=False,
+            ),
         )
         super().__init__(session, columns)
         self._wrong: dict[tuple[str, str], Refused] = {}
@@ -81,7 +96,7 @@ class AttributeModel(PlanModel):
             grows=0.3,
             right=True,
             field="fact_editor",
-            hint="value, value, …",
+            hint=tr("value, value, …"),
             edit=lambda at, text: self._take_fact(at, place, text),
         )
 
@@ -158,11 +173,13 @@ class AttributeModel(PlanModel):
             return cell._replace(text="✕ " + wrong.text, look="danger", tip=wrong.reason, value=wrong.text)
         text, from_data = in_short(column, fact), column.bounds_origin == "data"
         # The sign stands first: the end of a long list is cut off.
-        cell = cell._replace(text=text or OPEN_TEXT, tip="" if bound else text, value=written(column, fact))
+        cell = cell._replace(text=text or tr(OPEN_TEXT), tip="" if bound else text, value=written(column, fact))
         if bound and column.crossed:
             return cell._replace(text=f"✕ {text}", look="danger", tip=self.problem_of(at))
         if from_data:
-            return cell._replace(text=f"⚠ (data) {text}" if text else OPEN_TEXT, look="warn", tip=FROM_DATA)
+            return cell._replace(
+                text=tr("⚠ (data) {text}", text=text) if text else tr(OPEN_TEXT), look="warn", tip=FROM_DATA
+            )
         return cell._replace(look="warn" if value is None else "")
 
     def _missing(self, at: int) -> Cell:
@@ -170,7 +187,7 @@ class AttributeModel(PlanModel):
         number = profile.missing if profile else None
         text = f"{number:,}" if number else NO_ROLE
         if "missing" in column.unfilled:
-            return Cell(f"{text} ⚠", "warn", MISSING_IS_OPEN, key=number)
+            return Cell(f"{text} ⚠", "warn", tr(MISSING_IS_OPEN), key=number)
         return Cell(text, "" if number and column.protected else "muted", key=number)
 
     # -- edits --------------------------------------------------------------------------------------------------------
@@ -178,7 +195,7 @@ class AttributeModel(PlanModel):
     def _take_role(self, at: int, text: str) -> bool:
         columns, role = self.edited_with(at), None if text in ("", NO_ROLE) else text
         if role == "target" and len(columns) > 1:
-            self.session.notify("warning", "Select one target.")
+            self.session.notify("warning", tr("Select one target."))
             return False
         self.session.edit(*role_edit(self.session.plan, columns, role, self.kind_of))
         return True

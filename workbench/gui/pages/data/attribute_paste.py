@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,20 +11,19 @@ from workbench.gui.pages.data.attribute_model import KIND, LOWER, NAME, NO_ROLE,
 from workbench.gui.pages.data.facts import changes, kind_changes, read, role_changes
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import protect_changes
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
 PLACES = (NAME, ROLE, KIND, LOWER, UPPER)
-TITLES = {NAME: "attribute", ROLE: "role", KIND: "kind", LOWER: "lower bound or values", UPPER: "upper bound"}
-
-
-def block_of(text: str) -> list[list[str]]:
-    """Return the cells of a block as a spreadsheet puts it on the clipboard, without its empty last lines."""
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))
-    while rows and not any(cell.strip() for cell in rows[-1]):
-        rows.pop()
-    return [[cell.strip() for cell in row] for row in rows]
+TITLES = {
+    NAME: "attribute",
+    ROLE: "role",
+    KIND: "kind",
+    LOWER: tr_later("lower bound or values"),
+    UPPER: tr_later("upper bound"),
+}
 
 
 def pasted(
@@ -53,22 +50,33 @@ def pasted(
     """
     width = max(map(len, block), default=0)
     if not width:
-        raise ParameterError("the clipboard holds no cells", hint="copy a block of cells first")
+        raise ParameterError(tr("the clipboard holds no cells"), hint=tr("copy a block of cells first"))
     if place not in PLACES or place + width > len(PLACES):
-        what = f"the block is {count(width, 'column')} wide, which do not fit from here on"
-        raise ParameterError(what, hint="start further left")
+        what = tr("the block is {width} wide, which do not fit from here on", width=count(width, "column"))
+        raise ParameterError(what, hint=tr("start further left"))
     if place == NAME:
         targets = [cells[0] for cells in block]
     else:
         targets = list(names) if len(block) == 1 else list(names[: len(block)])
     rows = list(block) * len(targets) if len(block) == 1 and place != NAME else list(block)
     if len(rows) > len(targets):
-        what = f"the block has {count(len(rows), 'row')}, and there are {count(len(targets), 'column')} from here on"
-        raise ParameterError(what, hint="start further up")
+        what = tr(
+            "the block has {rows}, and there are {targets} from here on",
+            rows=count(len(rows), "row"),
+            targets=count(len(targets), "column"),
+        )
+        raise ParameterError(what, hint=tr("start further up"))
     drafts: Mapping[str, DraftColumn] = {c.name: c for c in plan.columns}
     for at, (name, cells) in enumerate(zip(targets, rows, strict=True), start=1):
         if name not in drafts:
-            raise ParameterError(f"row {at}: the table has no column {name!r}{did_you_mean(name, drafts)}")
+            raise ParameterError(
+                tr(
+                    "row {at}: the table has no column {name}{name2}",
+                    at=at,
+                    name=repr(name),
+                    name2=did_you_mean(name, drafts),
+                )
+            )
         for step, text in enumerate(cells):
             where = place + step
             if where == NAME or not text:
@@ -80,7 +88,7 @@ def pasted(
             if made.get("role") == "target":
                 plan = plan.with_target(None)
             plan = plan.with_columns({name: made})
-    return f"paste {count(len(rows), 'row')} of facts", plan
+    return tr("paste {rows} of facts", rows=count(len(rows), "row")), plan
 
 
 def _taken(
@@ -92,17 +100,24 @@ def _taken(
         back = protect_changes(column, kind_of(column.name)) if role == "target" and column.action == "drop" else {}
         return {**back, "role": role} if role == "target" else role_changes(column, role, kind_of(column.name))
     if not column.protected:
-        raise ParameterError("the column is not released, and needs no facts", hint="tick it among the questions")
+        raise ParameterError(
+            tr("the column is not released, and needs no facts"), hint=tr("tick it among the questions")
+        )
     if place == KIND:
         kind = _one_of(text, KINDS)
         return kind_changes(column, kind) if kind != column.kind else {"kind": kind}
     fact = {LOWER: "lower", UPPER: "upper"}[place] if column.numeric else "domain" if place == LOWER else ""
     if fact not in column.needs:
-        raise ParameterError(f"a column of kind {column.kind} has no such fact", hint="leave the cell empty")
+        raise ParameterError(
+            tr("a column of kind {kind} has no such fact", kind=column.kind), hint=tr("leave the cell empty")
+        )
     return changes(column, fact, read(column, fact, text, decimal))
 
 
 def _one_of(text: str, known: Sequence[str]) -> str:
     if text.lower() not in known:
-        raise ParameterError(f"{text!r} is not known{did_you_mean(text, known)}", hint=f"write {', '.join(known)}")
+        raise ParameterError(
+            tr("{text} is not known{text2}", text=repr(text), text2=did_you_mean(text, known)),
+            hint=tr("write {known}", known=", ".join(known)),
+        )
     return text.lower()

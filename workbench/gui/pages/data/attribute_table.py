@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractItemView
 
 from workbench.gui.pages.data.attribute_edits import role_edit
-from workbench.gui.pages.data.attribute_model import BARS, KIND, LOWER, ROLE, UPPER, AttributeModel
-from workbench.gui.pages.data.attribute_paste import block_of, pasted
+from workbench.gui.pages.data.attribute_model import BARS, LOWER, UPPER, AttributeModel
+from workbench.gui.pages.data.attribute_paste import pasted
 from workbench.gui.pages.data.histogram import HistogramDelegate
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import of_all, protect_changes
-from workbench.gui.session.error_text import without_place
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EDITABLE
-from workbench.params import ParameterError
 
-NOT_RELEASED, RELEASED = "Not Released", "Release It Protected"
+NOT_RELEASED, RELEASED = tr_later("Not Released"), tr_later("Release It Protected")
 ROLES = (
-    ("identifier", "Identifier: Not Released"),
+    ("identifier", tr_later("Identifier: Not Released")),
     ("quasi-identifier", "Quasi-identifier"),
-    ("sensitive", "Sensitive"),
-    (None, "No Role"),
+    ("sensitive", tr_later("Sensitive")),
+    (None, tr_later("No Role")),
 )
 
 
@@ -36,8 +35,8 @@ class AttributeTable(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.attributes = AttributeModel(session)
-        accessible = "Attributes: role, kind and public facts of each"
-        super().__init__(session, self.attributes, "attribute_table", accessible)
+        accessible = tr("Attributes: role, kind and public facts of each")
+        super().__init__(session, self.attributes, "attribute_table", accessible, private=True)  # missing values
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
         self.setMouseTracking(True)
         self.setItemDelegateForColumn(BARS, HistogramDelegate(session, self.attributes, self))
@@ -50,34 +49,18 @@ class AttributeTable(SettingsTable):
 
     def _actions(self) -> None:
         """Make what the context menu offers; the keys of some work without it."""
-        tip = "Leave the selected columns out, or release them again"
-        self._drop = self._action("drop", NOT_RELEASED, self.toggle_drop, tip)
+        tip = tr("Leave the selected columns out, or release them again")
+        self._drop = self.add_action("drop", NOT_RELEASED, self.toggle_drop, tip)
         self.customContextMenuRequested.connect(self._word_drop)
         for role, words in ROLES:
             name = f"role_{(role or 'none').replace('-', '_')}"
-            self._action(name, words, partial(self._take_role, role), "The role of the selected columns")
-        self._action("target", "Use as Target", self._take_target, "The column that models predict")
-        fill = "Use for All Selected"
-        self._action("fill", fill, self.fill, "Give all selected columns what the current cell says", "Ctrl+D")
-        self._action(
-            "paste", "Paste", self.paste, "Take a block of cells from a spreadsheet, from this cell on", "Ctrl+V"
-        )
+            self.add_action(name, words, partial(self._take_role, role), tr("The role of the selected columns"))
+        self.add_action("target", tr("Use as Target"), self._take_target, tr("The column that models predict"))
 
     def _word_drop(self) -> None:
         current = self.currentIndex()
         gone = current.isValid() and self.attributes.column_at(current.row()).action == "drop"
         self._drop.setText(RELEASED if gone else NOT_RELEASED)
-
-    def _action(self, name: str, words: str, act: Callable[[], None], tip: str, key: str = "") -> QAction:
-        action = QAction(words, self)
-        action.setObjectName(f"{self.objectName()}_{name}")
-        action.setToolTip(tip)
-        action.triggered.connect(lambda _checked: act())
-        if key:
-            action.setShortcut(QKeySequence(key))
-            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        self.addAction(action)
-        return action
 
     def _selected(self) -> tuple[DraftColumn, ...]:
         current = self.currentIndex()
@@ -110,29 +93,12 @@ class AttributeTable(SettingsTable):
             else:
                 session.edit(*role_edit(session.plan, (column,), "target", self.attributes.kind_of))
 
-    def fill(self) -> None:
-        """Give every selected column the role, kind, bound or values of the current cell."""
-        current = self.currentIndex()
-        if current.column() in (ROLE, KIND, LOWER, UPPER) and self._is_editable(current):
-            self.attributes.setData(current, current.data(Qt.ItemDataRole.EditRole))
-
-    def paste(self) -> None:
-        """Take the block on the clipboard, from the current cell on, as one step; one row is for all selected."""
-        current, model = self.currentIndex(), self.attributes
-        if not current.isValid():
-            return
-        block, session = block_of(QGuiApplication.clipboard().text()), model.session
-        shown = list(self.in_sight())
-        below = shown[shown.index(current.row()) :] if current.row() in shown else [current.row()]
-        rows = model.chosen(current.row()) if len(block) == 1 else below
-        names = [model.name_at(row) for row in rows]
-        try:
-            words, plan = pasted(session.plan, names, current.column(), block, model.kind_of, model.decimal)
-        except ParameterError as error:
-            session.notify("error", f"Nothing was pasted: {without_place(error)}")
-            return
-        session.edit(words, plan)
-        session.notify("info", f"{words.capitalize()}: done. Ctrl+Z takes it back.")
+    def paste_block(self, rows: Sequence[int], column: int, block: Sequence[Sequence[str]]) -> str:
+        """Take a block over the facts of the columns, each read as a fact is."""
+        model, names = self.attributes, [self.attributes.name_at(row) for row in rows]
+        words, plan = pasted(model.session.plan, names, column, block, model.kind_of, model.decimal)
+        model.session.edit(words, plan)
+        return words
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Show what is released first: it may have been chosen on another page."""

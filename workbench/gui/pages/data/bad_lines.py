@@ -11,19 +11,20 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, badge, button, label, look, once, row
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 
-HELP = (
-    "Correct the marked line in an editor, save the file, and press Read again. Where every line looks wrong, state "
-    "below how the file is written."
+HELP = tr_later(
+    "Correct the marked line in an editor, save the file, and press Read again. Where every line "
+    "looks wrong, state below how the file is written."
 )
-REPLACE = (
-    "Open the file with each row that has not the right number of cells as an empty row, and let the plan replace all "
-    "other invalid values too: what is missing is kept as ‘missing’, what is outside the bounds becomes the nearest "
-    "bound"
+REPLACE = tr_later(
+    "Open the file with each row that has not the right number of cells as an empty row, and let "
+    "the plan replace all other invalid values too: what is missing is kept as ‘missing’, what "
+    "is outside the bounds becomes the nearest bound"
 )
 
 LINE = 22
@@ -51,15 +52,15 @@ def show_lines(
     number = error.line if isinstance(error, WorkbenchError) else None
     if number is None:
         return None
-    job = Job("Looking at the file", lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))
-    # Where even that fails, the error itself has been told: there is nothing to add to it.
+    job = Job(tr("Looking at the file"), lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))
+    # Where even that fails, the error itself has been shown: there is nothing to add to it.
     return jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=lambda failure: apply([]))
 
 
 def lines_near(path: Path, number: int, encoding: str | None, cancel: CancelToken) -> list[FileLine]:
     """Return the lines around ``number``, counted from 1; runs in a worker."""
     out = []
-    # Latin-1 keeps every byte, so that lines are told apart before anybody knows how letters are written.
+    # Latin-1 keeps every byte, so that lines are separated before anybody knows how letters are written.
     with path.open(encoding="latin-1", newline=None) as file:
         for at, line in enumerate(file, 1):
             if at % 4096 == 0:
@@ -93,7 +94,7 @@ class BadLines(Card):
     def __init__(self) -> None:
         super().__init__(spacing=8)
         self.setObjectName("bad_lines")
-        self.setAccessibleName("Lines of the file that could not be read")
+        self.setAccessibleName(tr("Lines of the file that could not be read"))
         self._source = ""
         self._grid = QGridLayout()
         self._grid.setContentsMargins(8, 8, 8, 8)
@@ -108,13 +109,15 @@ class BadLines(Card):
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area = area
-        edit = button("Open the file", "bad_lines_open", tip="Open it in the program that this computer uses for it")
+        edit = button(
+            tr("Open the file"), "bad_lines_open", tip=tr("Open it in the program that this computer uses for it")
+        )
         edit.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(self._source)))
-        self.body.addLayout(row(label("Where it went wrong", "heading"), None, badge()))
+        self.body.addLayout(row(label(tr("Where it went wrong"), "heading"), None, badge()))
         self.body.addWidget(area)
-        self._replace = once(button("Replace invalid values", "bad_lines_replace", tip=REPLACE))
+        self._replace = once(button(tr("Replace invalid values"), "bad_lines_replace", tip=tr(REPLACE)))
         self._replace.clicked.connect(self.replace_asked)
-        line = row(label(HELP, "muted", wrap=True), self._replace, edit, spacing=12)
+        line = row(label(tr(HELP), "muted", wrap=True), self._replace, edit, spacing=12)
         line.setStretch(0, 1)
         self.body.addLayout(line)
         self.hide()
@@ -130,10 +133,21 @@ class BadLines(Card):
         for at, line in enumerate(lines):
             kind = "danger" if line.bad else "muted"
             text = label(line.text, "danger" if line.bad else "", name=f"bad_line_{line.number}")
-            text.setAccessibleName(f"Line {line.number}{', the one that is wrong' if line.bad else ''}: {line.text}")
+            text.setAccessibleName(
+                tr(
+                    "Line {number}{bad}: {text}",
+                    number=line.number,
+                    bad=tr(", the one that is wrong") if line.bad else "",
+                    text=line.text,
+                )
+            )
             text.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
             for column, part in enumerate(
-                (label("✕" if line.bad else "", kind), label(f"line {line.number:,}", kind), text)
+                (
+                    label("✕" if line.bad else "", kind),
+                    label(tr("line {number}", number=tr_number(line.number, ",")), kind),
+                    text,
+                )
             ):
                 self._grid.addWidget(part, at, column, Qt.AlignmentFlag.AlignTop)
         self._grid.setRowStretch(len(lines), 1)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.thumbnail import thumbnail
@@ -41,7 +42,7 @@ class ClassSheet(QWidget):
         """Show other classes."""
         self._seen, self._drawn = seen, {}
         stated = ", ".join(f"{one.name}: {count(one.images, 'image')}" for one in seen[:SHOWN])
-        self.setAccessibleName(f"Private, not for release. Images of each class: {stated}")
+        self.setAccessibleName(tr("Private, not for release. Images of each class: {stated}", stated=stated))
         self.setFixedHeight(LINE * self._lines + 4)
         self.update()
 
@@ -74,7 +75,11 @@ class ClassSheet(QWidget):
                 self._paint_pictures(painter, at, top)
             if len(self._seen) > SHOWN:
                 rest = self._seen[SHOWN:]
-                stated = f"{count(len(rest), 'more class', 'more classes')} with {sum(r.images for r in rest):,} images"
+                stated = tr(
+                    "{rest} with {value} images",
+                    rest=count(len(rest), "more class", "more classes"),
+                    value=tr_number(sum(r.images for r in rest), ","),
+                )
                 painter.setPen(QColor(theme.muted))
                 painter.drawText(QRectF(0, LINE * SHOWN, self.width(), LINE), middle, stated)
 

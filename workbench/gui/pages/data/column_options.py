@@ -13,6 +13,7 @@ from workbench.gui.pages.data.attribute_edits import way_edit
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
@@ -21,35 +22,49 @@ from workbench.params import ParameterError
 WIDTH, NARROW = 164, 112
 """Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
 
-NOT_DECLARED = "not declared"
-MISSING = (("refuse", "stop the release"), ("own-value", "keep as ‘missing’"))
-ORDERS = ((None, "year first"), ("day-first", "day first"), ("month-first", "month first"))
-REFUSED = "stop the release"
-COUNTS_AS_MISSING = "count as ‘missing’"
+NOT_DECLARED = tr_later("not declared")
+MISSING = (("refuse", tr_later("stop the release")), ("own-value", tr_later("keep as ‘missing’")))
+ORDERS = (
+    (None, tr_later("year first")),
+    ("day-first", tr_later("day first")),
+    ("month-first", tr_later("month first")),
+)
+REFUSED = tr_later("stop the release")
+COUNTS_AS_MISSING = tr_later("count as ‘missing’")
 HELP = {
     "missing": (
-        "What happens to a row without a value. Stop: the release stops and names the row. Keep as ‘missing’: whether "
-        "somebody has a value is protected as well, like one more value"
+        tr_later(
+            "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
+            "‘missing’: whether somebody has a value is protected as well, like one more value"
+        )
     ),
     "date_order": (
-        "Day or month first, in a date with the year last: is 03/12/2020 the 3rd of December or the 12th of March? "
-        "It must be known to everybody, because it decides how every row is read"
+        tr_later(
+            "Day or month first, in a date with the year last: is 03/12/2020 the 3rd of December or the "
+            "12th of March? It must be known to everybody, because it decides how every row is read"
+        )
     ),
     "other": (
-        "The value that replaces whatever is not in the list. Without one, a row with such a value stops the "
-        "release and is named; with one, it counts as this value"
+        tr_later(
+            "The value that replaces whatever is not in the list. Without one, a row with such a value "
+            "stops the release and is named; with one, it counts as this value"
+        )
     ),
     "cells": (
-        "Before noise is added, each value is rounded to the nearest of this many, equally spaced between the bounds. "
-        "Fewer of them, in larger steps, keep less detail and can lower the error; left empty, it is chosen from the "
-        "bounds"
+        tr_later(
+            "Before noise is added, each value is rounded to the nearest of this many, equally spaced "
+            "between the bounds. Fewer of them, in larger steps, keep less detail and can lower the "
+            "error; left empty, it is chosen from the bounds"
+        )
     ),
-    "domain": "The public list of the values, one per line: for long lists, and for values that hold a comma",
+    "domain": tr_later("The public list of the values, one per line: for long lists, and for values that hold a comma"),
 }
 
-HOW_MANY = "how many values"
+HOW_MANY = tr_later("how many values")
 
-REPLACED = "Invalid values are replaced: a missing one is kept as ‘missing’ (“replace invalid values”, below the table)"
+REPLACED = tr_later(
+    "Invalid values are replaced: a missing one is kept as ‘missing’ (“replace invalid values”, below the table)"
+)
 
 
 class ReadingFacts(QWidget):
@@ -67,14 +82,14 @@ class ReadingFacts(QWidget):
         self._column: DraftColumn | None = None
         self._edited: tuple[DraftColumn, ...] = ()
         self._others: list[str] = []
-        self.missing = named(ChoiceBox(), "fact_missing", "What a missing value means", HELP["missing"])
-        self.order = named(ChoiceBox(), "fact_date_order", "Day or month first", HELP["date_order"])
-        self.other = named(ChoiceBox(), "fact_other", "What a value that is not listed becomes", HELP["other"])
-        self.other_field = named(QLineEdit(), "fact_other_field", "A value that collects what is not listed")
+        self.missing = named(ChoiceBox(), "fact_missing", tr("What a missing value means"), HELP["missing"])
+        self.order = named(ChoiceBox(), "fact_date_order", tr("Day or month first"), HELP["date_order"])
+        self.other = named(ChoiceBox(), "fact_other", tr("What a value that is not listed becomes"), HELP["other"])
+        self.other_field = named(QLineEdit(), "fact_other_field", tr("A value that collects what is not listed"))
         self.other.setLineEdit(self.other_field)
         self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.cells = named(QLineEdit(), "fact_cells", "How many values it is rounded to", HELP["cells"])
-        self.values = button("List of values…", "fact_values", tip=HELP["domain"])
+        self.cells = named(QLineEdit(), "fact_cells", tr("How many values it is rounded to"), HELP["cells"])
+        self.values = button(tr("List of values…"), "fact_values", tip=HELP["domain"])
         self.problem = label("", "problem", wrap=True, name="fact_problem")
         self.missing.activated.connect(lambda: self._choose("missing", self.missing))
         self.order.activated.connect(lambda: self._choose("date_order", self.order))
@@ -83,11 +98,11 @@ class ReadingFacts(QWidget):
         self.cells.editingFinished.connect(self._take_cells)
         self.values.clicked.connect(self.list_asked)
         self._parts = {
-            "missing": ("if a value is missing", self.missing),
-            "date_order": ("day or month first", self.order),
-            "other": ("if a value is not listed", self.other),
-            "cells": (HOW_MANY, self.cells),
-            "domain": ("what it can be", self.values),
+            "missing": (tr("if a value is missing"), self.missing),
+            "date_order": (tr("day or month first"), self.order),
+            "other": (tr("if a value is not listed"), self.other),
+            "cells": (tr(HOW_MANY), self.cells),
+            "domain": (tr("what it can be"), self.values),
         }
         line = row(spacing=8)
         self._holders: dict[str, QWidget] = {}
@@ -122,7 +137,7 @@ class ReadingFacts(QWidget):
         replaced = self._session.plan.replaces_invalid
         self._fill(self.missing, MISSING, column.missing)
         self.missing.setEnabled(not replaced)
-        self.missing.setToolTip(REPLACED if replaced else HELP["missing"])
+        self.missing.setToolTip(tr(REPLACED) if replaced else HELP["missing"])
         self._fill(self.order, ORDERS, column.date_order)
         self._fill_other(column)
         if not self.cells.hasFocus():
@@ -138,7 +153,7 @@ class ReadingFacts(QWidget):
     # -- filling in -----------------------------------------------------------------------------------------------
 
     def _fill(self, combo: QComboBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:
-        listed = [*([(OPEN, NOT_DECLARED)] if present == OPEN else []), *choices]
+        listed = [*([(OPEN, tr(NOT_DECLARED))] if present == OPEN else []), *choices]
         if [combo.itemText(i) for i in range(combo.count())] != [words for _, words in listed]:
             combo.clear()
             for value, words in listed:
@@ -158,21 +173,28 @@ class ReadingFacts(QWidget):
 
     def _unlisted(self) -> str:
         """Return what becomes of a value that is not listed, where no value collects it."""
-        return COUNTS_AS_MISSING if self._session.plan.replaces_invalid else REFUSED
+        return tr(COUNTS_AS_MISSING) if self._session.plan.replaces_invalid else tr(REFUSED)
 
     def _show_cells(self, column: DraftColumn) -> None:
         self.cells.setText("" if column.cells is None else str(column.cells))
-        self.cells.setPlaceholderText("automatic")
-        title = HOW_MANY
+        self.cells.setPlaceholderText(tr("automatic"))
+        title = tr(HOW_MANY)
         self._say("")
         if column.protected and column.numeric and not column.unfilled and not column.problems():
             made = column.column().grid()
-            self.cells.setPlaceholderText(f"automatic: {made.cells.size:,}")
-            step = "one day" if column.kind == "date" and made.step == 1 else f"{made.step:.6g}"
+            self.cells.setPlaceholderText(tr("automatic: {size}", size=tr_number(made.cells.size, ",")))
+            step = tr("one day") if column.kind == "date" and made.step == 1 else f"{made.step:.6g}"
             # Whole numbers keep whole steps, so that there can be fewer values than were asked for.
-            most = " at most" if column.cells not in (None, made.cells.size) else ""
-            title = f"values{most}, steps of {step}"
-            self.cells.setToolTip(f"{HELP['cells']}. Now: {count(made.cells.size, 'value')} in steps of {step}.")
+            most = tr(" at most") if column.cells not in (None, made.cells.size) else ""
+            title = tr("values{most}, steps of {step}", most=most, step=step)
+            self.cells.setToolTip(
+                tr(
+                    "{help}. Now: {size} in steps of {step}.",
+                    help=HELP["cells"],
+                    size=count(made.cells.size, "value"),
+                    step=step,
+                )
+            )
         self._titles["cells"].setText(title)
 
     # -- taking ---------------------------------------------------------------------------------------------------
@@ -188,7 +210,7 @@ class ReadingFacts(QWidget):
         text = self.other.currentText()
         value = None if text in ("", self._unlisted()) else text
         if value != self._column.other:
-            self._edit("say what is not listed", other=value)
+            self._edit(tr("say what is not listed"), other=value)
         else:
             self._fill_other(self._column)
 
@@ -200,13 +222,15 @@ class ReadingFacts(QWidget):
         text = self.cells.text().strip()
         try:
             spec = Attribute.declared()["cells"]
-            value: Any = spec.parse(text, "the number of values") if text else None
+            value: Any = spec.parse(text, tr("the number of values")) if text else None
         except ParameterError as error:
             self._say(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
             return
         self._say("")
         if value != self._column.cells:
-            self._edit(f"round to {value} values" if value else "round as the bounds suggest", cells=value)
+            self._edit(
+                tr("round to {value} values", value=value) if value else tr("round as the bounds suggest"), cells=value
+            )
         else:
             self._show_cells(self._column)
 

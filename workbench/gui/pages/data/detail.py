@@ -17,6 +17,7 @@ from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 240
 PICTURE = 260
-ALL_OF_THEM = "edits apply to all selected columns"
+ALL_OF_THEM = tr_later("edits apply to all selected columns")
 
 
 class AttributeDetail(DetailCard):
@@ -61,11 +62,11 @@ class AttributeDetail(DetailCard):
         self._problem = label("", "problem", wrap=True, name="detail_problem")
         self.reading = ReadingFacts(session, attributes)
         self.reading.list_asked.connect(lambda: self.list_asked.emit(self._column().name))
-        self._take = button("Use the values found", "take_from_data", tip=FROM_DATA)
+        self._take = button(tr("Use the values found"), "take_from_data", tip=FROM_DATA)
         self._take.clicked.connect(self._use_found)
-        self._target = button("Use as target", "detail_target", tip="Make it the column that models predict")
+        self._target = button(tr("Use as target"), "detail_target", tip=tr("Make it the column that models predict"))
         self._target.clicked.connect(self._toggle_target)
-        self._drop = button("Drop it", "detail_drop", tip="Leave the column out of what is released")
+        self._drop = button(tr("Drop it"), "detail_drop", tip=tr("Leave the column out of what is released"))
         self._drop.clicked.connect(lambda: self.drop_asked.emit())
         self._bars = Histogram(session)
         for press in (self._take, self._target, self._drop):
@@ -103,8 +104,10 @@ class AttributeDetail(DetailCard):
         column, profile = self._attributes.column_at(self._at), self._attributes.profile_at(self._at)
         edited = self._edited()
         others = len(edited) - 1
-        self._name.set_whole(f"{column.name} and {others:,} more" if others else column.name)
-        self._kind.setText(ALL_OF_THEM if others else _kind_text(column, profile))
+        self._name.set_whole(
+            tr("{name} and {others} more", name=column.name, others=tr_number(others, ",")) if others else column.name
+        )
+        self._kind.setText(tr(ALL_OF_THEM) if others else _kind_text(column, profile))
         self._role.setText(ROLE_MEANING[column.role])
         lines = self._suspicions.show_suspicions(column, profile)
         self._notes.setText(_notes_text(column) if not column.crossed else "")
@@ -121,8 +124,8 @@ class AttributeDetail(DetailCard):
         # None of the buttons is ever hidden: the next one would slide under the pointer, and take a double click.
         self._take.setEnabled(any(c.protected and c.needs and c.bounds_origin != "data" for c in edited))
         self._target.setEnabled(not others and column.action != "drop")
-        self._drop.setText("Drop it" if column.action != "drop" else "Protect it")
-        self._target.setText("Use as target" if column.role != "target" else "Not the target")
+        self._drop.setText(tr("Drop it") if column.action != "drop" else tr("Protect it"))
+        self._target.setText(tr("Use as target") if column.role != "target" else tr("Not the target"))
         self._bars.show_bars(profile.histogram if profile else (), column.name)
 
     def _edited(self) -> tuple[DraftColumn, ...]:
@@ -163,11 +166,21 @@ class AttributeDetail(DetailCard):
         if self._take.hasFocus():  # it is disabled now, and Qt would give the keys to “Drop it”
             self.reading.missing.setFocus(Qt.FocusReason.OtherFocusReason)
         words = of_all([c for c in columns if c.name in made] or columns)
-        self._session.edit(f"use the values found in {words}", self._session.plan.with_columns(made))
+        self._session.edit(tr("use the values found in {words}", words=words), self._session.plan.with_columns(made))
         if len(columns) > 1:
-            not_found = f" {count(len(failed), 'column')} could not be: {failed[0]}." if failed else ""
+            not_found = (
+                tr(" {failed} could not be: {failed2}.", failed=count(len(failed), "column"), failed2=failed[0])
+                if failed
+                else ""
+            )
             self._session.notify(
-                "warning", f"The values found are used in {count(len(made), 'column')}. {FROM_DATA}{not_found}"
+                "warning",
+                tr(
+                    "The values found are used in {made}. {from_data}{not_found}",
+                    made=count(len(made), "column"),
+                    from_data=FROM_DATA,
+                    not_found=not_found,
+                ),
             )
 
 
@@ -183,26 +196,26 @@ def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
 def _notes_text(column: DraftColumn) -> str:
     facts = [f for f in column.unfilled if f in column.needs]
     if facts:
-        what = "the values it can take" if column.kind == "category" else "its public bounds"
-        return f"Declare {what} from what everybody may know: the rows themselves are private."
+        what = tr("the values it can take") if column.kind == "category" else tr("its public bounds")
+        return tr("Declare {what} from what everybody may know: the rows themselves are private.", what=what)
     if column.unfilled:
-        asked = {"date_order": "how its dates are written", "missing": "what happens if a value is missing"}
-        return f"Declare below {asked[column.unfilled[0]]}."
+        asked = {"date_order": tr("how its dates are written"), "missing": tr("what happens if a value is missing")}
+        return tr("Declare below {asked}.", asked=asked[column.unfilled[0]])
     if column.unconfirmed:
-        return f"Guessed: {_guess_text(column)}. Correct what is wrong, then confirm the rest below."
+        return tr("Guessed: {column}. Correct what is wrong, then confirm the rest below.", column=_guess_text(column))
     if not column.protected or column.bounds_origin == "data":
         return ""
     if column.numeric:
-        return "Its public facts are declared; values outside the bounds are moved to the nearest one."
-    return "Its public values are declared."
+        return tr("Its public facts are declared; values outside the bounds are moved to the nearest one.")
+    return tr("Its public values are declared.")
 
 
 def _guess_text(column: DraftColumn) -> str:
     missing = dict(MISSING).get(column.missing, column.missing)
     words = {
-        "action": "an identifier, not released",
+        "action": tr("an identifier, not released"),
         "kind": str(column.kind),
-        "missing": f"if a value is missing: {missing}",
+        "missing": tr("if a value is missing: {missing}", missing=missing),
         "date_order": f"{dict(ORDERS).get(column.date_order, column.date_order)}",
     }
     return "; ".join(words[fact] for fact in column.unconfirmed)

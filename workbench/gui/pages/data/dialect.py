@@ -15,6 +15,7 @@ from workbench.gui.pages.data.bad_lines import BadLines, FileLine, show_lines
 from workbench.gui.pages.data.reading_candidates import TITLES, ReadingCandidates
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.parameter_form import GIVEN_LATER, Form
 from workbench.params import WorkbenchError
@@ -24,28 +25,35 @@ if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Table
 
 FIELDS = {
-    "header": "first row is a header",
-    "comment": "comment mark",
-    "names": "column names",
-    "trim": "trim cells",
-    "missing": "missing values",
+    "header": tr_later("first row is a header"),
+    "comment": tr_later("comment mark"),
+    "names": tr_later("column names"),
+    "trim": tr_later("trim cells"),
+    "missing": tr_later("missing values"),
 }
 LEFT_OPEN = {
     **dict.fromkeys(ReadOptions.declared(), GIVEN_LATER),
     "comment": "none",
-    "names": "as in the file",
-    "missing": "NA, N/A, NaN, null, none",
+    "names": tr_later("as in the file"),
+    "missing": tr_later("NA, N/A, NaN, null, none"),
 }
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", "": "none", ".": "point"}
 
 
 def in_words(dialect: Dialect) -> str:
     """Return the dialect as one line, which leaves out what nearly every file has in common."""
-    parts = [dialect.encoding, f"separated by {MARKS.get(dialect.delimiter, dialect.delimiter)}"]
+    parts = [
+        dialect.encoding,
+        tr("separated by {delimiter}", delimiter=MARKS.get(dialect.delimiter, dialect.delimiter)),
+    ]
     if dialect.quote != '"':
-        parts.append(f"quotes {dialect.quote}" if dialect.quote else "no quotes")
-    parts += [f"decimal mark {MARKS.get(dialect.decimal, dialect.decimal)}"] if dialect.decimal != "." else []
-    parts += ["no header"] if not dialect.header else []
+        parts.append(f"quotes {dialect.quote}" if dialect.quote else tr("no quotes"))
+    parts += (
+        [tr("decimal mark {decimal}", decimal=MARKS.get(dialect.decimal, dialect.decimal))]
+        if dialect.decimal != "."
+        else []
+    )
+    parts += [tr("no header")] if not dialect.header else []
     parts += ["trimmed"] if dialect.trim else []
     parts += [f"comments {dialect.comment}"] if dialect.comment else []
     return "  ·  ".join(parts)
@@ -72,21 +80,23 @@ class DialectForm(Card):
         self._jobs = jobs
         self.bad_lines = BadLines()
         self.setObjectName("dialect_form")
-        self.setAccessibleName("How the file is written")
+        self.setAccessibleName(tr("How the file is written"))
         self.form = Form("dialect", ReadOptions, titles=FIELDS, across=2)
         self.candidates = ReadingCandidates()
         self.candidates.chosen.connect(self._choose)
-        self._again = button("Read again", "dialect_read_again", tip="Read the file as stated here")
+        self._again = button(tr("Read again"), "dialect_read_again", tip=tr("Read the file as stated here"))
         self._again.clicked.connect(self._ask)
-        self._leave = button("Leave as it is", "dialect_leave")
+        self._leave = button(tr("Leave as it is"), "dialect_leave")
         self._leave.clicked.connect(self.left)
         self._opened: OpenTable | None = None
         self._doubts = label("", "warn", wrap=True, name="dialect_doubts")
         self.form.changed.connect(lambda: self._again.setEnabled(self.form.value() is not None))
         text = label(
-            "What is left open is guessed. What you declared about columns of the same name stays.", "muted", wrap=True
+            tr("What is left open is guessed. What you declared about columns of the same name stays."),
+            "muted",
+            wrap=True,
         )
-        self.body.addWidget(label("How the file is written", "heading"))
+        self.body.addWidget(label(tr("How the file is written"), "heading"))
         self.body.addWidget(text)
         self.body.addWidget(self._doubts)
         self.body.addWidget(self.candidates)
@@ -100,9 +110,12 @@ class DialectForm(Card):
         self._show_options(opened.options if opened is not None else None)
         doubts = doubts_in_words(opened.table) if opened is not None else ""
         self._doubts.setText(
-            f"⚠ Guessed from the rows: {doubts}. A single row could change this guess, and with it how every other row "
-            "is read; please confirm it before releasing. Below are the same cells as each candidate reads them: click "
-            "the one that reads right."
+            tr(
+                "⚠ Guessed from the rows: {doubts}. A single row could change this guess, and with it how "
+                "every other row is read; please confirm it before releasing. Below are the same cells as "
+                "each candidate reads them: click the one that reads right.",
+                doubts=doubts,
+            )
         )
         self._doubts.setVisible(bool(doubts))
         self.candidates.show_doubts(opened.table.doubts if opened is not None else ())

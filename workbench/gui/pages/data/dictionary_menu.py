@@ -11,6 +11,7 @@ from workbench.gui.pages.data.dictionary_tasks import Imported, export_dictionar
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import look, named
 from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_dictionary, ask_where_to_save
 from workbench.gui.widgets.formatting import count
@@ -28,8 +29,8 @@ class DictionaryMenu(QToolButton):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self._session, self._jobs = session, jobs
-        named(self, "dictionary", "Data dictionary", TIP)
-        self.setText("Dictionary")
+        named(self, "dictionary", tr("Data dictionary"), TIP)
+        self.setText(tr("Dictionary"))
         self.setProperty("menu", True)  # the style sheet draws its chevron
         look(self, "button")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -38,14 +39,14 @@ class DictionaryMenu(QToolButton):
         for name, words, tip, act in (
             (
                 "import",
-                "Import a data dictionary…",
-                "Declare what a CSV says of the columns, as one step",
+                tr("Import a data dictionary…"),
+                tr("Declare what a CSV says of the columns, as one step"),
                 self._import,
             ),
             (
                 "export",
-                "Export as a data dictionary…",
-                "Write what is declared into a CSV, to edit or to keep",
+                tr("Export as a data dictionary…"),
+                tr("Write what is declared into a CSV, to edit or to keep"),
                 self._export,
             ),
         ):
@@ -63,16 +64,16 @@ class DictionaryMenu(QToolButton):
 
     def _take(self, before: DraftPlan, made: Imported) -> None:
         if self._session.plan != before:
-            self._session.notify("warning", "The plan was edited meanwhile: import the data dictionary again.")
+            self._session.notify("warning", tr("The plan was edited meanwhile: import the data dictionary again."))
             return
         self._session.edit(f"import {made.title}", made.plan)
-        stated = f"Imported {made.title}: {count(made.columns, 'column')} declared."
+        stated = tr("Imported {title}: {columns} declared.", title=made.title, columns=count(made.columns, "column"))
         self._session.notify("warning" if made.unknown else "info", stated + made.unknown)
 
     def _export(self) -> None:
         opened = self._session.opened
         assert opened is not None
         suggested = f"{Path(opened.title).stem}-dictionary.csv"
-        path = ask_where_to_save(self, "Export as a data dictionary", suggested, DICTIONARIES)
+        path = ask_where_to_save(self, tr("Export as a data dictionary"), suggested, DICTIONARIES)
         if path:
             export_dictionary(Path(path), self._session.plan, self._jobs, self._session)

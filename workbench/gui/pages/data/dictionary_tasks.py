@@ -9,6 +9,7 @@ from pathlib import Path
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -36,14 +37,14 @@ class Imported:
 def import_dictionary(
     path: Path, plan: DraftPlan, jobs: JobCenter, session: Session, apply: Callable[[DraftPlan, Imported], None]
 ) -> JobHandle:
-    """Read ``path`` over ``plan``; a file that is wrong anywhere changes nothing and is told of."""
+    """Read ``path`` over ``plan``; a file that is wrong anywhere changes nothing and is reported."""
     profiles = session.opened.profile if session.opened is not None else ()
     kinds = {p.name: p.kind for p in profiles}
 
     def work(emit: Emit, cancel: CancelToken) -> Imported:
         return declared(path, plan, kinds)
 
-    job = Job("Importing", work, about=path.name)
+    job = Job(tr("Importing"), work, about=path.name)
     return jobs.start(job, key=KEY, on_result=lambda made: apply(plan, made), on_failure=session.report)
 
 
@@ -87,7 +88,7 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
 
 
 def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Session) -> JobHandle:
-    """Write what ``plan`` declares; what was read off the rows is left out, and the person is told."""
+    """Write what ``plan`` declares; what was read off the rows is left out, and the person is informed."""
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[str, ...]:
         from workbench.release.atomic import write_output
@@ -102,7 +103,7 @@ def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Ses
 
         stated = left_out_in_words(left_out)
         more = f" {stated[:1].upper()}{stated[1:]}." if stated else ""
-        session.notify("warning" if stated else "info", f"Exported {path.name}.{more}")
+        session.notify("warning" if stated else "info", tr("Exported {name}.{more}", name=path.name, more=more))
 
-    job = Job("Exporting", work, about=path.name)
+    job = Job(tr("Exporting"), work, about=path.name)
     return jobs.start(job, key=KEY, on_result=notify, on_failure=session.report)

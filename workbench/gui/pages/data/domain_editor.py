@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButto
 from workbench.gui.pages.data.facts import NAMES
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
@@ -20,11 +21,11 @@ BREAK = "↵"
 """Stands for a line break within a value."""
 
 SIDE = 288
-HELP = (
-    "One value per line, exactly as the table writes it: capital letters and spaces count. A list can be pasted. "
-    "Empty lines are left out."
+HELP = tr_later(
+    "One value per line, exactly as the table writes it: capital letters and spaces count. A "
+    "list can be pasted. Empty lines are left out."
 )
-PUBLIC = "Everybody may know this list, whatever these rows contain"
+PUBLIC = tr_later("Everybody may know this list, whatever these rows contain")
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,15 @@ class DomainEditor(Card):
     def __init__(self) -> None:
         super().__init__(spacing=8)
         self.setObjectName("domain_editor")
-        self.setAccessibleName("List of values")
+        self.setAccessibleName(tr("List of values"))
         self._name = ""
         self._found: tuple[str, ...] = ()
         self._from_data = False
         self._cleared: frozenset[str] = frozenset()
         self._last: frozenset[str] = frozenset()
         self._title = Elided("", "heading")
-        self._help = label(HELP, "muted", wrap=True)
-        self.text = named(QPlainTextEdit(), "domain_text", "The values, one per line", HELP)
+        self._help = label(tr(HELP), "muted", wrap=True)
+        self.text = named(QPlainTextEdit(), "domain_text", tr("The values, one per line"), tr(HELP))
         self.text.setTabChangesFocus(True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.textChanged.connect(self._look)
@@ -88,25 +89,31 @@ class DomainEditor(Card):
         self._outside = label("", wrap=True, name="domain_outside")
         self._warning = label(f"⚠ {FROM_DATA}", "warn", wrap=True, name="domain_warning")
         self._public = named(
-            QCheckBox("It is public knowledge"),
+            QCheckBox(tr("It is public knowledge")),
             "domain_public",
-            tip=f"{PUBLIC}. Then the list is declared by you, and the certificate does not name it",
+            tip=tr(
+                "{public}. Then the list is declared by you, and the certificate does not name it", public=tr(PUBLIC)
+            ),
         )
         self._public.toggled.connect(self._look)
         self._problem = label("", "problem", wrap=True, name="domain_problem")
-        self._from = button("Use the values found", "domain_from_data", tip=FROM_DATA)
+        self._from = button(tr("Use the values found"), "domain_from_data", tip=FROM_DATA)
         self._from.clicked.connect(self._take_from_data)
         self._tools = {
-            "split": self._tool("Split at commas", "Each part between commas, semicolons or tabs becomes a line"),
-            "once": self._tool("Keep each once", "Leave out the lines that repeat another one"),
-            "trim": self._tool("Trim spaces", "Leave out spaces at the beginning and the end of each line"),
-            "sort": self._tool("Sort", "Put the lines in the order of the alphabet"),
+            "split": self._tool(
+                tr("Split at commas"), tr("Each part between commas, semicolons or tabs becomes a line")
+            ),
+            "once": self._tool(tr("Keep each once"), tr("Leave out the lines that repeat another one")),
+            "trim": self._tool(tr("Trim spaces"), tr("Leave out spaces at the beginning and the end of each line")),
+            "sort": self._tool(tr("Sort"), tr("Put the lines in the order of the alphabet")),
         }
         for key, change in _TOOLS.items():
             self._tools[key].clicked.connect(lambda _checked, change=change: self._apply(change))
-        leave = button("Cancel", "domain_leave", tip="Leave the list as it was (Esc)")
+        leave = button(tr("Cancel"), "domain_leave", tip=tr("Leave the list as it was (Esc)"))
         leave.clicked.connect(self.left)
-        self._take = button("Take this list", "domain_take", "primary", tip="Declare these values (Ctrl+Return)")
+        self._take = button(
+            tr("Take this list"), "domain_take", "primary", tip=tr("Declare these values (Ctrl+Return)")
+        )
         self._take.clicked.connect(self.take)
         self._arrange(leave)
 
@@ -146,7 +153,7 @@ class DomainEditor(Card):
         self._cleared = frozenset()
         self._last = frozenset(column.domain or ())
         self._public.setChecked(False)
-        self._title.set_whole(f"What {column.name} can be")
+        self._title.set_whole(tr("What {name} can be", name=column.name))
         self._from.setEnabled(bool(found))
         self.text.setPlainText(_lines(column.domain or ()))
         self.text.document().setModified(False)
@@ -187,17 +194,26 @@ class DomainEditor(Card):
         self._count.setText(count(len(found.values), "value"))
         stated = []
         if found.twice:
-            stated.append(f"Listed more than once: {_some(found.twice)}.")
+            stated.append(tr("Listed more than once: {twice}.", twice=_some(found.twice)))
         if found.spaced:
-            stated.append(f"With a space at an end: {_some([f'“{v}”' for v in found.spaced])}.")
+            stated.append(tr("With a space at an end: {value}.", value=_some([f"“{v}”" for v in found.spaced])))
         if found.with_commas:
-            stated.append(f"{count(found.with_commas, 'line holds', 'lines hold')} a comma, semicolon or tab.")
+            stated.append(
+                tr(
+                    "{with_commas} a comma, semicolon or tab.",
+                    with_commas=count(found.with_commas, "line holds", "lines hold"),
+                )
+            )
         self._stated.setText("\n".join(stated))
         self._stated.setVisible(bool(stated))
         known = set(found.values)
         outside = [v for v in self._found if v not in known]
         self._outside.setText(
-            f"⚠ In the rows, but not listed: {_some(outside)} ({count(len(outside), 'value')})."
+            tr(
+                "⚠ In the rows, but not listed: {outside} ({outside2}).",
+                outside=_some(outside),
+                outside2=count(len(outside), "value"),
+            )
             if outside and found.values
             else ""
         )
@@ -221,14 +237,14 @@ class DomainEditor(Card):
     def _say(self, found: Listed) -> None:
         text = ""
         try:
-            NAMES.check(list(found.values), f"the values of {self._name}")
+            NAMES.check(list(found.values), tr("the values of {name}", name=self._name))
         except ParameterError as error:
             text = f"✕ {error.what[:1].upper()}{error.what[1:]}." if found.values else ""
             self._take.setEnabled(False)
         else:
             self._take.setEnabled(True)
         if len(found.values) == 1:
-            text = "✕ One value alone says nothing of anybody: list at least two, or drop the column."
+            text = tr("✕ One value alone says nothing of anybody: list at least two, or drop the column.")
         self._problem.setText(text)
         self._problem.setVisible(bool(text))
         mark_wrong(self.text, bool(text))

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import protect_changes
-from workbench.gui.style.language import typed
+from workbench.gui.style.language import tr, tr_later, typed
 from workbench.params import ParameterError
 from workbench.params.field import RealField, TextsField
 
@@ -19,11 +19,11 @@ SHOWN = 24
 """Values of a list that are shown where it is not edited."""
 
 ROLE_MEANING = {
-    None: "No role chosen: taken as neither identifying nor sensitive.",
-    "identifier": "Identifier: it says by itself who somebody is; best dropped.",
-    "quasi-identifier": "Quasi-identifier: with other columns it may single a person out.",
-    "sensitive": "Sensitive: must not be learned about any person.",
-    "target": "Target: what models learn to predict from the other columns.",
+    None: tr_later("No role chosen: taken as neither identifying nor sensitive."),
+    "identifier": tr_later("Identifier: it says by itself who somebody is; best dropped."),
+    "quasi-identifier": tr_later("Quasi-identifier: with other columns it may single a person out."),
+    "sensitive": tr_later("Sensitive: must not be learned about any person."),
+    "target": tr_later("Target: what models learn to predict from the other columns."),
 }
 """What each role says, as one line."""
 
@@ -32,7 +32,7 @@ def written(column: DraftColumn, fact: str) -> str:
     """Return a declared fact as text, empty where it is open."""
     value = getattr(column, fact)
     if value is None:
-        return "false, true" if fact == "domain" and column.kind == "boolean" else ""
+        return tr("false, true") if fact == "domain" and column.kind == "boolean" else ""
     if fact == "domain":
         return ", ".join(map(_quoted, value))
     if column.kind == "date":
@@ -59,8 +59,8 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     if not text.strip():
         return None
     if fact == "domain":
-        return NAMES.check([n for n in _names(text) if n], f"the values of {column.name}")
-    words = f"the {fact} bound of {column.name}"
+        return NAMES.check([n for n in _names(text) if n], tr("the values of {name}", name=column.name))
+    words = tr("the {fact} bound of {name}", fact=fact, name=column.name)
     if column.kind == "date":
         return _day(text.strip(), column.date_order, words)
     if decimal == "," and text.count(",") == 1 and "." not in text:
@@ -68,7 +68,7 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     try:
         return NUMBER.parse(typed(text), words)
     except ParameterError as error:
-        hint = "write a decimal point, and nothing between thousands: 1234.5" if "," in text else error.remedies
+        hint = tr("write a decimal point, and nothing between thousands: 1234.5") if "," in text else error.remedies
         raise ParameterError(error.what, hint=hint, field=error.field) from None
 
 
@@ -82,7 +82,10 @@ def _day(text: str, order: str | None, words: str) -> float:
             return float(datetime.date(int(found["y"]), int(found["m"]), int(found["d"])).toordinal())
         return float(datetime.date.fromisoformat(text).toordinal())
     except ValueError:
-        raise ParameterError(f"{words} = {text!r} is not a date", hint=f"write it as 1990-12-31{example}") from None
+        raise ParameterError(
+            tr("{words} = {text} is not a date", words=words, text=repr(text)),
+            hint=tr("write it as 1990-12-31{example}", example=example),
+        ) from None
 
 
 def _quoted(value: str) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.error_text import suspicion_text
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import button, label, once, row
 
 if TYPE_CHECKING:
@@ -41,24 +42,34 @@ def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) ->
     """Return what can be done about a suspicion; ``None`` where it is done already, or only a person can judge."""
     name, what = column.name, suspicion.what
     if what == "decimal":
-        return Remedy("State the decimal mark…", leads="dialect")
+        return Remedy(tr("State the decimal mark…"), leads="dialect")
     if what == "household":
-        return Remedy("Maximum rows per person…", leads="rows")
+        return Remedy(tr("Maximum rows per person…"), leads="rows")
     if not column.protected:
         return None
     if what in ("identifier", "person", "name", "e-mail", "phone") and column.role != "target":
-        return Remedy("Drop it", f"drop {name}, an identifier", {"role": "identifier", "action": "drop"})
+        return Remedy(
+            tr("Drop it"), tr("drop {name}, an identifier", name=name), {"role": "identifier", "action": "drop"}
+        )
     if what in ("constant", "empty"):
-        return Remedy("Drop it", f"drop {name}", {"action": "drop"})
+        return Remedy(tr("Drop it"), f"drop {name}", {"action": "drop"})
     if what == "date" and column.kind == "integer":
-        return Remedy("Call it a date", f"call {name} date", kind_changes(column, "date"))
+        return Remedy(tr("Call it a date"), tr("call {name} date", name=name), kind_changes(column, "date"))
     if what == "date-order" and profile.date_order and column.date_order != profile.date_order:
         words = profile.date_order.replace("-", " ")
-        return Remedy(f"Declare {words}", f"declare {words} for {name}", {"date_order": profile.date_order})
+        return Remedy(
+            f"Declare {words}",
+            tr("declare {words} for {name}", words=words, name=name),
+            {"date_order": profile.date_order},
+        )
     if what == "code" and column.kind != "category":
-        return Remedy("Call it a category", f"call {name} category", kind_changes(column, "category"))
+        return Remedy(tr("Call it a category"), tr("call {name} category", name=name), kind_changes(column, "category"))
     if what == "code" and column.role is None:
-        return Remedy("Call it a quasi-identifier", f"call {name} quasi-identifier", {"role": "quasi-identifier"})
+        return Remedy(
+            tr("Call it a quasi-identifier"),
+            tr("call {name} quasi-identifier", name=name),
+            {"role": "quasi-identifier"},
+        )
     return None
 
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, paint_marks, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
@@ -88,6 +89,6 @@ class Histogram(Chart):
     def show_bars(self, bars: Sequence[Bin], name: str) -> None:
         """Show the histogram of the attribute called ``name``."""
         most = max(bars, key=lambda b: b.count, default=None)
-        stated = f", most rows at {most.label}" if most else ""
+        stated = tr(", most rows at {label}", label=most.label) if most else ""
         self.show_drawing(drawing_of(bars) if bars else None)
-        self.setAccessibleName(f"Distribution of {name}{stated}")
+        self.setAccessibleName(tr("Distribution of {name}{stated}", name=name, stated=stated))

@@ -14,6 +14,7 @@ from workbench.gui.project.open_images import look_for_changes
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row, stack
 from workbench.gui.widgets.formatting import listed
@@ -22,12 +23,14 @@ from workbench.gui.widgets.kept_features import KeptFeatures
 from workbench.gui.widgets.parameter_form import Form
 
 WIDEST = 1500
-TAKEN = "⚠ The {taken} were taken from the files, which ε does not cover: the card of a network will say so."
-PUBLIC = "A network’s card has what is shown here. The images and their labels are private."
-DECLARE_TIP = "Declare what was found in the files as public knowledge, and read them again by it"
-TITLES = {"classes": "names of the classes", "rows_per_person": "images per person, at most"}
-WAITS = "⚠ Not in effect yet: press Read again."
-CHANGED = "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
+TAKEN = tr_later("⚠ The {taken} were taken from the files, which ε does not cover: the card of a network will say so.")
+PUBLIC = tr_later("A network’s card has what is shown here. The images and their labels are private.")
+DECLARE_TIP = tr_later("Declare what was found in the files as public knowledge, and read them again by it")
+TITLES = {"classes": tr_later("names of the classes"), "rows_per_person": tr_later("images per person, at most")}
+WAITS = tr_later("⚠ Not in effect yet: press Read again.")
+CHANGED = tr_later(
+    "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
+)
 FEW = 12
 """Names of classes that are shown."""
 
@@ -46,16 +49,16 @@ class ImagesPanel(QWidget):
         self._session, self._jobs = session, jobs
         self._facts = Facts()
         self._taken = label("", "warn", wrap=True, name="images_taken")
-        self._declare = button("They are public knowledge", "images_declare", "link", tip=DECLARE_TIP)
+        self._declare = button(tr("They are public knowledge"), "images_declare", "link", tip=tr(DECLARE_TIP))
         self._declare.clicked.connect(self._declare_found)
-        self._changed = label(CHANGED, "warn", wrap=True, name="images_changed")
-        self._again = button("Read the files again", "images_reload", tip="Read them as they are now")
+        self._changed = label(tr(CHANGED), "warn", wrap=True, name="images_changed")
+        self._again = button(tr("Read the files again"), "images_reload", tip=tr("Read them as they are now"))
         self._again.clicked.connect(self._reload)
         self._form = Form("images", ImageOptions, titles=TITLES)
-        self._read = button("Read again", "images_read", tip="Read the files by what is declared here")
+        self._read = button(tr("Read again"), "images_read", tip=tr("Read the files by what is declared here"))
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
         self._form.changed.connect(self._edited)
-        self._waits = label(WAITS, "warn", name="images_waits")
+        self._waits = label(tr(WAITS), "warn", name="images_waits")
         self._shown: ImageOptions | None = None
         self._sheet = ClassSheet(session)
         self._arrange()
@@ -64,11 +67,11 @@ class ImagesPanel(QWidget):
         application.applicationStateChanged.connect(self._looked_at)
 
     def _arrange(self) -> None:
-        public = Card(label("PUBLIC FACTS", "caption"), self._facts, self._taken)
+        public = Card(label(tr("PUBLIC FACTS"), "caption"), self._facts, self._taken)
         public.body.addLayout(row(self._declare, None))
-        public.body.addWidget(label(PUBLIC, "muted", wrap=True, name="images_about"))
+        public.body.addWidget(label(tr(PUBLIC), "muted", wrap=True, name="images_about"))
         public.body.addStretch(1)
-        declared = Card(label("WHAT YOU DECLARE", "caption"), self._form)
+        declared = Card(label(tr("WHAT YOU DECLARE"), "caption"), self._form)
         declared.body.addStretch(1)
         declared.body.addLayout(row(self._waits, None, self._read))
         self._read.setMinimumHeight(ROW)
@@ -81,9 +84,9 @@ class ImagesPanel(QWidget):
         upper.addWidget(public, 1)
         upper.addWidget(declared, 1)
         inside = Card()
-        inside.body.addLayout(row(label("IMAGES OF EACH CLASS", "caption"), None, badge()))
+        inside.body.addLayout(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()))
         inside.body.addWidget(self._sheet)
-        caption = label("KEPT FEATURES", "caption")
+        caption = label(tr("KEPT FEATURES"), "caption")
         caption.setToolTip(KEPT)
         kept = Card(caption, KeptFeatures(self._session, self._jobs), spacing=4)
         column = QWidget()
@@ -103,12 +106,12 @@ class ImagesPanel(QWidget):
         for key, name, value in (
             ("images_file", "folder" if opened.folder else "file", opened.title),
             ("images_count", "images", f"{images.rows:,}"),
-            ("images_size", "height × width", f"{images.shape.height} × {images.shape.width} pixels"),
-            ("images_channels", "channels", "1, grey" if images.shape.channels == 1 else "3, red, green and blue"),
+            ("images_size", tr("height × width"), f"{images.shape.height} × {images.shape.width} pixels"),
+            ("images_channels", "channels", "1, grey" if images.shape.channels == 1 else tr("3, red, green and blue")),
             ("images_classes", "classes", f"{len(images.classes)}: {names}"),
         ):
             self._facts.show_line(key, name, value)
-        self._taken.setText(TAKEN.format(taken=images.taken))
+        self._taken.setText(tr(TAKEN).format(taken=images.taken))
         self._taken.setVisible(bool(images.taken))
         self._declare.setVisible(self._as_found(opened) != opened.options)
         for key in ("image_size", "grey"):

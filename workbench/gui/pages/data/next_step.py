@@ -8,18 +8,19 @@ from workbench.gui.session.blocking import FOUND, open_facts
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.formatting import count, listed
 
-EVERY = "Every public fact is declared."
-ONWARD_TIP = "See what a recipient would get at which ε, and choose the way to release"
-CONFIRM = "These are right, and they are public knowledge"
-CONFIRM_TIP = (
-    "Nothing is released by a guess: a single row could change it, and with it every released value. Look at the names "
-    "of the columns, at the kinds marked ? and at what a missing value means, and correct what is wrong. Then confirm "
-    "the rest; Ctrl+Z takes it back"
+EVERY = tr_later("Every public fact is declared.")
+ONWARD_TIP = tr_later("See what a recipient would get at which ε, and choose the way to release")
+CONFIRM = tr_later("These are right, and they are public knowledge")
+CONFIRM_TIP = tr_later(
+    "Nothing is released by a guess: a single row could change it, and with it every released "
+    "value. Look at the names of the columns, at the kinds marked ? and at what a missing value "
+    "means, and correct what is wrong. Then confirm the rest; Ctrl+Z takes it back"
 )
-TRAIN = "Train a network →"
-TRAIN_TIP = "Choose a network, see what it costs, and train it on these images"
+TRAIN = tr_later("Train a network →")
+TRAIN_TIP = tr_later("Choose a network, see what it costs, and train it on these images")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
         at_dialect: whether the form of how the file is read is shown.
     """
     if session.images is not None:
-        return NextStep(_images_note(session.images), TRAIN, TRAIN_TIP)
+        return NextStep(_images_note(session.images), tr(TRAIN), tr(TRAIN_TIP))
     return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)
 
 
@@ -50,25 +51,32 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
     if opened.table.doubts:
         from workbench.gui.pages.data.dialect import doubts_in_words
 
-        verb = "That is right →" if at_dialect else "Confirm how it is read →"
-        return NextStep(f"How the file is written was guessed: {doubts_in_words(opened.table)}.", verb)
+        verb = tr("That is right →") if at_dialect else tr("Confirm how it is read →")
+        return NextStep(tr("How the file is written was guessed: {table}.", table=doubts_in_words(opened.table)), verb)
     if open_still:
         stated = "; ".join(f"{words} of {listed(names)}" for words, names in open_still.items())
-        return NextStep(f"Still to be declared: {stated}.", "Fill the next →", wrapped=True)
+        return NextStep(tr("Still to be declared: {stated}.", stated=stated), tr("Fill the next →"), wrapped=True)
     if wrong:
-        return NextStep(f"{wrong[0].column}: {wrong[0].text}.", "Correct it →")
+        return NextStep(f"{wrong[0].column}: {wrong[0].text}.", tr("Correct it →"))
     if plan.guesses():
-        return NextStep(f"Guessed from the rows: {guessed_in_words(plan)}.", CONFIRM, CONFIRM_TIP, wrapped=True)
+        return NextStep(
+            tr("Guessed from the rows: {plan}.", plan=guessed_in_words(plan)),
+            tr(CONFIRM),
+            tr(CONFIRM_TIP),
+            wrapped=True,
+        )
     if refused := FOUND.columns(opened, plan):
         why = FOUND.why(opened, plan, refused[0])
         more = f" {count(len(refused) - 1, 'other column')} also." if len(refused) > 1 else ""
-        stated = f"A release would stop: {refused[0]}: {why.words if why else ''}.{more}"
-        return NextStep(stated, "Correct it →", wrapped=True)
+        stated = tr(
+            "A release would stop: {refused}: {why}.{more}", refused=refused[0], why=why.words if why else "", more=more
+        )
+        return NextStep(stated, tr("Correct it →"), wrapped=True)
     dropped = [c.name for c in plan.columns if c.action == "drop"]
-    gone = f" Not released: {listed(dropped)}." if dropped else ""
+    gone = tr(" Not released: {dropped}.", dropped=listed(dropped)) if dropped else ""
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
-    said = f"⚠ Read off the data, which publishes it: {', '.join(taken)}." if taken else EVERY
-    return NextStep(f"{said}{gone}", "Decide →")
+    said = tr("⚠ Read off the data, which publishes it: {taken}.", taken=", ".join(taken)) if taken else tr(EVERY)
+    return NextStep(f"{said}{gone}", tr("Decide →"))
 
 
 def guessed_in_words(plan: DraftPlan) -> str:
@@ -81,5 +89,5 @@ def guessed_in_words(plan: DraftPlan) -> str:
 
 def _images_note(opened: OpenImages) -> str:
     if opened.table.taken:
-        return f"⚠ Not declared yet: {opened.table.taken}."
-    return "Every public fact is declared, or follows from the format."
+        return tr("⚠ Not declared yet: {taken}.", taken=opened.table.taken)
+    return tr("Every public fact is declared, or follows from the format.")

@@ -18,15 +18,16 @@ from PySide6.QtWidgets import (
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.next_step import ONWARD_TIP, guessed_in_words, next_step
+from workbench.gui.pages.data.start import StartPanel
 from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -44,31 +45,46 @@ class DataPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        # These know polars, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.data.attribute_table import AttributeTable
-        from workbench.gui.pages.data.detail import AttributeDetail
-        from workbench.gui.pages.data.dialect import DialectForm
-        from workbench.gui.pages.data.dictionary_menu import DictionaryMenu
-        from workbench.gui.pages.data.domain_editor import DomainEditor
-        from workbench.gui.pages.data.start import StartPanel
-        from workbench.gui.pages.data.table_facts import WholeTable
-        from workbench.gui.widgets.fast_table_model import RowsModel
-        from workbench.gui.widgets.table_filter import TableFilter
-
-        self._open_button = button("Open…", "open_another", tip="Open another table or images (Ctrl+O)")
+        self._open_button = button(tr("Open…"), "open_another", tip=tr("Open another table or images (Ctrl+O)"))
         self._open_button.clicked.connect(self.ask_for_table)
         self.header.addWidget(self._open_button)
         self._start = StartPanel(session, jobs)
         self._start.open_asked.connect(self.ask_for_table)
         self._start.folder_asked.connect(self._ask_for_folder)
         self._start.sample_chosen.connect(lambda name: open_table(session, jobs, f"sample:{name}"))
-        self.table = AttributeTable(session)
+        self._failed_source = ""
+        self._shown = "start"
+        self._views = QStackedWidget()
+        self._views.setObjectName("data_views")
+        self._places: dict[str, QWidget] = {}
+        self._add_place("start", _scrolled(self._start))
+        self.body.addWidget(self._views, 1)
+        session.opening_failed.connect(self._opening_failed)
+        session.table_changed.connect(self._show_table)
+        session.plan_changed.connect(self.in_sight(self.refresh))
+        self._show_table()
+
+    def make_whole(self) -> None:
+        """Make what shows a table: five times what the start is made of, so that the first paint does not wait."""
+        if self._whole:
+            return
+        # These know polars, which the descriptor of the page does not wait for.
+        from workbench.gui.pages.data.attribute_table import AttributeTable
+        from workbench.gui.pages.data.detail import AttributeDetail
+        from workbench.gui.pages.data.dialect import DialectForm
+        from workbench.gui.pages.data.dictionary_menu import DictionaryMenu
+        from workbench.gui.pages.data.domain_editor import DomainEditor
+        from workbench.gui.pages.data.table_facts import WholeTable
+        from workbench.gui.widgets.copy_rows import CopyRows
+        from workbench.gui.widgets.fast_table_model import RowsModel
+        from workbench.gui.widgets.table_filter import TableFilter
+
+        self.table = AttributeTable(self.session)
         self.table.setMinimumHeight(LEAST_TABLE)
-        CopyRows(self.table, session, private=True)  # it says how many values are missing
-        self.detail = AttributeDetail(session, self.table.attributes)
+        self.detail = AttributeDetail(self.session, self.table.attributes)
         self.table.chosen_changed.connect(self.detail.refresh)
         self.filter = TableFilter(self.table)
-        self.dictionary = DictionaryMenu(session, jobs)
+        self.dictionary = DictionaryMenu(self.session, self.jobs)
         self.header.insertWidget(self.header.indexOf(self._open_button), self.dictionary)
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
         self.detail.drop_asked.connect(self.table.toggle_drop)
@@ -76,24 +92,26 @@ class DataPage(PageFrame):
         self.values = DomainEditor()
         self.values.taken.connect(self._take_values)
         self.values.left.connect(lambda: self._show_view("attributes"))
-        self.whole = WholeTable(session)
+        self.whole = WholeTable(self.session)
         self.detail.rows_asked.connect(self.whole.ask_for_rows)
-        self.frame_model = RowsModel(session)
+        self.frame_model = RowsModel(self.session)
         self.rows_view = self._rows_view()
-        self.dialect = DialectForm(jobs)
+        CopyRows(self.rows_view, self.session, private=True)
+        self.dialect = DialectForm(self.jobs)
         self.dialect.read_again.connect(self._read_again)
         self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
         self.dialect.left.connect(self.escape)
-        self._failed_source = ""
-        self._views = QStackedWidget()
-        self._views.setObjectName("data_views")
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
-        self._next = self.set_primary("Decide →", "data_onward", self._go_on, ONWARD_TIP)
-        session.opening_failed.connect(self._opening_failed)
-        session.table_changed.connect(self._show_table)
-        session.plan_changed.connect(self.in_sight(self.refresh))
-        self._show_table()
+        self._next = self.set_primary(tr("Decide →"), "data_onward", self._go_on, ONWARD_TIP)
+        self.session.table_changed.disconnect(self._show_table)
+        self.session.table_changed.connect(self._show_table)  # after the parts, which have the new table by then
+        self._show_head()
+        self.refresh()
+
+    @property
+    def _whole(self) -> bool:
+        return "attributes" in self._places
 
     # -- opening --------------------------------------------------------------------------------------------------
 
@@ -135,11 +153,10 @@ class DataPage(PageFrame):
     def _rows_view(self) -> QTableView:
         from workbench.gui.widgets.fast_table import RowsTable
 
-        accessible = "Rows of the table: private, not for release"
+        accessible = tr("Rows of the table: private, not for release")
         view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.frame_model.modelReset.connect(view.fit_columns)
-        CopyRows(view, self.session, private=True)
         return view
 
     def _arrange(self) -> None:
@@ -148,9 +165,9 @@ class DataPage(PageFrame):
         self._segments = {
             name: button(text, f"view_{name}", "segment", tip=tip)
             for name, text, tip in (
-                ("attributes", "Attributes", "One row per attribute: role, kind and public facts"),
-                ("rows", "Rows", "The table itself: private"),
-                ("dialect", "How it is read", "Encoding, delimiter, quotes, decimal mark, header"),
+                ("attributes", tr("Attributes"), tr("One row per attribute: role, kind and public facts")),
+                ("rows", tr("Rows"), tr("The table itself: private")),
+                ("dialect", tr("How it is read"), tr("Encoding, delimiter, quotes, decimal mark, header")),
             )
         }
         self._group = QButtonGroup(self)
@@ -174,37 +191,42 @@ class DataPage(PageFrame):
         layout.addWidget(self.dialect.bad_lines)
         layout.addWidget(self.dialect)
         layout.addStretch(1)
-        self._places = {
-            "start": _scrolled(self._start),
-            "attributes": attributes,
-            "rows": rows,
-            "dialect": _scrolled(dialect),
-        }
-        self._places["values"] = self.values
-        for place in self._places.values():
-            self._views.addWidget(place)
+        self._add_place("attributes", attributes)
+        self._add_place("rows", rows)
+        self._add_place("dialect", _scrolled(dialect))
+        self._add_place("values", self.values)
         line = row(self._summary, self.filter, spacing=12)
         line.setStretch(0, 1)
-        self.body.addLayout(line)
-        self.body.addWidget(self._views, 1)
+        self.body.insertLayout(0, line)
+
+    def _add_place(self, name: str, place: QWidget) -> None:
+        self._places[name] = place
+        self._views.addWidget(place)
 
     def _show_view(self, name: str) -> None:
-        if name == "dialect" and self._views.currentWidget() is not self._places["dialect"]:
+        if name != "start":
+            self.make_whole()
+        if name == "dialect" and self._shown != "dialect":
             self.dialect.show_table(None if self._failed_source else self.session.opened)
+        self._shown = name
         self._views.setCurrentWidget(self._places[name])
-        if name in self._segments:
-            self._segments[name].setChecked(True)
+        if self._whole:
+            self._show_head()
+        self.refresh()
+
+    def _show_head(self) -> None:
+        if self._shown in self._segments:
+            self._segments[self._shown].setChecked(True)
         with self.laid_out_once():  # beside the tabs, the buttons would make the window wider at a large text size
             for part in (self._bar, self._summary):
                 part.setVisible(self.session.opened is not None)
-            self.dictionary.setVisible(name == "attributes")
-            self.filter.setVisible(name == "attributes")
+            self.dictionary.setVisible(self._shown == "attributes")
+            self.filter.setVisible(self._shown == "attributes")
             self._place_header()
-        self.refresh()
 
     def escape(self) -> bool:
         """Leave the form of the dialect, or the list of values as it was."""
-        if self._views.currentWidget() not in (self._places["dialect"], self.values):
+        if self._shown not in ("dialect", "values"):
             return False
         self._failed_source = ""
         self._show_view(self._first_view())
@@ -212,7 +234,7 @@ class DataPage(PageFrame):
 
     def run(self) -> None:
         """Do what Ctrl+Return asks for: take the list of values that is being edited, else what every page does."""
-        if self._views.currentWidget() is self.values:
+        if self._shown == "values":
             self.values.take()
         else:
             super().run()
@@ -225,14 +247,17 @@ class DataPage(PageFrame):
         self.values.show_column(self.session.plan.column(name), profile.values if profile else ())
 
     def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
-        self.session.edit_column(name, f"list the values of {name}", domain=values, bounds_origin=origin)
+        self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)
 
     def _show_table(self) -> None:
         opened = self.session.opened
         self._failed_source = ""
-        self.frame_model.show_frame(opened.table.frame if opened else None)
         self._open_button.setVisible(self.session.open_data is not None)
-        self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
+        if self.session.open_data is not None:
+            self.make_whole()
+        if self._whole:
+            self.frame_model.show_frame(opened.table.frame if opened else None)
+            self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
         if self.session.images is not None:
             self._show_images(self.session.images)
         self._show_view(self._first_view())
@@ -253,8 +278,7 @@ class DataPage(PageFrame):
 
             self.images = ImagesPanel(self.session, self.jobs)
             self.images.read_again.connect(self._read_images_again)
-            self._places["images"] = _scrolled(self.images)
-            self._views.addWidget(self._places["images"])
+            self._add_place("images", _scrolled(self.images))
         self.images.show_images(opened)
 
     def _first_view(self) -> str:
@@ -262,9 +286,10 @@ class DataPage(PageFrame):
 
     def refresh(self) -> None:
         """Show what is still open, and what the highlighted button does about it."""
-        at_dialect = self._views.currentWidget() is self._places["dialect"]
-        step = next_step(self.session, at_dialect=at_dialect)
-        self._next.setVisible(step is not None and self._views.currentWidget() is not self.values)
+        if not self._whole:
+            return
+        step = next_step(self.session, at_dialect=self._shown == "dialect")
+        self._next.setVisible(step is not None and self._shown != "values")
         if step is None:
             self.set_note("")
             return
@@ -283,7 +308,7 @@ class DataPage(PageFrame):
             self.session.go("train")
             return
         if self.session.opened is not None and self.session.opened.table.doubts:
-            if self._views.currentWidget() is self._places["dialect"] and not self._failed_source:
+            if self._shown == "dialect" and not self._failed_source:
                 self.dialect.confirm()
             else:
                 self._show_view("dialect")
@@ -327,8 +352,8 @@ class DataPage(PageFrame):
         """Take the person's word that what was guessed is right and public."""
         plan = self.session.plan
         stated = guessed_in_words(plan)
-        self.session.edit("confirm what was guessed", plan.confirmed())
-        self.session.notify("info", f"Confirmed as right and public knowledge: {stated}.")
+        self.session.edit(tr("confirm what was guessed"), plan.confirmed())
+        self.session.notify("info", tr("Confirmed as right and public knowledge: {stated}.", stated=stated))
 
     def _next_to_fix(self) -> QModelIndex:
         first = self.table.next_open()
@@ -356,4 +381,4 @@ def _summary(opened: OpenTable) -> str:
     size = f"{count(opened.table.rows, 'row')} × {count(len(opened.table.names), 'column')}"
     if opened.table.dialect is not None:
         return f"{size}  ·  {in_words(opened.table.dialect)}"
-    return f"{size}  ·  a sample that comes with the program" if opened.is_sample else size
+    return tr("{size}  ·  a sample that comes with the program", size=size) if opened.is_sample else size

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Elided, button, label
 from workbench.params.errors import one_line
 
 if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Candidate, Doubt
 
-TITLES = {"quote": "quotes", "escape": "quotes within quotes", "decimal": "decimal mark", "header": "header row"}
+TITLES = {
+    "quote": "quotes",
+    "escape": tr_later("quotes within quotes"),
+    "decimal": tr_later("decimal mark"),
+    "header": tr_later("header row"),
+}
 WORDS = {",": "comma", ";": "semicolon", "|": "bar", ".": "point"}
 _BETWEEN = "   ·   "
 
@@ -55,12 +61,12 @@ class ReadingCandidates(QWidget):
 
     def _add(self, line: int, doubt: Doubt, candidate: Candidate, *, guessed: bool) -> None:
         words = WORDS.get(candidate.value, candidate.value)
-        cells = one_line(_BETWEEN.join(candidate.cells)) if candidate.fits else "cannot read the file"
+        cells = one_line(_BETWEEN.join(candidate.cells)) if candidate.fits else tr("cannot read the file")
         what = TITLES.get(doubt.name, doubt.name)
         press = button(
-            f"{words} (guessed)" if guessed else words,
+            tr("{words} (guessed)", words=words) if guessed else words,
             f"candidate_{doubt.name}_{candidate.value}",
-            tip=f"Read the file again with {what} {words}",
+            tip=tr("Read the file again with {what} {words}", what=what, words=words),
             accessible=f"{what} {words}: {cells}",
         )
         press.setStyleSheet("min-height: 16px; padding: 2px 12px;")  # a line of a list, not a button of a form

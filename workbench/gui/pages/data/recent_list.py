@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from workbench.gui.project.recent_tasks import look_for
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.recent_files import RecentFiles
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 SHOWN = 5
@@ -30,11 +31,15 @@ class RecentLine(QWidget):
         super().__init__()
         pure = PurePath(path)
         self._folder, self._name = str(pure.parent), pure.name
-        self.open = button(self._name.replace("&", "&&"), f"recent_{at}", "link", accessible=f"Open {path}", tip=path)
+        self.open = button(
+            self._name.replace("&", "&&"), f"recent_{at}", "link", accessible=tr("Open {path}", path=path), tip=path
+        )
         self._place = Elided(self._folder, "muted")
         self._place.setObjectName(f"recent_place_{at}")
-        forget = button("×", f"recent_forget_{at}", "link", tip="Leave it out of this list; the file stays where it is")
-        forget.setAccessibleName(f"Forget {path}")
+        forget = button(
+            "×", f"recent_forget_{at}", "link", tip=tr("Leave it out of this list; the file stays where it is")
+        )
+        forget.setAccessibleName(tr("Forget {path}", path=path))
         self.open.clicked.connect(self.chosen)
         forget.clicked.connect(self.forgotten)
         line = row(self.open, self._place, forget, spacing=12)
@@ -60,14 +65,14 @@ class RecentList(QWidget):
     def __init__(self, recent: RecentFiles | None, jobs: JobCenter) -> None:
         super().__init__()
         self.setObjectName("recent_list")
-        self.setAccessibleName("Recent files")
+        self.setAccessibleName(tr("Recent files"))
         self._recent, self._jobs = recent, jobs
         self._lines: dict[str, RecentLine] = {}
         self._card = Card(pad=12, spacing=2)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 8, 0, 0)
         whole.setSpacing(12)
-        whole.addWidget(label("RECENT", "caption"))
+        whole.addWidget(label(tr("RECENT"), "caption"))
         whole.addWidget(self._card)
         if recent is not None:
             recent.changed.connect(self.refresh)

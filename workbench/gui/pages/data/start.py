@@ -10,6 +10,7 @@ from workbench.data.samples.sample_tables import SAMPLES, Sample
 from workbench.gui.pages.data.recent_list import RecentList
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import button, label, look, row, stack
 
 WIDEST = 860
@@ -47,7 +48,12 @@ class SampleCard(QFrame):
         super().__init__()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        press = button("", f"sample_{sample.name}", "sample", accessible=f"Sample {sample.name}: {sample.help}")
+        press = button(
+            "",
+            f"sample_{sample.name}",
+            "sample",
+            accessible=tr("Sample {name}: {help}", name=sample.name, help=sample.help),
+        )
         press.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         press.setMinimumHeight(76)
         text = label(sample.help[:1].upper() + sample.help[1:] + ".", "muted", wrap=True)
@@ -78,24 +84,29 @@ class StartPanel(QWidget):
         super().__init__()
         self.setObjectName("data_start")
         drop = DropHere(session)
-        title = label("Open a table or images", "heading")
+        title = label(tr("Open a table or images"), "heading")
         title.setStyleSheet("font-size: 18px; font-weight: 600;")
         text = label(
-            "Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one.", "muted"
+            tr("Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one."),
+            "muted",
         )
-        self.open_button = button("Open a table…", "open_file", "primary", tip="Choose a file (Ctrl+O)")
+        self.open_button = button(tr("Open a table…"), "open_file", "primary", tip=tr("Choose a file (Ctrl+O)"))
         self.open_button.clicked.connect(self.open_asked)
-        first = button("Open sample", "open_sample", tip="Open a made-up table of 2,000 people: nobody in it exists")
+        first = button(
+            tr("Open sample"), "open_sample", tip=tr("Open a made-up table of 2,000 people: nobody in it exists")
+        )
         first.clicked.connect(lambda: self.sample_chosen.emit(SAMPLES[0].name))
         safe = label(
-            "What you open stays on this computer. Nothing is published before you press Release.", "muted", wrap=True
+            tr("What you open stays on this computer. Nothing is published before you press Release."),
+            "muted",
+            wrap=True,
         )
         for line in (title, text, safe):
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         images = button(
-            "Open a folder of images…",
+            tr("Open a folder of images…"),
             "open_image_folder",
-            tip="Images in one folder for each class, or the files of MNIST or CIFAR-10",
+            tip=tr("Images in one folder for each class, or the files of MNIST or CIFAR-10"),
         )
         images.clicked.connect(self.folder_asked)
         inner = QVBoxLayout(drop)
@@ -124,7 +135,7 @@ class StartPanel(QWidget):
         recent.chosen.connect(session.open_asked)
         layout.addWidget(recent)
         layout.addSpacing(8)
-        layout.addWidget(label("OR LEARN WITH A SAMPLE", "caption"))
+        layout.addWidget(label(tr("OR LEARN WITH A SAMPLE"), "caption"))
         layout.addLayout(cards)
         layout.addStretch(1)
         whole = row(column)

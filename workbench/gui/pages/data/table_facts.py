@@ -8,31 +8,34 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Elided, label, mark_wrong, named, row
+from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
-TITLE = "Maximum rows per person"
-PERSON = (
-    "The most rows that belong to one person. ε covers one row; somebody with three rows is covered by three times "
-    "as much, and that is what a release is charged"
+TITLE = tr_later("Maximum rows per person")
+PERSON = tr_later(
+    "The most rows that belong to one person. ε covers one row; somebody with three rows is "
+    "covered by three times as much, and that is what a release is charged"
 )
-ORDER = (
-    "Rows are written in random order. Kept in their order, each row's place is published as well: in a file sorted by "
-    "name or by date, the place reveals whose row it is, and no ε covers that"
-)
-
-REPLACE = (
-    "No row is refused for what it says. A missing or unreadable value becomes one more value, ‘missing’; a number "
-    "outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, or "
-    "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
-    "reveals that all others were valid"
+ORDER = tr_later(
+    "Rows are written in random order. Kept in their order, each row's place is published as "
+    "well: in a file sorted by name or by date, the place reveals whose row it is, and no ε "
+    "covers that"
 )
 
+REPLACE = tr_later(
+    "No row is refused for what it says. A missing or unreadable value becomes one more value, "
+    "‘missing’; a number outside its bounds becomes the nearest bound; a value that is not "
+    "listed becomes the declared other value, or missing; a blank line counts as a row without "
+    "values. Otherwise the first invalid value stops the release, which reveals that all others "
+    "were valid"
+)
 
-REPLACED_BY = (
-    "Replaced: missing or unreadable → ‘missing’, one more value; outside the bounds → the nearest bound; "
-    "not in the list → the value chosen for that, else ‘missing’."
+
+REPLACED_BY = tr_later(
+    "Replaced: missing or unreadable → ‘missing’, one more value; outside the bounds → the "
+    "nearest bound; not in the list → the value chosen for that, else ‘missing’."
 )
 
 
@@ -42,14 +45,16 @@ class WholeTable(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self.rows = named(QLineEdit(), "rows_per_person", "Maximum rows per person", PERSON)
-        self.rows.setFixedWidth(64)
-        self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
-        self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
+        self.rows = named(QLineEdit(), "rows_per_person", tr("Maximum rows per person"), tr(PERSON))
+        hold(self.rows, 64)
+        self.order = named(QCheckBox(tr("keep the order of rows")), "keep_order", tip=tr(ORDER))
+        self.invalid = named(
+            QCheckBox(tr("replace invalid values")), "replace_invalid", tr("Replace invalid values"), tr(REPLACE)
+        )
         self._stated = label("", "warn", wrap=True, name="whole_told")
-        self._what = label(REPLACED_BY, "muted", wrap=True, name="replaced_by")
-        self._title = title = Elided(TITLE, "muted")
-        title.setToolTip(PERSON)
+        self._what = label(tr(REPLACED_BY), "muted", wrap=True, name="replaced_by")
+        self._title = title = Elided(tr(TITLE), "muted")
+        title.setToolTip(tr(PERSON))
         title.setBuddy(self.rows)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(8, 0, 8, 0)
@@ -86,7 +91,7 @@ class WholeTable(QWidget):
         """Keep the field beside its title where text is written larger or smaller."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._title.setMaximumWidth(self._title.fontMetrics().horizontalAdvance(TITLE) + 4)
+            self._title.setMaximumWidth(self._title.fontMetrics().horizontalAdvance(tr(TITLE)) + 4)
 
     def ask_for_rows(self) -> None:
         """Go to the maximum rows per person."""
@@ -103,15 +108,27 @@ class WholeTable(QWidget):
         stated = []
         refused = FOUND.columns(self._session.opened, plan)
         if refused:
-            stated.append(f"⚠ Missing or invalid values in {listed(refused)}: a release stops there, unless replaced.")
+            stated.append(
+                tr(
+                    "⚠ Missing or invalid values in {refused}: a release stops there, unless replaced.",
+                    refused=listed(refused),
+                )
+            )
         if plan.rows_per_person > 1:
-            stated.append(f"⚠ A release is charged {plan.rows_per_person:,} times its ε.")
+            stated.append(
+                tr(
+                    "⚠ A release is charged {rows_per_person} times its ε.",
+                    rows_per_person=tr_number(plan.rows_per_person, ","),
+                )
+            )
         if plan.keep_order:
-            stated.append("⚠ The order of rows is published as it is.")
+            stated.append(tr("⚠ The order of rows is published as it is."))
         blank = self._session.opened.table.blank_lines if self._session.opened and plan.replaces_invalid else ()
         if len(blank):
             stated.append(
-                "1 blank line counts as a row." if len(blank) == 1 else f"{len(blank):,} blank lines are rows."
+                tr("1 blank line counts as a row.")
+                if len(blank) == 1
+                else tr("{blank} blank lines are rows.", blank=tr_number(len(blank), ","))
             )
         self._notify(" ".join(stated))
         self._what.setVisible(bool(refused) or plan.replaces_invalid)
@@ -126,20 +143,20 @@ class WholeTable(QWidget):
         from workbench.sanitize.plan import Plan
 
         try:
-            value = Plan.declared()["rows_per_person"].parse(self.rows.text(), "maximum rows per person")
+            value = Plan.declared()["rows_per_person"].parse(self.rows.text(), tr("maximum rows per person"))
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
             self._notify(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
             return
         plan = self._session.plan
-        self._session.edit(f"count {value} rows for a person", plan.with_(rows_per_person=value))
+        self._session.edit(tr("count {value} rows for a person", value=value), plan.with_(rows_per_person=value))
         self.refresh()
 
     def _take_invalid(self, replaced: bool) -> None:
-        words = "replace invalid values" if replaced else "stop at invalid values"
+        words = tr("replace invalid values") if replaced else tr("stop at invalid values")
         way = "replace" if replaced else "refuse"
         self._session.edit(words, self._session.plan.with_(invalid=way))
 
     def _take_order(self, kept: bool) -> None:
-        words = "keep the order of rows" if kept else "shuffle the rows"
+        words = tr("keep the order of rows") if kept else tr("shuffle the rows")
         self._session.edit(words, self._session.plan.with_(keep_order=kept))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize
 
 from workbench.gui.pages.estimate.figures import BarView, ColumnView, Figure, stated
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale
@@ -13,7 +14,7 @@ FILL = 0.45
 STRIP, STRIPS_LETTERS = 15, 11
 """Pixels of an interval's line above the bars of a column of numbers, and of its name."""
 
-ORDER = ("mean", "1st quartile", "median", "3rd quartile")
+ORDER = ("mean", tr_later("1st quartile"), "median", tr_later("3rd quartile"))
 
 
 class EstimateChart(Chart):
@@ -27,7 +28,9 @@ class EstimateChart(Chart):
         strips = [f for f in column.figures if f.of in ORDER] if column and column.ends else []
         self.margins = QMarginsF(2, KEY + STRIP * len(strips) + (4 if strips else 0), 2, 22)
         self.show_drawing(_drawing(column, strips) if column and column.bars else None)
-        self.setAccessibleName(f"Estimated distribution of {column.name} beside the released one" if column else "")
+        self.setAccessibleName(
+            tr("Estimated distribution of {name} beside the released one", name=column.name) if column else ""
+        )
         said = [f"{f.of} {f.stated(f.low)} to {f.stated(f.high)}" for f in column.figures[:4]] if column else []
         self.setAccessibleDescription("; ".join(said))
 

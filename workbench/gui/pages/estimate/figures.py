@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.formatting import plain
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from workbench.sanitize.estimates.quantiles import Quantile
     from workbench.signals.cancel import CancelToken
 
-QUARTILES = {0.25: "1st quartile", 0.5: "median", 0.75: "3rd quartile"}
+QUARTILES = {0.25: tr_later("1st quartile"), 0.5: "median", 0.75: tr_later("3rd quartile")}
 HIDDEN = 0.8
-"""Part of what is possible from which an interval is told as hidden by the noise."""
+"""Part of what is possible from which an interval is shown as hidden by the noise."""
 
-HIDES = "noise hides it"
+HIDES = tr_later("noise hides it")
 MOST_BARS = 16
 DIGITS = 4
 
@@ -61,7 +62,7 @@ class Figure:
     @property
     def note(self) -> str:
         """What a person must know about it."""
-        return HIDES if self.hidden else "biased" if self.biased and self.kind != "correlation" else ""
+        return tr(HIDES) if self.hidden else "biased" if self.biased and self.kind != "correlation" else ""
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,9 @@ def _summary(cells: pl.Series, kind: str) -> tuple[str, str, str]:
     import polars as pl
 
     held = cells.drop_nulls()
-    values = f"{held.n_unique():,}" + (f" and {len(cells) - len(held):,} missing" if len(held) < len(cells) else "")
+    values = f"{held.n_unique():,}" + (
+        tr(" and {len} missing", len=tr_number(len(cells) - len(held), ",")) if len(held) < len(cells) else ""
+    )
     if not len(held):
         return values, "–", "–"
     if kind in ("integer", "real"):

@@ -16,6 +16,7 @@ from workbench.gui.pages.estimate.views import ColumnsView, PairView, RowsView
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_certificate, ask_for_table, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
@@ -25,10 +26,11 @@ from workbench.params import WorkbenchError
 if TYPE_CHECKING:
     from workbench.sanitize.estimates.pair import PairEstimate
 
-ALONE = "From the released file and its certificate alone; no ledger needed."
-EMPTY = (
-    "Name or drop a file that was released, with its certificate beside it or named. You get the mean, the quartiles "
-    "or the shares of each column of the original, with intervals, and can look at the released rows."
+ALONE = tr_later("From the released file and its certificate alone; no ledger needed.")
+EMPTY = tr_later(
+    "Name or drop a file that was released, with its certificate beside it or named. You get the "
+    "mean, the quartiles or the shares of each column of the original, with intervals, and can "
+    "look at the released rows."
 )
 ENDING = ".certificate.json"
 COLUMNS, PAIRS, ROWS = "columns", "pairs", "rows"
@@ -43,11 +45,11 @@ class EstimatePage(PageFrame):
         self._handle: JobHandle | None = None
         self._paired: JobHandle | None = None
         self.setAcceptDrops(True)
-        self._release = PathField("estimate_release", "Released file", "A released table (CSV, TSV or Parquet)")
+        self._release = PathField("estimate_release", tr("Released file"), tr("A released table (CSV, TSV or Parquet)"))
         self._certificate = PathField(
-            "estimate_certificate", "Certificate", "Its certificate; empty where that lies beside the file"
+            "estimate_certificate", tr("Certificate"), tr("Its certificate; empty where that lies beside the file")
         )
-        self._certificate.setPlaceholderText("beside the file")
+        self._certificate.setPlaceholderText(tr("beside the file"))
         for field in (self._release, self._certificate):
             field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
         self._said = label("", "muted", wrap=True, name="estimate_said")
@@ -55,19 +57,21 @@ class EstimatePage(PageFrame):
         self._segments = {
             name: button(text, f"estimate_view_{name}", "segment", tip=tip)
             for name, text, tip in (
-                (COLUMNS, "Columns", "Means, quantiles and shares of each column"),
-                (PAIRS, "Pairs", "Two columns together"),
-                (ROWS, "Rows", "The released rows, and what is in each column"),
+                (COLUMNS, tr("Columns"), tr("Means, quantiles and shares of each column")),
+                (PAIRS, tr("Pairs"), tr("Two columns together")),
+                (ROWS, tr("Rows"), tr("The released rows, and what is in each column")),
             )
         }
         self._arrange()
-        self._export = button("Export…", "estimate_export", tip="Write every figure as CSV, with all digits")
+        self._export = button(tr("Export…"), "estimate_export", tip=tr("Write every figure as CSV, with all digits"))
         self._export.clicked.connect(self._ask_and_export)
-        self._cancel = button("Cancel", "estimate_cancel", tip="Stop (Esc)")
+        self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"))
         self._cancel.clicked.connect(self.escape)
         self.foot.addWidget(self._export)
         self.foot.addWidget(self._cancel)
-        self.set_primary("Estimate", "estimate_run", self._estimate, "Verify the file, then estimate (Ctrl+Return)")
+        self.set_primary(
+            tr("Estimate"), "estimate_run", self._estimate, tr("Verify the file, then estimate (Ctrl+Return)")
+        )
         for field in (self._release, self._certificate):
             field.textChanged.connect(lambda: self.refresh())
             field.returnPressed.connect(self._estimate)
@@ -78,15 +82,15 @@ class EstimatePage(PageFrame):
         self.refresh()
 
     def _arrange(self) -> None:
-        browse = button("Browse…", "estimate_release_browse", tip="Choose a released table")
+        browse = button(tr("Browse…"), "estimate_release_browse", tip=tr("Choose a released table"))
         browse.clicked.connect(self._browse)
-        other = button("Browse…", "estimate_certificate_browse", tip="Choose its certificate")
+        other = button(tr("Browse…"), "estimate_certificate_browse", tip=tr("Choose its certificate"))
         other.clicked.connect(self._browse_certificate)
-        line = row(label("Released file"))
+        line = row(label(tr("Released file")))
         line.addWidget(self._release, 3)
         line.addWidget(browse)
         line.addSpacing(12)
-        line.addWidget(label("Certificate"))
+        line.addWidget(label(tr("Certificate")))
         line.addWidget(self._certificate, 2)
         line.addWidget(other)
         source = Card(pad=12)
@@ -100,8 +104,8 @@ class EstimatePage(PageFrame):
             self.header.addWidget(segment)
         self._segments[COLUMNS].setChecked(True)
         empty = QWidget()
-        heading = label("What does a released table say of the original?", "heading")
-        inviting = stack(None, heading, label(EMPTY, "muted", wrap=True, name="estimate_empty"), None)
+        heading = label(tr("What does a released table say of the original?"), "heading")
+        inviting = stack(None, heading, label(tr(EMPTY), "muted", wrap=True, name="estimate_empty"), None)
         inviting.setContentsMargins(48, 0, 48, 0)
         empty.setLayout(inviting)
         self._empty = empty
@@ -131,8 +135,8 @@ class EstimatePage(PageFrame):
         self.pair.setEnabled(not running)
         self._cancel.setVisible(running)
         self._cancel.setEnabled(not stopping)
-        self._cancel.setText("Cancelling…" if stopping else "Cancel")
-        self.set_note(ALONE)
+        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
+        self.set_note(tr(ALONE))
         if keys and running:
             (self if stopping else self._cancel).setFocus()
         elif keys and not self.has_keys(self.pair.ask):
@@ -176,7 +180,7 @@ class EstimatePage(PageFrame):
         self.take_files([release])
 
     def _browse(self) -> None:
-        chosen = ask_for_table(self, "Choose a released table")
+        chosen = ask_for_table(self, tr("Choose a released table"))
         if chosen:
             self._release.choose(chosen)
 
@@ -192,11 +196,11 @@ class EstimatePage(PageFrame):
         if not text or self.job is not None:
             return
         self._forget()
-        self._say("Verifying and estimating…")
+        self._say(tr("Verifying and estimating…"))
         self._handle = estimate_release(
             self.jobs, Path(text), Path(certificate) if certificate else None, self._show, self._refused
         )
-        self._handle.cancelled.connect(lambda: self._say("Cancelled."))
+        self._handle.cancelled.connect(lambda: self._say(tr("Cancelled.")))
         self._handle.ended.connect(self._ended)
         self.refresh()
 
@@ -213,11 +217,17 @@ class EstimatePage(PageFrame):
         self.columns.show_columns(found.columns)
         self.pair.offer([c.name for c in found.columns])
         self.rows.show_release(found)
-        outside = f" Not covered by ε: {' '.join(found.outside)}" if found.outside else ""
+        outside = tr(" Not covered by ε: {outside}", outside=" ".join(found.outside)) if found.outside else ""
         rows = count(found.released.rows, "row")
         self._say(
-            f"✓ File and certificate agree: {rows}, ε = {at_most(float(found.epsilon))}, release {found.release_id}. "
-            f"Intervals hold at 95 % each.{outside}",
+            tr(
+                "✓ File and certificate agree: {rows}, ε = {epsilon}, release {release_id}. Intervals hold "
+                "at 95 % each.{outside}",
+                rows=rows,
+                epsilon=at_most(float(found.epsilon)),
+                release_id=found.release_id,
+                outside=outside,
+            ),
             "",
         )
         chosen = next(name for name, segment in self._segments.items() if segment.isChecked())
@@ -227,7 +237,7 @@ class EstimatePage(PageFrame):
         if isinstance(error, WorkbenchError):
             self._say(sentence(error), "danger")
         else:
-            self._say("That failed: this is a bug in the program, see the log.", "danger")
+            self._say(tr("That failed: this is a bug in the program, see the log."), "danger")
 
     def _show_view(self, name: str) -> None:
         if self._found is not None:
@@ -241,11 +251,11 @@ class EstimatePage(PageFrame):
         if self._found is None or self.job is not None:
             return
         names = (first, second)
-        self.pair.say("Estimating…")
+        self.pair.say(tr("Estimating…"))
         self._paired = estimate_two(
             self.jobs, self._found, names, lambda made: self._show_pair(names, made), self._pair_refused
         )
-        self._paired.cancelled.connect(lambda: self.pair.say("Cancelled."))
+        self._paired.cancelled.connect(lambda: self.pair.say(tr("Cancelled.")))
         self._paired.ended.connect(self._pair_ended)
         self.refresh()
 
@@ -257,7 +267,7 @@ class EstimatePage(PageFrame):
         self.pair.show_pair(names, pair_figures(made))
 
     def _pair_refused(self, error: BaseException) -> None:
-        known = sentence(error) if isinstance(error, WorkbenchError) else "That failed: a bug in the program."
+        known = sentence(error) if isinstance(error, WorkbenchError) else tr("That failed: a bug in the program.")
         self.pair.say(known)
 
     # -- what leaves ----------------------------------------------------------------------------------------------
@@ -273,7 +283,7 @@ class EstimatePage(PageFrame):
         if self._found is None:
             return
         suggested = str(self._found.path.with_name(f"{self._found.path.stem}-estimates.csv"))
-        chosen = ask_where_to_save(self, "Export the estimates", suggested, "CSV (*.csv)")
+        chosen = ask_where_to_save(self, tr("Export the estimates"), suggested, tr("CSV (*.csv)"))
         if chosen:
             target = Path(chosen)
             done = count(len(self.figures), "estimate")
@@ -282,5 +292,7 @@ class EstimatePage(PageFrame):
                 self.figures,
                 target,
                 self._found.path,
-                lambda path: self.session.notify("info", f"Exported {done} to {path.name}: public, as the release is."),
+                lambda path: self.session.notify(
+                    "info", tr("Exported {done} to {name}: public, as the release is.", done=done, name=path.name)
+                ),
             )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.pages.estimate.figures import ColumnView, Figure, as_csv, column_view, released_summary
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress
@@ -83,7 +84,7 @@ def estimate_release(
             tuple(document.get("outside_guarantee", ())),
         )
 
-    job = Job("Estimating from a release", work, about=path.name)
+    job = Job(tr("Estimating from a release"), work, about=path.name)
     return jobs.start(job, key=KEY, on_result=show, on_failure=refuse)
 
 
@@ -104,7 +105,9 @@ def estimate_two(
         answers = released.cells(names[0]), released.cells(names[1])
         return estimate_pair(first, second, answers, CONFIDENCE, cancel)
 
-    job = Job("Estimating a pair of columns", work, about=f"{names[0]} and {names[1]}")
+    job = Job(
+        tr("Estimating a pair of columns"), work, about=tr("{names} and {names2}", names=names[0], names2=names[1])
+    )
     return jobs.start(job, key=KEY_PAIR, on_result=show, on_failure=refuse)
 
 
@@ -119,8 +122,10 @@ def export_figures(
 
         beside = released, released.with_name(f"{released.name}.certificate.json")
         if any(target.exists() and path.exists() and target.samefile(path) for path in beside):
-            raise ParameterError("the figures would replace the release itself", str(target), "name another file")
+            raise ParameterError(
+                tr("the figures would replace the release itself"), str(target), tr("name another file")
+            )
         write_output(target, as_csv(figures).encode())
         return target
 
-    return jobs.start(Job("Exporting estimates", work), on_result=done)
+    return jobs.start(Job(tr("Exporting estimates"), work), on_result=done)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 from workbench.gui.pages.estimate.chart import EstimateChart
 from workbench.gui.pages.estimate.figures import HIDES, ColumnView, Figure
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -25,29 +26,22 @@ if TYPE_CHECKING:
     from workbench.gui.pages.estimate.tasks import EstimatedRelease
 
 MOST_FIGURES = 200
-COLUMN, MECHANISM = Column("Column", width=110), Column("Mechanism", width=120)
+COLUMN, MECHANISM = Column(tr_later("Column"), width=110), Column(tr_later("Mechanism"), width=120)
 FIGURES = (
-    Column("Of", width=90),
-    Column("Estimate", width=72, right=True),
-    Column("Low", width=60, right=True),
-    Column("High", width=60, right=True),
-    Column("Note", width=110),
+    Column(tr_later("Of"), width=90),
+    Column(tr_later("Estimate"), width=72, right=True),
+    Column(tr_later("Low"), width=60, right=True),
+    Column(tr_later("High"), width=60, right=True),
+    Column(tr_later("Note"), width=110),
 )
 SUMMARY = (
-    Column("Column", width=90),
-    Column("Values", width=70),
-    Column("As released", width=130),
-    Column("Range", width=130),
-    Column("Estimated of the original", width=220),
+    Column(tr_later("Column"), width=90),
+    Column(tr_later("Values"), width=70),
+    Column(tr_later("As released"), width=130),
+    Column(tr_later("Range"), width=130),
+    Column(tr_later("Estimated of the original"), width=220),
 )
-BIASED = "Its mechanism has no unbiased estimator: the likeliest value, and the interval allows for the bias"
-
-
-def public_table(session: Session, name: str, accessible: str, columns: Sequence[Column]) -> LinesTable:
-    """Return a table of what was released, or follows from it, which can be copied."""
-    table = LinesTable(session, name, accessible, columns)
-    CopyRows(table, session, private=False)
-    return table
+BIASED = tr_later("Its mechanism has no unbiased estimator: the likeliest value, and the interval allows for the bias")
 
 
 def lines_of(figures: Sequence[Figure]) -> list[tuple[Cell, ...]]:
@@ -66,7 +60,7 @@ def figure_cells(figure: Figure) -> tuple[Cell, ...]:
         figure.stated(figure.high),
     ]
     cells = (Cell(text, look, digits, digits) for text, digits in zip(shown, exact, strict=True))
-    tip = BIASED if figure.note and not figure.hidden else ""
+    tip = tr(BIASED) if figure.note and not figure.hidden else ""
     return Cell(figure.of), *cells, Cell(figure.note, "warn" if figure.hidden else "muted", tip)
 
 
@@ -76,7 +70,7 @@ class ColumnDetail(DetailCard):
     def __init__(self, session: Session) -> None:
         super().__init__(height=292, picture_height=280)
         self._name = Elided("", "heading", name="estimate_column_name")
-        self.figures = public_table(session, "estimate_figures", "Estimates for the chosen column", FIGURES)
+        self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
         self.chart = EstimateChart(session)
         words = stack(self._name, self.figures, spacing=6)
         self.fill(words, self.chart, picture_width=310)
@@ -93,8 +87,8 @@ class ColumnsView(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        accessible = "The original's columns, as estimated from the release"
-        self.table = public_table(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
+        accessible = tr("The original's columns, as estimated from the release")
+        self.table = LinesTable(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.detail = ColumnDetail(session)
         self._columns: tuple[ColumnView, ...] = ()
@@ -128,15 +122,17 @@ class PairView(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self.first = named(ChoiceBox(), "estimate_pair_first", "First column", "One column of the pair")
-        self.second = named(ChoiceBox(), "estimate_pair_second", "Second column", "The other column of the pair")
-        tip = "The correlation of two numbers, or how often two values occur together"
-        self.ask = button("Estimate the pair", "estimate_pair", tip=tip)
+        self.first = named(ChoiceBox(), "estimate_pair_first", tr("First column"), tr("One column of the pair"))
+        self.second = named(
+            ChoiceBox(), "estimate_pair_second", tr("Second column"), tr("The other column of the pair")
+        )
+        tip = tr("The correlation of two numbers, or how often two values occur together")
+        self.ask = button(tr("Estimate the pair"), "estimate_pair", tip=tip)
         self.ask.clicked.connect(lambda: self.asked.emit(self.first.currentText(), self.second.currentText()))
         self.said = label("", wrap=True, name="estimate_pair_said")
-        self.table = public_table(session, "estimate_pair_table", "Estimates for the pair of columns", FIGURES)
+        self.table = LinesTable(session, "estimate_pair_table", tr("Estimates for the pair of columns"), FIGURES)
         card = Card()
-        card.body.addLayout(row(self.first, label("and", "muted"), self.second, 8, self.ask, None))
+        card.body.addLayout(row(self.first, label(tr("and"), "muted"), self.second, 8, self.ask, None))
         card.body.addWidget(self.said)
         card.body.addWidget(self.table, 1)
         self.setLayout(stack(card))
@@ -179,7 +175,7 @@ class PairView(QWidget):
         self.table.lines.show_lines(lines_of(figures))
         self.ask.setEnabled(bool(names[0]) and names[0] != names[1])
         if names[0] and names[0] == names[1]:
-            self.said.setText("Choose two different columns.")
+            self.said.setText(tr("Choose two different columns."))
         else:
             self.said.setText(sentence_of(figures) if figures else "")
 
@@ -188,13 +184,26 @@ def sentence_of(figures: Sequence[Figure]) -> str:
     """Return what a pair's correlation says, or that its noise hides it; empty without a correlation."""
     found = next((f for f in figures if f.kind == "correlation"), None)
     if found is None:
-        return "Shares of the rows by the values of both, with intervals that hold with 95 % confidence."
+        return tr("Shares of the rows by the values of both, with intervals that hold with 95 % confidence.")
     low, high = found.stated(found.low), found.stated(found.high)
     if found.hidden:
-        return f"The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}."
+        return tr(
+            "The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}.",
+            low=low,
+            high=high,
+        )
     if found.low <= 0 <= found.high:
-        return f"No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0."
-    return f"The two are related: correlation {found.stated(found.estimate)}, between {low} and {high} (95 %)."
+        return tr(
+            "No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0.",
+            low=low,
+            high=high,
+        )
+    return tr(
+        "The two are related: correlation {estimate}, between {low} and {high} (95 %).",
+        estimate=found.stated(found.estimate),
+        low=low,
+        high=high,
+    )
 
 
 class _SummaryCard(Standing):
@@ -210,11 +219,11 @@ class RowsView(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._model = RowsModel(session, ())  # the release's own plan says which columns are numbers
-        accessible = "Rows of the released table: public"
+        accessible = tr("Rows of the released table: public")
         self.rows = RowsTable(session, self._model, "estimate_rows", accessible, row_height=ROW - 4)
         self._model.modelReset.connect(self.rows.fit_columns)
         CopyRows(self.rows, session, private=False)
-        self.summary = public_table(session, "estimate_summary", "Released columns beside estimates", SUMMARY)
+        self.summary = LinesTable(session, "estimate_summary", tr("Released columns beside estimates"), SUMMARY)
         self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))
 
     def show_release(self, found: EstimatedRelease) -> None:
@@ -222,7 +231,7 @@ class RowsView(QWidget):
         self._model.numeric = frozenset(c.name for c in found.columns if c.kind in ("integer", "real"))
         self._model.show_frame(found.frame)
         estimates = {c.name: _original(c) for c in found.columns}
-        kept = Cell("published as it was", "warn")
+        kept = Cell(tr("published as it was"), "warn")
         lines = [(*map(Cell, line), estimates.get(line[0], kept)) for line in found.summary]
         self.summary.lines.show_lines(lines)
 

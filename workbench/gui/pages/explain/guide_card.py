@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.pages.explain.word_table import WordTable
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import Card, button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
@@ -44,8 +45,8 @@ class GuideCard(Card):
         asked = QWidget()
         asked.setLayout(lines)
         self._range = label("", "heading", name="guide_range")
-        self._low = button("", "guide_low", "link", tip="Show on this page what the lower end means")
-        self._high = button("", "guide_high", "link", tip="Show on this page what the upper end means")
+        self._low = button("", "guide_low", "link", tip=tr("Show on this page what the lower end means"))
+        self._high = button("", "guide_high", "link", tip=tr("Show on this page what the upper end means"))
         self._low.clicked.connect(lambda: self.asked.emit(Decimal(f"{self.advice.low:g}")))
         self._high.clicked.connect(lambda: self.asked.emit(Decimal(f"{self.advice.high:g}")))
         ends = QWidget()
@@ -53,12 +54,12 @@ class GuideCard(Card):
         self._reasons = label("", wrap=True, name="guide_reasons")
         self._near = label("", "muted", wrap=True, name="guide_published")
         for part in (
-            label("Which ε to begin with?", "heading"),
+            label(tr("Which ε to begin with?"), "heading"),
             asked,
             ends,
             self._reasons,
             self._near,
-            label(f"The ranges narrow what is common in the field. {SOURCE}.", "muted", wrap=True),
+            label(tr("The ranges narrow what is common in the field. {source}.", source=SOURCE), "muted", wrap=True),
         ):
             self.body.addWidget(part)
         self._show()
@@ -70,13 +71,15 @@ class GuideCard(Card):
 
     def _show(self) -> None:
         found = self.advice
-        self._range.setText(f"ε from {found.low:g} to {found.high:g}")
-        self._low.setText(f"What does {found.low:g} mean?")
-        self._high.setText(f"What does {found.high:g} mean?")
+        self._range.setText(
+            tr("ε from {low} to {high}", low=tr_number(found.low, "g"), high=tr_number(found.high, "g"))
+        )
+        self._low.setText(tr("What does {low} mean?", low=tr_number(found.low, "g")))
+        self._high.setText(tr("What does {high} mean?", high=tr_number(found.high, "g")))
         self._reasons.setText(" ".join((*found.reasons, CAVEAT)))
         near = [f"{d.who} ({d.what}, ε = {d.epsilon} of {d.unit})" for d in published_between(found.low, found.high)]
-        none = "No published use in the list below is so strict."
-        self._near.setText(f"Published in this range: {'; '.join(near)}." if near else none)
+        none = tr("No published use in the list below is so strict.")
+        self._near.setText(tr("Published in this range: {near}.", near="; ".join(near)) if near else none)
 
 
 class PublishedCard(Card):
@@ -89,12 +92,12 @@ class PublishedCard(Card):
         table.show_rows(("who", "what", "ε", "δ", "model", "of"), rows)
         sources = " · ".join(dict.fromkeys(d.source for d in DEPLOYMENTS))
         for part in (
-            label("What have others published?", "heading"),
+            label(tr("What have others published?"), "heading"),
             label(
-                "Compare with care: an ε of one day and an ε of all releases together are different promises.",
+                tr("Compare with care: an ε of one day and an ε of all releases together are different promises."),
                 wrap=True,
             ),
             table,
-            label(f"Sources: {sources}.", "muted", wrap=True),
+            label(tr("Sources: {sources}.", sources=sources), "muted", wrap=True),
         ):
             self.body.addWidget(part)

@@ -13,8 +13,8 @@ from workbench.gui.pages.explain.trust_picture import TrustPicture
 from workbench.gui.pages.explain.word_table import WordTable
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import Card, label, look, mark_wrong, named, row, stack
+from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
 from workbench.gui.widgets.formatting import entered
@@ -23,7 +23,9 @@ from workbench.params.field import RealField
 from workbench.privacy.explain.sections import Section, sections
 
 LOW, HIGH = Decimal("0.001"), Decimal(1000)
-_DELTA = RealField(help="Probability by which the bound of ε may be exceeded", symbol="δ", at_least=0.0, below=1.0)
+_DELTA = RealField(
+    help=tr_later("Probability by which the bound of ε may be exceeded"), symbol="δ", at_least=0.0, below=1.0
+)
 _CURVE_HEIGHT = 210
 
 
@@ -66,12 +68,12 @@ class ExplainPage(PageFrame):
             LOW,
             HIGH,
             Decimal(1),
-            help_text="The ε that this page explains; the plan stays as it is",
+            help_text=tr("The ε that this page explains; the plan stays as it is"),
             slider=(Decimal("0.01"), Decimal(20)),
-            ends=("less can be learnt", "more can be learnt"),
+            ends=(tr("less can be learnt"), tr("more can be learnt")),
         )
-        self.delta = named(QLineEdit("0"), "explain_delta", "δ, a number from 0 to below 1", _DELTA.help)
-        self.delta.setFixedWidth(84)
+        self.delta = named(QLineEdit("0"), "explain_delta", tr("δ, a number from 0 to below 1"), _DELTA.help)
+        hold(self.delta, 84)
         entries: QHBoxLayout = row(label("ε"), self.epsilon, 12, label("δ"), self.delta)
         entries.setStretch(1, 1)
         line = QWidget()
@@ -97,7 +99,7 @@ class ExplainPage(PageFrame):
         self._area = area
         self.body.addWidget(Card(line, self._problem, pad=12))
         self.body.addWidget(area, 1)
-        self.set_note("Nothing here reads the table, and nothing costs anything.")
+        self.set_note(tr("Nothing here reads the table, and nothing costs anything."))
         Explainable(self.epsilon.field, session, lambda: Asked(self.epsilon.value(), self._read_delta() or Decimal(0)))
         self.epsilon.value_changed.connect(lambda _value: self.refresh())
         self.delta.textEdited.connect(lambda _text: self.refresh())
@@ -121,7 +123,7 @@ class ExplainPage(PageFrame):
         try:
             found = Decimal(repr(_DELTA.parse(typed(self.delta.text()), "δ")))
         except ParameterError:
-            stated = "Write δ as a number from 0 to below 1, such as 1e-6."
+            stated = tr("Write δ as a number from 0 to below 1, such as 1e-6.")
         mark_wrong(self.delta, bool(stated))
         self._problem.setText(stated)
         self._problem.setVisible(bool(stated))

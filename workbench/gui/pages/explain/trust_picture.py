@@ -8,6 +8,7 @@ from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPolygonF
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 
@@ -22,14 +23,35 @@ class Stage:
 
 
 MODELS: tuple[tuple[str, tuple[Stage, ...]], ...] = (
-    ("Local", (Stage("Each person", True, True), Stage("Collector", False), Stage("Readers", False))),
-    ("Shuffled", (Stage("Each person", True, True), Stage("Mixer", False), Stage("Readers", False))),
-    ("Central", (Stage("Each person", True), Stage("Steward", True, True), Stage("Readers", False))),
+    (
+        tr_later("Local"),
+        (
+            Stage(tr_later("Each person"), True, True),
+            Stage(tr_later("Collector"), False),
+            Stage(tr_later("Readers"), False),
+        ),
+    ),
+    (
+        tr_later("Shuffled"),
+        (
+            Stage(tr_later("Each person"), True, True),
+            Stage(tr_later("Mixer"), False),
+            Stage(tr_later("Readers"), False),
+        ),
+    ),
+    (
+        tr_later("Central"),
+        (
+            Stage(tr_later("Each person"), True),
+            Stage(tr_later("Steward"), True, True),
+            Stage(tr_later("Readers"), False),
+        ),
+    ),
 )
-SPOKEN = (
-    "Three ways to reach the same ε. Local: each person adds noise, and nobody else sees true values. Shuffled: each "
-    "person adds less noise, and a mixer who does not look takes the order away. Central: the steward sees the true "
-    "values and adds noise to sums over all rows."
+SPOKEN = tr_later(
+    "Three ways to reach the same ε. Local: each person adds noise, and nobody else sees true "
+    "values. Shuffled: each person adds less noise, and a mixer who does not look takes the "
+    "order away. Central: the steward sees the true values and adds noise to sums over all rows."
 )
 _LINE, _BOX, _NAME = 62, 38, 76
 
@@ -43,8 +65,8 @@ class TrustPicture(Chart):
     def __init__(self, session: Session) -> None:
         super().__init__(session, "trust_picture")
         lines = [_line(10.0 + at * _LINE, *model) for at, model in enumerate(MODELS)]
-        key = Below(0, "filled: sees the true values   ·   ≈ noise is added here")
-        self.show_drawing(Drawing(lines, below=(key,), frame="none", spoken=SPOKEN))
+        key = Below(0, tr("filled: sees the true values   ·   ≈ noise is added here"))
+        self.show_drawing(Drawing(lines, below=(key,), frame="none", spoken=tr(SPOKEN)))
 
 
 def _line(top: float, name: str, stages: tuple[Stage, ...]) -> mark.Mark:

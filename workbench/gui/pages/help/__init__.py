@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
+from workbench.gui.style.language import tr_later
 
 PAGE = Page(
     name="help",
-    title="Help",
+    title=tr_later("Help"),
     room="tools",
-    help="Which way to release, why bounds must be public, what a certificate says, and every other topic",
+    help=tr_later("Which way to release, why bounds must be public, what a certificate says, and every other topic"),
     make="workbench.gui.pages.help.page:HelpPage",
     topic="window",
     about=(
-        "Every topic of the help, the same text as `workbench help TOPIC`. Type words to find the topics that contain "
-        "all of them. F1 says beside any page what that page is for, and leads here."
+        tr_later(
+            "Every topic of the help, the same text as `workbench help TOPIC`. Type words to find the "
+            "topics that contain all of them. F1 says beside any page what that page is for, and leads "
+            "here."
+        )
     ),
-    keys="Up and Down choose a topic while you type.",
+    keys=tr_later("Up and Down choose a topic while you type."),
 )

@@ -10,6 +10,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.help import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import Card, named
 from workbench.render.fonts import font, scaled
 from workbench.render.help_topics import search_topics, topic_markdown
@@ -24,13 +25,14 @@ class HelpPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._search = named(QLineEdit(), "help_search", "Search the help")
-        self._search.setPlaceholderText("Search the help")
+        self._search = named(QLineEdit(), "help_search", tr("Search the help"))
+        self._search.setPlaceholderText(tr("Search the help"))
         self._search.setClearButtonEnabled(True)
-        self._list = named(QListWidget(), "help_topics", "Topics")
+        self._list = named(QListWidget(), "help_topics", tr("Topics"))
         self._list.setWordWrap(True)
+        self._list.setResizeMode(QListWidget.ResizeMode.Adjust)  # a scroll bar narrows the lines
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._text = named(QTextBrowser(), "help_text", "The text of the topic")
+        self._text = named(QTextBrowser(), "help_text", tr("The text of the topic"))
         self._text.setOpenLinks(False)
         left = Card(self._search, self._list, pad=8)
         left.setFixedWidth(scaled(LIST_WIDTH, WIDEST))
@@ -39,7 +41,7 @@ class HelpPage(PageFrame):
         line.addWidget(left)
         line.addWidget(Card(self._text, pad=8), 1)
         self.body.addLayout(line, 1)
-        self.set_note("The same text as `workbench help TOPIC`. Nothing here reads the table.")
+        self.set_note(tr("The same text as `workbench help TOPIC`. Nothing here reads the table."))
         self._search.textChanged.connect(self._narrow)
         self._search.installEventFilter(self)
         self._list.currentItemChanged.connect(lambda item, _former: self._show(item))
@@ -76,7 +78,7 @@ class HelpPage(PageFrame):
 
     def _show(self, item: QListWidgetItem | None) -> None:
         if item is None:
-            self._text.setMarkdown("Nothing in the help contains all of these words.")
+            self._text.setMarkdown(tr("Nothing in the help contains all of these words."))
             return
         self._text.setMarkdown(topic_markdown(item.data(TOPIC)))
         _set_apart(self._text.document())

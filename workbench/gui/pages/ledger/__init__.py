@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
+from workbench.gui.style.language import tr_later
 
 PAGE = Page(
     name="ledger",
-    title="Ledger",
+    title=tr_later("Ledger"),
     room="released",
-    help="Every release of every table, the caps and the remaining budget",
+    help=tr_later("Every release of every table, the caps and the remaining budget"),
     make="workbench.gui.pages.ledger.page:LedgerPage",
     topic="ledger",
     known_as="budget history",
     about=(
-        "Every charge for every table on this computer. A table is recognised by its content, so a copy or a renamed "
-        "file is the same table. Verify shows whether any entry was altered or removed."
+        tr_later(
+            "Every charge for every table on this computer. A table is recognised by its content, so a "
+            "copy or a renamed file is the same table. Verify shows whether any entry was altered or "
+            "removed."
+        )
     ),
-    keys="Ctrl+C copies the selected rows.",
+    keys=tr_later("Ctrl+C copies the selected rows."),
 )

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row
+from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, entered, in_full
@@ -24,22 +24,24 @@ LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
 """What the slider offers; the field takes every cap that the ledger does."""
 
-BY_SUM = "Its releases are added up: ten releases of ε = 0.1 count as 1."
-BY_FILTER = "Its releases are counted by {}: many small ones count for less than their sum."
-ASK_FILTER = (
-    "Now the ε of every release is added up. A Rényi filter is a proven way of adding that lets many small releases "
-    "count for less: under a cap of ε = 2 and δ = 1e-5 it allows 2,000 releases of ε = 0.01, where the sum allows "
-    "200. A few large releases still count as their sum.\n\nThe price is δ: half of the cap of δ is set aside "
-    "for it. Its order is chosen now, for the present cap, and stays the same for good. The ledger records the choice, "
-    "and certificates of this account name it from then on."
+BY_SUM = tr_later("Its releases are added up: ten releases of ε = 0.1 count as 1.")
+BY_FILTER = tr_later("Its releases are counted by {}: many small ones count for less than their sum.")
+ASK_FILTER = tr_later(
+    "Now the ε of every release is added up. A Rényi filter is a proven way of adding that lets "
+    "many small releases count for less: under a cap of ε = 2 and δ = 1e-5 it allows 2,000 "
+    "releases of ε = 0.01, where the sum allows 200. A few large releases still count as their "
+    "sum.\n\nThe price is δ: half of the cap of δ is set aside for it. Its order is chosen now, "
+    "for the present cap, and stays the same for good. The ledger records the choice, and "
+    "certificates of this account name it from then on."
 )
-ASK_SUM = (
-    "Every release, earlier ones included, then counts with its full ε again. If their sum is above the cap, "
-    "nothing more can be released until the cap is raised. The ledger records the choice for good."
+ASK_SUM = tr_later(
+    "Every release, earlier ones included, then counts with its full ε again. If their sum is "
+    "above the cap, nothing more can be released until the cap is raised. The ledger records the "
+    "choice for good."
 )
-NEEDS_CAPS = "Set a cap of ε and of δ first: a Rényi filter is chosen for both."
+NEEDS_CAPS = tr_later("Set a cap of ε and of δ first: a Rényi filter is chosen for both.")
 
-DELTA = RealField(help="the cap of δ", symbol="δ", at_least=0, below=1)
+DELTA = RealField(help=tr_later("the cap of δ"), symbol="δ", at_least=0, below=1)
 
 
 class DeltaCap(QLineEdit):
@@ -47,9 +49,9 @@ class DeltaCap(QLineEdit):
 
     def __init__(self, name: str, tip: str) -> None:
         super().__init__()
-        named(self, name, "Cap of δ", tip)
-        self.setPlaceholderText("none yet")
-        self.setFixedWidth(88)
+        named(self, name, tr("Cap of δ"), tip)
+        self.setPlaceholderText(tr("none yet"))
+        hold(self, 88)
         self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
 
     def show_present(self, cap: Decimal | None) -> None:
@@ -80,7 +82,7 @@ class OtherAccount(Entry):
 
     def __init__(self, others: Sequence[tuple[str, str]]) -> None:
         super().__init__()
-        self._box = named(QComboBox(), "ledger_group_with", "The account of the same people")
+        self._box = named(QComboBox(), "ledger_group_with", tr("The account of the same people"))
         for dataset, title in others:
             self._box.addItem(title, dataset)
         layout = QVBoxLayout(self)
@@ -89,7 +91,7 @@ class OtherAccount(Entry):
 
     def problem(self) -> str:
         """Return why nothing can be chosen; empty where something is."""
-        return "" if self._box.currentData() else "there is no other account"
+        return "" if self._box.currentData() else tr("there is no other account")
 
     def chosen(self) -> str:
         """Return the account."""
@@ -112,14 +114,16 @@ class CapCard(Card):
             LOW,
             HIGH,
             Decimal(1),
-            help_text="ε of all releases of this dataset together",
+            help_text=tr("ε of all releases of this dataset together"),
             slider=SLIDER,
             ends=("stricter", "looser"),
         )
         self._delta = DeltaCap(
-            "ledger_delta", "δ of all releases of this dataset together; only training with DP-SGD needs it"
+            "ledger_delta", tr("δ of all releases of this dataset together; only training with DP-SGD needs it")
         )
-        self._set = button("Set the cap…", "ledger_set_cap", tip="The ledger records every change of a cap for good")
+        self._set = button(
+            tr("Set the cap…"), "ledger_set_cap", tip=tr("The ledger records every change of a cap for good")
+        )
         self._set.clicked.connect(self._set_cap)
         line = row(spacing=12)
         line.addWidget(self._cap, 1)
@@ -128,12 +132,14 @@ class CapCard(Card):
         line.addWidget(self._set)
         self._line.setLayout(line)
         self._counted = label("", "muted", wrap=True, name="ledger_counted")
-        self._count = button("Count differently…", "ledger_count", tip="Choose how the releases of this account add up")
+        self._count = button(
+            tr("Count differently…"), "ledger_count", tip=tr("Choose how the releases of this account add up")
+        )
         self._count.clicked.connect(self._set_count)
         self._group = button(
-            "Same people as…",
+            tr("Same people as…"),
             "ledger_group",
-            tip="Let this table share the account of another one about the same people",
+            tip=tr("Let this table share the account of another one about the same people"),
         )
         self._group.clicked.connect(self._join)
         more = row(spacing=12)
@@ -150,35 +156,44 @@ class CapCard(Card):
     def refresh(self) -> None:
         """Show the account of the table that is open."""
         opened, account = self.session.open_data, self.session.account
-        what = "TABLE THAT IS OPEN" if self.session.images is None else "IMAGES THAT ARE OPEN"
-        self._caption.setText(f"ACCOUNT OF THE {what}")
+        what = tr("TABLE THAT IS OPEN") if self.session.images is None else tr("IMAGES THAT ARE OPEN")
+        self._caption.setText(tr("ACCOUNT OF THE {what}", what=what))
         usable = opened is not None and bool(account.dataset)
         self._line.setVisible(usable)
         self._more.setVisible(usable)
         tip = ""
         if opened is None:
-            self._title.setText("Open a table or images to set the cap of the dataset.")
+            self._title.setText(tr("Open a table or images to set the cap of the dataset."))
         elif account.problem:
             self._title.setText(account.problem)
         elif account.cap is None:
-            self._title.setText(f"{opened.title} has no cap yet; without one its first release sets it.")
+            self._title.setText(
+                tr("{title} has no cap yet; without one its first release sets it.", title=opened.title)
+            )
         else:
             remaining = max(account.remaining or Decimal(0), Decimal(0))
-            stated = f"{opened.title}: cap ε = {at_least(account.cap)}, of which {at_least(remaining)} remain."
-            tip = f"Cap: {in_full(account.cap)}. Remaining: {in_full(remaining)}."
+            stated = tr(
+                "{title}: cap ε = {cap}, of which {remaining} remain.",
+                title=opened.title,
+                cap=at_least(account.cap),
+                remaining=at_least(remaining),
+            )
+            tip = tr("Cap: {cap}. Remaining: {remaining}.", cap=in_full(account.cap), remaining=in_full(remaining))
             if account.delta_remaining is not None and account.delta_cap is not None:
                 left = at_least(max(account.delta_remaining, Decimal(0)))
-                stated += f" Cap δ = {at_least(account.delta_cap)}, of which {left} remain."
+                stated += tr(
+                    " Cap δ = {delta_cap}, of which {left} remain.", delta_cap=at_least(account.delta_cap), left=left
+                )
             self._title.setText(stated)
             if not self._cap.field.hasFocus():
                 self._cap.set_value(min(max(account.cap, LOW), HIGH))
         self._delta.show_present(account.delta_cap)
         self._title.setToolTip(tip)
         how = self._how()
-        self._counted.setText(BY_FILTER.format(how) if how else BY_SUM)
+        self._counted.setText(tr(BY_FILTER).format(how) if how else tr(BY_SUM))
         ready = bool(how) or (account.cap is not None and bool(account.delta_cap))
         self._count.setEnabled(ready)
-        self._count.setToolTip("Choose how the releases of this account add up" if ready else NEEDS_CAPS)
+        self._count.setToolTip(tr("Choose how the releases of this account add up") if ready else tr(NEEDS_CAPS))
         self._group.setEnabled(bool(self._others()))
 
     def _how(self) -> str:
@@ -193,24 +208,33 @@ class CapCard(Card):
         opened, account, cap = self.session.open_data, self.session.account, self._cap.value()
         if opened is None or not account.dataset or self._cap.problem() or self._delta.problem():
             return
-        former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
+        former = tr("from ε = {cap} to", cap=entered(account.cap)) if account.cap is not None else "to"
         delta = self._delta.value()
         delta = None if delta == account.delta_cap else delta
-        stated = f"ε = {entered(cap)}" + ("" if delta is None else f" and that of δ to {entered(delta)}")
-        sure = f"{100 * posterior(float(cap), 0.1).high:.3g} %"
-        text = (
-            f"This sets the cap of {opened.title} {former} {stated}. The ledger records it for good.\n\nWhen all of it "
-            f"is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure."
+        stated = f"ε = {entered(cap)}" + (
+            "" if delta is None else tr(" and that of δ to {delta}", delta=entered(delta))
         )
-        if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
+        sure = f"{100 * posterior(float(cap), 0.1).high:.3g} %"
+        text = tr(
+            "This sets the cap of {title} {former} {stated}. The ledger records it for good.\n\nWhen all "
+            "of it is spent, someone who was 10 % sure of a fact about a row could be at most {sure} "
+            "sure.",
+            title=opened.title,
+            former=former,
+            stated=stated,
+            sure=sure,
+        )
+        if confirm(self, tr("Set the cap?"), text, tr("Set the cap to ε = {cap}", cap=entered(cap))):
             set_cap(self.session, self.jobs, account.dataset, cap, delta)
 
     def _set_count(self) -> None:
         dataset, filtered = self.session.account.dataset, bool(self._how())
-        title, text = "Count by the plain sum?", ASK_SUM
+        title, text = tr("Count by the plain sum?"), tr(ASK_SUM)
         if not filtered:
-            title, text = "Count by a Rényi filter?", ASK_FILTER
-        if dataset and confirm(self, title, text, "Count by the sum" if filtered else "Count by a Rényi filter"):
+            title, text = tr("Count by a Rényi filter?"), tr(ASK_FILTER)
+        if dataset and confirm(
+            self, title, text, tr("Count by the sum") if filtered else tr("Count by a Rényi filter")
+        ):
             set_count(self.session, self.jobs, dataset, by_filter=not filtered)
 
     def _join(self) -> None:
@@ -218,10 +242,11 @@ class CapCard(Card):
         if opened is None or not dataset:
             return
         entry = OtherAccount(self._others())
-        text = (
-            f"Choose the account of the table that is about the same people as {opened.title}. What both have spent "
-            "is added up, the lower cap holds for both, and every later release of either is charged there. The ledger "
-            "records it for good."
+        text = tr(
+            "Choose the account of the table that is about the same people as {title}. What both have "
+            "spent is added up, the lower cap holds for both, and every later release of either is "
+            "charged there. The ledger records it for good.",
+            title=opened.title,
         )
         if choose(self, "Share one account?", text, {"yes": "Share this account"}, entry=entry) == "yes":
             join_group(self.session, self.jobs, dataset, entry.chosen())

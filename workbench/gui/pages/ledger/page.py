@@ -31,6 +31,7 @@ from workbench.gui.pages.ledger.tasks import (
 from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, button, caption, label, look, named, row
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
@@ -53,29 +54,28 @@ WORK = {"sanitize": "table", "dpsgd": "DP-SGD"}
 """What a person calls a piece of work that is no learner; the ledger's own word is in the tip."""
 
 RELEASES = (
-    Column("Time (UTC)", width=168),
-    Column("Dataset", width=116),
-    Column("Work", width=92),
+    Column(tr_later("Time (UTC)"), width=168),
+    Column(tr_later("Dataset"), width=116),
+    Column(tr_later("Work"), width=92),
     Column("ε", width=60, right=True),
     Column("δ", width=48, right=True),
-    Column("Status", width=98),
-    Column("File", width=108),
+    Column(tr_later("Status"), width=98),
+    Column(tr_later("File"), width=108),
 )
 ACCOUNTS = (
-    Column("Dataset", width=168),
-    Column("Cap ε", width=66, right=True),
-    Column("Spent", width=66, right=True),
-    Column("Reserved", width=86, right=True),
-    Column("Remains", width=78, right=True),
-    Column("Cap δ", width=62, right=True),
-    Column("δ remains", width=88, right=True),
-    Column("Releases", width=78, right=True),
+    Column(tr_later("Dataset"), width=168),
+    Column(tr_later("Cap ε"), width=66, right=True),
+    Column(tr_later("Spent"), width=66, right=True),
+    Column(tr_later("Reserved"), width=86, right=True),
+    Column(tr_later("Remains"), width=78, right=True),
+    Column(tr_later("Cap δ"), width=62, right=True),
+    Column(tr_later("δ remains"), width=88, right=True),
+    Column(tr_later("Releases"), width=78, right=True),
 )
 
-NOTHING_RELEASED = "✓ charged, nothing released"
+NOTHING_RELEASED = tr_later("✓ charged, nothing released")
 
-TIP = "A folder with data, certificate, plan, the ledger's entry, and a script that checks them"
-NO_FILE = "Nothing was released by this entry, so that there is nothing to bundle"
+TIP = tr_later("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
 
 
 class LedgerPage(PageFrame):
@@ -85,38 +85,37 @@ class LedgerPage(PageFrame):
         super().__init__(session, jobs, PAGE)
         self._view: LedgerView | None = None
         self._shown: list[LedgerLine] = []
-        self._titles: dict[str, str] = {}  # of the tables that were open since the program began
-        export = button("Export…", "ledger_export", tip="Write every entry of the chain as JSON")
+        export = button(tr("Export…"), "ledger_export", tip=tr("Write every entry of the chain as JSON"))
         export.clicked.connect(self._export)
         self.header.addWidget(export)
-        self._releases = LinesTable(session, "ledger_releases", "Every release, the newest first", RELEASES)
-        self._accounts = LinesTable(session, "ledger_caps", "Cap and what remains, per dataset", ACCOUNTS)
+        self._releases = LinesTable(session, "ledger_releases", tr("Every release, the newest first"), RELEASES)
+        self._accounts = LinesTable(session, "ledger_caps", tr("Cap and what remains, per dataset"), ACCOUNTS)
         self._arrange()
-        self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
+        self.set_primary(tr("Verify"), "ledger_verify", self._verify, tr("Recompute the hash chain of every entry"))
         session.account_changed.connect(self.refresh)
         session.table_changed.connect(self._account.refresh)
         self._account.refresh()
 
     def _arrange(self) -> None:
-        self._empty = label("Nothing was released yet: the first release of a dataset sets its cap.", "muted")
+        self._empty = label(tr("Nothing was released yet: the first release of a dataset sets its cap."), "muted")
         self._empty.setObjectName("ledger_empty")
         Explainable(self._releases, self.session, self._asked)
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)
         releases = Card()
         self._accept = button(
-            "Go on with this copy…", "ledger_accept", tip="Record that entries are missing, and go on"
+            tr("Go on with this copy…"), "ledger_accept", tip=tr("Record that entries are missing, and go on")
         )
         self._accept.clicked.connect(self._accept_copy)
-        self._filter = named(QLineEdit(), "ledger_filter", "Show only releases with this word")
-        self._filter.setPlaceholderText("Filter")
+        self._filter = named(QLineEdit(), "ledger_filter", tr("Show only releases with this word"))
+        self._filter.setPlaceholderText(tr("Filter"))
         self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(160)
         self._filter.textChanged.connect(self._show_releases)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         head = QWidget()
         head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        head.setLayout(row(caption("RELEASES", ask), None, self._filter))
+        head.setLayout(row(caption(tr("RELEASES"), ask), None, self._filter))
         self._timeline = Timeline(self.session, "ledger_timeline")
         releases.body.addWidget(head)
         releases.body.addWidget(self._timeline)
@@ -128,7 +127,8 @@ class LedgerPage(PageFrame):
         self._older.hide()
         self._stated = label("", "muted", wrap=True, name="ledger_told")
         self._stated.hide()
-        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0), (self._stated, 0))
+        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0))
+        self.foot.insertWidget(0, self._stated, 1)  # in place of the note: nothing above it moves
         for part, stretch in parts:
             self.body.addWidget(part, stretch)
 
@@ -160,18 +160,22 @@ class LedgerPage(PageFrame):
         if self.isVisible():
             read_ledger(self.jobs, self._show, self._not_read)
 
+    def _say_checked(self, text: str, kind: str = "") -> None:
+        """Show what the verification found in place of the note, or the note."""
+        look(self._stated, kind)
+        self._stated.setText(text)
+        self._stated.setVisible(bool(text))
+        self._note.setVisible(not text)
+
     def _not_read(self, error: BaseException) -> None:
-        self._stated.hide()
+        self._say_checked("")
         self.session.report(error)
 
     def _show(self, view: LedgerView) -> None:
         if view != self._view:
-            self._stated.hide()  # what was verified is not what stands there now
+            self._say_checked("")  # what was verified is not what stands there now
         self._view = view
-        opened, present = self.session.open_data, self.session.account.dataset
-        if opened is not None and present:
-            self._titles[present] = opened.title
-        names = _names(view, self._titles)
+        present, names = self.session.account.dataset, self._names(view)
         self._empty.setVisible(not view.releases)
         for part in (self._releases, self._timeline, self._filter):
             part.setVisible(bool(view.releases))
@@ -180,9 +184,9 @@ class LedgerPage(PageFrame):
             [
                 (
                     _stated(a, _dataset(a.dataset, present, names)),
-                    _cap(a.cap, a.remaining) if a.cap is not None else Cell("none yet"),
+                    _cap(a.cap, a.remaining) if a.cap is not None else Cell(tr("none yet")),
                     _paid(a.spent),
-                    _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
+                    _paid(a.reserved, "warn" if a.reserved else "muted", tr("Work that is going on: ")),
                     _left(a.remaining, "text") if a.remaining is not None else Cell("–", "muted"),
                     Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
                     Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining)),
@@ -199,21 +203,42 @@ class LedgerPage(PageFrame):
         self._account.show_accounts(view.accounts, _titles(view, names))
         counted = sum(a.releases for a in view.accounts)
         rest = len(view.releases) - counted
-        void = f", and {rest:,} that {'does' if rest == 1 else 'do'} not count (void or refused)" if rest else ""
-        self.set_note(f"{count(counted, 'release')}{void} in {view.path}")
+        void = (
+            tr(
+                ", and {rest} that {rest2} not count (void or refused)",
+                rest=tr_number(rest, ","),
+                rest2="does" if rest == 1 else "do",
+            )
+            if rest
+            else ""
+        )
+        self.set_note(tr("{counted}{void} in {path}", counted=count(counted, "release"), void=void, path=view.path))
 
     def _show_releases(self) -> None:
         """Show the releases in which the filter's word stands, and what they have spent."""
         view = self._view
         if view is None:
             return
-        present, word = self.session.account.dataset, self._filter.text().strip().casefold()
-        names = _names(view, self._titles)
-        cells = [(line, _release_cells(line, present, names)) for line in view.releases]
+        word = self._filter.text().strip().casefold()
+        names = self._names(view)
+        cells = [(line, _release_cells(line, names)) for line in view.releases]
         kept = [(line, shown) for line, shown in cells if word in " ".join(c.text for c in shown).casefold()]
         self._shown = [line for line, _ in kept]
         self._releases.lines.show_lines([shown for _, shown in kept])
         self._timeline.show_lines(_spending(view, self._shown, names))
+
+    def _names(self, view: LedgerView) -> dict[str, tuple[str, str]]:
+        """Return what each dataset is called, and what it was released as."""
+        outputs: dict[str, dict[str, None]] = {}
+        for line in view.releases:
+            if line.output and line.released:
+                outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
+        opened, present = self.session.open_data, self.session.account.dataset
+        known = {a.dataset: a.called for a in view.accounts}
+        if opened is not None and present:
+            known[present] = self.session.account.name or opened.title
+        released = {dataset: tr("released as {files}", files=", ".join(files)) for dataset, files in outputs.items()}
+        return {each: (known.get(each, ""), released.get(each, "")) for each in {*known, *released}}
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -221,33 +246,35 @@ class LedgerPage(PageFrame):
         verify_chain(self.jobs, self._show_faults)
 
     def _show_faults(self, faults: list[str]) -> None:
-        self._stated.show()
-        checked = f"Checked at {datetime.now(UTC):%H:%M:%S} UTC."
+        checked = tr("Checked at {utc} UTC.", utc=format(datetime.now(UTC), "%H:%M:%S"))
         if faults:
-            look(self._stated, "danger")
-            problem = f"The ledger is not as it was written: {'; '.join(faults[:3])}."
-            self._stated.setText(f"✕ {problem} {checked}")
+            problem = tr("The ledger is not as it was written: {faults}.", faults="; ".join(faults[:3]))
+            self._say_checked(f"✕ {problem} {checked}", "danger")
             self.session.notify("error", problem)
         else:
-            look(self._stated, "accent")
-            self._stated.setText(f"✓ Every entry is as it was written, and none is missing. {checked}")
-            self.session.notify("info", "The ledger's hash chain is whole.")
+            self._say_checked(
+                tr("✓ Every entry is as it was written, and none is missing. {checked}", checked=checked), "accent"
+            )
+            self.session.notify("info", tr("The ledger is whole: every entry is as it was written."))
 
     def _export(self) -> None:
-        path = ask_where_to_save(self, "Export the ledger", "ledger.json", "JSON (*.json)")
+        path = ask_where_to_save(self, tr("Export the ledger"), "ledger.json", tr("JSON (*.json)"))
         if path:
-            export_ledger(self.jobs, Path(path), lambda done: self.session.notify("info", f"Exported to {done}."))
+            export_ledger(
+                self.jobs, Path(path), lambda done: self.session.notify("info", tr("Exported to {done}.", done=done))
+            )
 
     def _accept_copy(self) -> None:
         view = self._view
         if view is None or not view.older:
             return
-        text = (
-            f"{view.older}\n\nReleases that were charged in the missing entries are not counted here, although they "
-            "are out. Look for the newest copy first. If it is lost, the ledger can go on from this one: it records "
-            "that entries are missing, for good."
+        text = tr(
+            "{older}\n\nReleases that were charged in the missing entries are not counted here, although "
+            "they are out. Look for the newest copy first. If it is lost, the ledger can go on from this "
+            "one: it records that entries are missing, for good.",
+            older=view.older,
         )
-        if confirm(self, "Go on with an older ledger?", text, "Go on with this copy"):
+        if confirm(self, tr("Go on with an older ledger?"), text, tr("Go on with this copy")):
             accept_copy(self.session, self.jobs, self.refresh)
 
 
@@ -267,9 +294,9 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
             refused.setdefault(line.dataset, []).append(time)
     found = []
     for dataset in dict.fromkeys([*charges, *refused]):
-        title, released = names.get(dataset, ("", ""))
+        title, _released = names.get(dataset, ("", ""))
         cap = caps.get(dataset)
-        name = f"{title or released} {dataset[:NAME]}".lstrip()
+        name = f"{title} {dataset[:NAME]}".lstrip()
         steps, crosses = tuple(charges.get(dataset, ())), tuple(refused.get(dataset, ()))
         found.append(Spending(name, steps, None if cap is None else float(cap), crosses))
     return found
@@ -278,35 +305,18 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
 def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return what a person calls each account, with enough of its id to tell two of the same name apart."""
     stated = {a.dataset: names.get(a.dataset, ("", "")) for a in view.accounts}
-    return {dataset: f"{title or released} {dataset[:NAME]}".lstrip() for dataset, (title, released) in stated.items()}
+    return {dataset: f"{title} {dataset[:NAME]}".lstrip() for dataset, (title, _released) in stated.items()}
 
 
 def _stated(account: AccountLine, cell: Cell) -> Cell:
     """Return the name of an account with what is special about it."""
     stated = []
     if account.group:
-        stated.append(f"{account.group} tables about the same people share this account.")
+        stated.append(tr("{group} tables about the same people share this account.", group=account.group))
     if account.count:
-        stated.append(f"Its releases are counted by {account.count}, not by their sum.")
-    mark = f" · group of {account.group}" if account.group else ""
+        stated.append(tr("Its releases are counted by {count}, not by their sum.", count=account.count))
+    mark = tr(" · group of {group}", group=account.group) if account.group else ""
     return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *stated]))
-
-
-def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return of each dataset what it is called and what it was released as; the ledger's own name tells nobody.
-
-    It is called by the public name of its account, else by the table that was open.
-    """
-    outputs: dict[str, dict[str, None]] = {}
-    for line in view.releases:
-        if line.output and line.released:
-            outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
-    found = {}
-    public = {line.dataset: line.name for line in view.accounts if line.name}
-    for dataset in {*outputs, *titles, *public}:
-        stated = f"released as {', '.join(outputs[dataset])}" if dataset in outputs else ""
-        found[dataset] = (public.get(dataset) or titles.get(dataset, ""), stated)
-    return found
 
 
 def _called(work: str) -> str:
@@ -317,8 +327,7 @@ def _called(work: str) -> str:
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:
     title, released = names.get(dataset, ("", ""))
-    same = dataset == present
-    beside = f"{title} (open now)" if same else title or released
+    beside = tr("{title} (open now)", title=title) if dataset == present else title
     tip = "\n".join(part for part in (title, released, dataset) if part)
     return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "text", tip)
 
@@ -335,20 +344,19 @@ def _left(epsilon: Decimal, look_of: str) -> Cell:
     return Cell(at_least(epsilon), look_of, in_full(epsilon), entered(epsilon))
 
 
-def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
-    title, released = names.get(line.dataset, ("", ""))
-    dataset = _dataset(line.dataset, present, names)
+def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
+    dataset = _dataset(line.dataset, "", names)
     status = Cell(SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
         status = Cell(
-            NOTHING_RELEASED,
+            tr(NOTHING_RELEASED),
             "warn",
-            "No model is known of it: stopped or failed after private figures were shown",
+            tr("No model is known of it: stopped or failed after private figures were shown"),
         )
     file = Path(line.output).name if line.output else ""
     return (
         Cell(line.time[:16].replace("T", " "), tip=line.time),
-        dataset._replace(text=f"{title or released}  {line.dataset[:NAME]}".lstrip()),
+        dataset,
         Cell(_called(line.work), tip=line.work),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 CAPS, FIGURES = "caps", "figures"
 
 COLUMNS = (
-    Column("First shown (UTC)", width=150),
-    Column("Dataset", width=190),
-    Column("Private figures", width=350),
+    Column(tr_later("First shown (UTC)"), width=150),
+    Column(tr_later("Dataset"), width=190),
+    Column(tr_later("Private figures"), width=350),
 )
 
 LEAST_HEIGHT = 52
 """Points of the headings and a line, where the window is as small as can be: more is scrolled."""
 
-ABOUT = (
-    "Studies of the rows, a draw of them, or a training that was watched. They cost nothing; but settings that are "
-    "chosen by them reveal more of the rows than ε says, and the card of a model that is trained later says that they "
-    "were shown."
+ABOUT = tr_later(
+    "Studies of the rows, a draw of them, or a training that was watched. They cost nothing; but "
+    "settings that are chosen by them reveal more of the rows than ε says, and the card of a "
+    "model that is trained later says that they were shown."
 )
 
 
@@ -39,16 +40,16 @@ class CapsAndFigures(Card):
     def __init__(self, session: Session, caps: LinesTable) -> None:
         """Make it; ``caps`` is the table of caps."""
         super().__init__()
-        accessible = "Which private figures were shown, the newest first"
+        accessible = tr("Which private figures were shown, the newest first")
         self._figures = LinesTable(session, "ledger_figures", accessible, COLUMNS)
         self._stack = QStackedWidget()
         self._views = {CAPS: caps, FIGURES: self._figures}
-        self._caption = label("CAPS", "caption")
+        self._caption = label(tr("CAPS"), "caption")
         group = QButtonGroup(self)
         self._segments = {}
         for key, words, tip in (
-            (CAPS, "Caps", "Cap and what remains, per dataset"),
-            (FIGURES, "Private figures shown", ABOUT),
+            (CAPS, tr("Caps"), tr("Cap and what remains, per dataset")),
+            (FIGURES, tr("Private figures shown"), tr(ABOUT)),
         ):
             segment = self._segments[key] = button(words, f"ledger_show_{key}", "segment", tip=tip)
             segment.setCheckable(True)

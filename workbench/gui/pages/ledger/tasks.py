@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import entered
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -49,6 +50,8 @@ class AccountLine:
     releases: int
     name: str = ""
     """Its public name."""
+    called: str = ""
+    """What a person calls it: that name, or the file by which its table was first seen."""
     delta_cap: Decimal | None = None
     delta_remaining: Decimal | None = None
     group: int = 0
@@ -74,7 +77,7 @@ def read_ledger(
     jobs: JobCenter, show: Callable[[LedgerView], None], on_failure: Callable[[BaseException], None]
 ) -> None:
     """Read every release and cap."""
-    job = Job("Reading the ledger", lambda emit, cancel: ledger_view(emit))
+    job = Job(tr("Reading the ledger"), lambda emit, cancel: ledger_view(emit))
     jobs.start(job, key=KEY, shown=False, on_result=show, on_failure=on_failure)
 
 
@@ -87,7 +90,7 @@ def ledger_view(emit: Emit) -> LedgerView:
     with Ledger.open() as book:
         for sentence in recover(book):
             emit(Notice("info", sentence))
-        releases, known = book.releases(), book.accounts()
+        releases, known, called = book.releases(), book.accounts(), book.called()
         lines = [
             LedgerLine(
                 r.time,
@@ -111,9 +114,21 @@ def ledger_view(emit: Emit) -> LedgerView:
             name = known.name_of(dataset)
             delta_cap = None if account.standing_cap is None else account.standing_cap[1]
             group = sum(known.of(d) == dataset for d in known.datasets) if known.grouped(dataset) else 0
-            how = "" if account.count is None else f"a Rényi filter of order {account.count.filter.order}"
+            how = (
+                "" if account.count is None else tr("a Rényi filter of order {order}", order=account.count.filter.order)
+            )
             line = AccountLine(
-                dataset, cap, *used, account.remaining, counted, name, delta_cap, account.delta_remaining, group, how
+                dataset,
+                cap,
+                *used,
+                account.remaining,
+                counted,
+                name,
+                called.get(dataset, ""),
+                delta_cap,
+                account.delta_remaining,
+                group,
+                how,
             )
             accounts.append(line)
         return LedgerView(book.path, tuple(lines), tuple(accounts), tuple(book.figures()), _sentence(book.older()))
@@ -132,7 +147,7 @@ def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
         with Ledger.read() as book:
             return book.verify()
 
-    jobs.start(Job("Verifying the ledger", work), key="verify_ledger", on_result=show)
+    jobs.start(Job(tr("Verifying the ledger"), work), key="verify_ledger", on_result=show)
 
 
 def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -> None:
@@ -147,12 +162,14 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
 
         with Ledger.read() as book:
             if target.exists() and target.samefile(book.path):
-                raise ParameterError("the export would replace the ledger itself", str(target), "name another file")
+                raise ParameterError(
+                    tr("the export would replace the ledger itself"), str(target), tr("name another file")
+                )
             text = json.dumps({"ledger": str(book.path), "chain": [vars(e) for e in book.entries()]}, indent=2)
         write_output(target, text.encode())
         return target
 
-    jobs.start(Job("Exporting the ledger", work), on_result=done)
+    jobs.start(Job(tr("Exporting the ledger"), work), on_result=done)
 
 
 def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> None:
@@ -166,10 +183,10 @@ def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, d
 
     def apply(_: None) -> None:
         stated = f"ε = {epsilon.normalize():f}" + (f" and δ = {entered(delta)}" if delta is not None else "")
-        session.notify("info", f"The cap is {stated} now; the ledger has recorded it.")
+        session.notify("info", tr("The cap is {stated} now; the ledger has recorded it.", stated=stated))
         read_account(session, jobs)
 
-    jobs.start(Job("Setting the cap", work), on_result=apply)
+    jobs.start(Job(tr("Setting the cap"), work), on_result=apply)
 
 
 def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: bool) -> None:
@@ -183,11 +200,13 @@ def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: boo
             book.count_by(dataset, FILTER if by_filter else SUM)
 
     def apply(_: None) -> None:
-        stated = "a Rényi filter" if by_filter else "their sum"
-        session.notify("info", f"The releases are counted by {stated} now; the ledger has recorded it.")
+        stated = tr("a Rényi filter") if by_filter else tr("their sum")
+        session.notify(
+            "info", tr("The releases are counted by {stated} now; the ledger has recorded it.", stated=stated)
+        )
         read_account(session, jobs)
 
-    jobs.start(Job("Choosing the count", work), on_result=apply)
+    jobs.start(Job(tr("Choosing the count"), work), on_result=apply)
 
 
 def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> None:
@@ -201,10 +220,10 @@ def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> N
             book.link_version(dataset, other, GROUP)
 
     def apply(_: None) -> None:
-        session.notify("info", "Both tables share one account now; the ledger has recorded it.")
+        session.notify("info", tr("Both tables share one account now; the ledger has recorded it."))
         read_account(session, jobs)
 
-    jobs.start(Job("Sharing an account", work), on_result=apply)
+    jobs.start(Job(tr("Sharing an account"), work), on_result=apply)
 
 
 def accept_copy(session: Session, jobs: JobCenter, done: Callable[[], None]) -> None:
@@ -217,8 +236,8 @@ def accept_copy(session: Session, jobs: JobCenter, done: Callable[[], None]) -> 
             book.accept()
 
     def apply(_: None) -> None:
-        session.notify("info", "The ledger goes on from this copy, and has recorded it.")
+        session.notify("info", tr("The ledger goes on from this copy, and has recorded it."))
         read_account(session, jobs)
         done()
 
-    jobs.start(Job("Accepting the ledger", work), on_result=apply)
+    jobs.start(Job(tr("Accepting the ledger"), work), on_result=apply)

@@ -9,6 +9,7 @@ from datetime import datetime
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Key, Point, Scale
@@ -49,7 +50,7 @@ class Timeline(Chart):
     letters, height_fixed = 11, True
 
     def __init__(self, session: Session, name: str) -> None:
-        super().__init__(session, name, "Spending over time")
+        super().__init__(session, name, tr("Spending over time"))
         self._lines: tuple[Spending, ...] = ()
 
     @property
@@ -66,7 +67,7 @@ class Timeline(Chart):
             for line in self._lines
         ]
         self.setAccessibleDescription("; ".join(words))
-        self.setToolTip("\n".join([*words, "A cross is a refused release."] if words else []))
+        self.setToolTip("\n".join([*words, tr("A cross is a refused release.")] if words else []))
         self._drawing = _drawing(self._lines) if self._lines else None
         self.update()
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
+from workbench.deep import networks
 from workbench.deep.memory_study import MemoryStudy
-from workbench.deep.networks import NETWORKS
 from workbench.deep.networks.images import PIXELS
-from workbench.gui.widgets.basic import Card, label, named, rule, stack
+from workbench.gui.style.language import tr
+from workbench.gui.widgets.basic import Card, hold, label, named, rule, stack
 from workbench.gui.widgets.parameter_form import Form, explained
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ class ChoicesCard(Card):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFixedWidth(WIDTH)
+        hold(self, WIDTH)
         self._boxes: dict[str, QCheckBox] = {}
         self._touched = False
-        networks = QWidget()
-        grid = QGridLayout(networks)
+        boxes = QWidget()
+        grid = QGridLayout(boxes)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(2)
-        for at, network in enumerate(NETWORKS):
+        for at, network in enumerate(networks.NETWORKS):
             box = named(
                 QCheckBox((network.short or network.title).removesuffix(", DP-SGD")),  # all of them are
                 f"memory_network_{network.name}",
@@ -55,14 +56,14 @@ class ChoicesCard(Card):
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""
-        self._networks = networks
-        whole = stack(label("NETWORKS TO COMPARE", "caption"))
-        whole.addWidget(explained(self.form, networks, rule()), 1)
+        self._networks = boxes
+        whole = stack(label(tr("NETWORKS TO COMPARE"), "caption"))
+        whole.addWidget(explained(self.form, boxes, rule()), 1)
         self.body.addLayout(whole)
 
     def networks(self) -> tuple[Network, ...]:
         """Return the networks that are ticked."""
-        return tuple(network for network in NETWORKS if self._boxes[network.name].isChecked())
+        return tuple(network for network in networks.NETWORKS if self._boxes[network.name].isChecked())
 
     def study(self) -> MemoryStudy | None:
         """Return what the form says, or ``None`` while it is refused."""

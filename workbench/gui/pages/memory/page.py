@@ -15,6 +15,7 @@ from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, button, label, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory
@@ -23,16 +24,16 @@ from workbench.params import WorkbenchError
 if TYPE_CHECKING:  # they load numpy and pyqtgraph
     from workbench.deep.memory_study import StudyResult
 
-READS_NOTHING = "Worked out from shapes alone: no data is read and nothing is charged."
-EMPTY = (
-    "Choose networks and how many rows they take at once, and press Compute. You will see what training needs in each "
-    "phase, and the most rows that fit into memory."
+READS_NOTHING = tr_later("Worked out from shapes alone: no data is read and nothing is charged.")
+EMPTY = tr_later(
+    "Choose networks and how many rows they take at once, and press Compute. You will see what "
+    "training needs in each phase, and the most rows that fit into memory."
 )
-NO_NETWORK = "Choose at least one network."
-NOTHING_OPEN = "Open a table or images in Data first"
-GPU_UNKNOWN = "To see the most rows that fit, type the GPU's memory on the left."
-TAKE_TIP = "Offer the network and the rows of the selected line on Train; nothing is started"
-FILES = "Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)"
+NO_NETWORK = tr_later("Choose at least one network.")
+NOTHING_OPEN = tr_later("Open a table or images in Data first")
+GPU_UNKNOWN = tr_later("To see the most rows that fit, type the GPU's memory on the left.")
+TAKE_TIP = tr_later("Offer the network and the rows of the selected line on Train; nothing is started")
+FILES = tr_later("Figures (*.csv);;Picture (*.png);;Vector picture (*.svg)")
 
 
 class MemoryPage(RunPage):
@@ -49,13 +50,13 @@ class MemoryPage(RunPage):
         self.found = StudyCard(session)
         self._problem = label("", "problem", wrap=True, name="memory_problem")
         self._copy = button(
-            "Copy", "memory_copy", tip="Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines"
+            tr("Copy"), "memory_copy", tip=tr("Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines")
         )
-        self._save = button("Save…", "memory_save", tip="Save the figures as CSV, or the picture as PNG or SVG")
+        self._save = button(tr("Save…"), "memory_save", tip=tr("Save the figures as CSV, or the picture as PNG or SVG"))
         self._arrange()
-        cancel = button("Cancel", "memory_cancel", "danger", tip="Stop (Esc)")
-        self.set_run("Compute", "memory_run", "Work out every setting (Ctrl+Return)", cancel)
-        self.set_onward("Take this batch to Train →", "memory_to_train", "train", TAKE_TIP)
+        cancel = button(tr("Cancel"), "memory_cancel", "danger", tip=tr("Stop (Esc)"))
+        self.set_run(tr("Compute"), "memory_run", tr("Work out every setting (Ctrl+Return)"), cancel)
+        self.set_onward(tr("Take this batch to Train →"), "memory_to_train", "train", tr(TAKE_TIP))
         assert self._onward is not None
         self._onward.clicked.connect(self._take)
         self.choices.changed.connect(self._edited)
@@ -69,11 +70,11 @@ class MemoryPage(RunPage):
         self.refresh()
 
     def _arrange(self) -> None:
-        back = button("← Train", "memory_way_train", "link", tip="Back to training")
+        back = button(tr("← Train"), "memory_way_train", "link", tip=tr("Back to training"))
         back.clicked.connect(lambda: self.session.go("train"))
         for part in (back, self._copy, self._save):
             self.header.addWidget(part)
-        empty, hint = Card(), label(EMPTY, "muted", wrap=True, name="memory_empty")
+        empty, hint = Card(), label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         inviting = stack(None, hint, None)
         inviting.setContentsMargins(48, 0, 48, 0)
@@ -139,8 +140,8 @@ class MemoryPage(RunPage):
         assert self._onward is not None
         opened = self.session.open_data is not None
         self._onward.setEnabled(opened and chosen is not None)
-        self._onward.setToolTip(TAKE_TIP if opened else NOTHING_OPEN)
-        self.set_note(NO_NETWORK if not networks else _note(self.found.result))
+        self._onward.setToolTip(tr(TAKE_TIP) if opened else tr(NOTHING_OPEN))
+        self.set_note(tr(NO_NETWORK) if not networks else _note(self.found.result))
 
     @property
     def refused(self) -> WorkbenchError | None:
@@ -155,10 +156,17 @@ class MemoryPage(RunPage):
             return
         network, batch = chosen.line.network, chosen.batch
         self.session.ask_for_run({"network": network.name, "batch": batch, "physical_batch": batch})
-        self.session.notify("info", f"Train offers {network.title} with {batch:,} rows in a step; nothing was started.")
+        self.session.notify(
+            "info",
+            tr(
+                "Train offers {title} with {batch} rows in a step; nothing was started.",
+                title=network.title,
+                batch=tr_number(batch, ","),
+            ),
+        )
 
     def _ask_and_save(self) -> None:
-        path = ask_where_to_save(self, "Save the figures or the chart", "memory-study.csv", FILES)
+        path = ask_where_to_save(self, tr("Save the figures or the chart"), "memory-study.csv", tr(FILES))
         result, figure = self.found.result, self.found.figure
         if path and result is not None and figure is not None:
             from workbench.deep.memory_study import csv_bytes
@@ -169,7 +177,7 @@ class MemoryPage(RunPage):
 def _note(result: StudyResult | None) -> str:
     """Return the line at the foot: what the rows were to fit in, or that nothing is read."""
     if result is None:
-        return READS_NOTHING
+        return tr(READS_NOTHING)
     if result.fit is None:
-        return GPU_UNKNOWN
-    return f"Most rows: what fits in {memory(result.fit)}, beside the data."
+        return tr(GPU_UNKNOWN)
+    return tr("Most rows: what fits in {fit}, beside the data.", fit=memory(result.fit))

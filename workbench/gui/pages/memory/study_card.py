@@ -13,6 +13,7 @@ from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import StudyResult, StudyRow, line_name
 from workbench.gui.pages.curve_actions import copy_curve
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
@@ -34,24 +35,24 @@ PAD, BETWEEN = 12, 16
 """Points around everything, and between chart and table."""
 
 COLUMNS = (
-    Column("Setting", width=170),
-    Column("Rows", width=66, right=True),
-    Column("Peak, MB", width=92, right=True),
-    Column("Most rows", width=100, right=True),
-    Column("Model", width=72, right=True),
-    Column("Batch", width=68, right=True),
-    Column("Backward", width=98, right=True),
-    Column("Step", width=62, right=True),
+    Column(tr_later("Setting"), width=170),
+    Column(tr_later("Rows"), width=66, right=True),
+    Column(tr_later("Peak, MB"), width=92, right=True),
+    Column(tr_later("Most rows"), width=100, right=True),
+    Column(tr_later("Model"), width=72, right=True),
+    Column(tr_later("Batch"), width=68, right=True),
+    Column(tr_later("Backward"), width=98, right=True),
+    Column(tr_later("Step"), width=62, right=True),
 )
 
-MOST_TIP = "The most rows at once whose peak still fits into the memory that there is"
+MOST_TIP = tr_later("The most rows at once whose peak still fits into the memory that there is")
 CHARTS = {
-    "phases": "Four phases of the selected setting",
-    "peak": "Peak of every setting",
-    "model": "Model, every setting",
-    "batch": "Batch, every setting",
-    "backward": "Backward, every setting",
-    "step": "Step, every setting",
+    "phases": tr_later("Four phases of the selected setting"),
+    "peak": tr_later("Peak of every setting"),
+    "model": tr_later("Model, every setting"),
+    "batch": tr_later("Batch, every setting"),
+    "backward": tr_later("Backward, every setting"),
+    "step": tr_later("Step, every setting"),
 }
 
 CHART, TABLE = "chart", "table"
@@ -72,18 +73,18 @@ class StudyCard(Card):
         self._session = session
         self.result: StudyResult | None = None
         self.figure: CurveFigure | None = None
-        self.plot = CurvePlot("memory", "Memory against the batch")
-        accessible = "Memory of every setting"  # a setting that is cut reads as another one: none gives way
+        self.plot = CurvePlot("memory", tr("Memory against the batch"))
+        accessible = tr("Memory of every setting")  # a setting that is cut reads as another one: none gives way
         self.table = LinesTable(session, "memory_table", accessible, COLUMNS, least_share=1.0)
-        self.lines = named(ChoiceBox(), "memory_chart", "Lines of the chart", "What each line of the chart is")
+        self.lines = named(ChoiceBox(), "memory_chart", tr("Lines of the chart"), tr("What each line of the chart is"))
         for key, text in CHARTS.items():
             self.lines.addItem(text, key)
         self._views = {CHART: self.plot, TABLE: self.table}
         self._segments = {}
         group = QButtonGroup(self)
         for key, text, tip in (
-            (CHART, "Chart", "Memory against the batch"),
-            (TABLE, "Table", "Every setting with its four phases"),
+            (CHART, tr("Chart"), tr("Memory against the batch")),
+            (TABLE, tr("Table"), tr("Every setting with its four phases")),
         ):
             segment = self._segments[key] = button(text, f"memory_show_{key}", "segment", tip=tip)
             segment.setCheckable(True)
@@ -95,7 +96,7 @@ class StudyCard(Card):
         stated.setWidget(look(self._remarks, "muted"))
         stated.setWidgetResizable(True)
         stated.setFixedHeight(REMARKS_HEIGHT)
-        stated.setAccessibleName("Why the curves look so")
+        stated.setAccessibleName(tr("Why the curves look so"))
         stated.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
@@ -169,12 +170,12 @@ def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
     def cells(one: StudyRow) -> tuple[Cell, ...]:
         peak, most = _size(one.peak, highest), result.largest.get(one.line)
         if result.fit is not None and one.peak > result.fit:
-            peak = peak._replace(text=f"! {peak.text}", look="danger", tip="More than the memory that there is")
+            peak = peak._replace(text=f"! {peak.text}", look="danger", tip=tr("More than the memory that there is"))
         return (
             Cell(line_name(one.line, result.lines), tip=one.line.network.title),
-            Cell(f"{one.batch:,}", tip="Rows in memory at once", exact=str(one.batch)),
+            Cell(f"{one.batch:,}", tip=tr("Rows in memory at once"), exact=str(one.batch)),
             peak,
-            Cell("–", "muted") if most is None else Cell(f"{most:,}", tip=MOST_TIP, exact=str(most)),
+            Cell("–", "muted") if most is None else Cell(f"{most:,}", tip=tr(MOST_TIP), exact=str(most)),
             *(_size(one.phases[name], highest) for name in PHASES),
         )
 
@@ -192,4 +193,6 @@ def _first_selected(result: StudyResult) -> int:
 def _size(size: int, highest: int) -> Cell:
     """Return bytes in MB: one digit behind the point where the figures of the table are small."""
     text = f"{size / 1e6:,.0f}" if highest >= 1e9 else f"{size / 1e6:,.1f}"
-    return Cell(text, tip=f"{size:,} bytes", exact=plain(size) if size < 1000 else str(size))
+    return Cell(
+        text, tip=tr("{size} bytes", size=tr_number(size, ",")), exact=plain(size) if size < 1000 else str(size)
+    )

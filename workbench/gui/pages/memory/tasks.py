@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -43,7 +44,7 @@ def run_study(
             fit = max(1, available(CPU) - PROCESS - LIBRARIES)  # it trains in a process of its own
         return compare(study, networks, fit, progress, cancel)
 
-    return jobs.start(Job("Memory study", work), key=STUDY, on_result=show, on_failure=refuse)
+    return jobs.start(Job(tr("Memory study"), work), key=STUDY, on_result=show, on_failure=refuse)
 
 
 def find_shape(session: Session, jobs: JobCenter, show: Callable[[str, int], None]) -> JobHandle | None:
@@ -69,4 +70,4 @@ def find_shape(session: Session, jobs: JobCenter, show: Callable[[str, int], Non
         if found is not None:
             show(*found)
 
-    return jobs.start(Job("Memory study", work), key=SHAPE, shown=False, on_result=apply)
+    return jobs.start(Job(tr("Memory study"), work), key=SHAPE, shown=False, on_result=apply)

@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.formatting import count
@@ -43,7 +44,7 @@ class ConfusionMatrix(Chart):
         if found is None or counts is None or not drawn:
             return
         self._classes, self._counts = found.classes, counts
-        self.setAccessibleName(f"Private, not for release. {confused_words(found)}")
+        self.setAccessibleName(tr("Private, not for release. {found}", found=confused_words(found)))
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -71,7 +72,11 @@ class ConfusionMatrix(Chart):
     def _words(self, i: int, j: int) -> str:
         own, taken = self._classes[i], self._classes[j]
         stated = count(int(self._counts[i, j]), "image")
-        return f"{stated} of {own} taken for {taken}" if i != j else f"{stated} of {own} predicted right"
+        return (
+            tr("{stated} of {own} taken for {taken}", stated=stated, own=own, taken=taken)
+            if i != j
+            else tr("{stated} of {own} predicted right", stated=stated, own=own)
+        )
 
     def drawing(self) -> Drawing:
         """Return the counts; right ones in one colour, wrong ones in another, each against its own line."""
@@ -104,4 +109,8 @@ def confused_words(found: ImagePredictions) -> str:
     order = np.argsort(-wrong, axis=None, kind="stable")[:TOLD]
     pairs = [(int(at) // len(wrong), int(at) % len(wrong)) for at in order]
     stated = [f"{found.classes[i]} for {found.classes[j]} ({wrong[i, j]:,})" for i, j in pairs if wrong[i, j]]
-    return f"Taken for another most often: {', '.join(stated)}." if stated else "No image is taken for another class."
+    return (
+        tr("Taken for another most often: {stated}.", stated=", ".join(stated))
+        if stated
+        else tr("No image is taken for another class.")
+    )

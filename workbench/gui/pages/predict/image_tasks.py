@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import count, listed
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -65,7 +66,7 @@ def predict_for(
             note_study(images, "predict", emit=emit)
         return predict_images(model, images, emit, cancel)
 
-    return jobs.start(Job("Predicting", work, about=source.title), on_result=show, on_failure=refuse)
+    return jobs.start(Job(tr("Predicting"), work, about=source.title), on_result=show, on_failure=refuse)
 
 
 def export_predictions(
@@ -79,7 +80,7 @@ def export_predictions(
         write_image_predictions(found, output, cancel)
         return output
 
-    return jobs.start(Job("Exporting predictions", work, about=output.name), on_result=done)
+    return jobs.start(Job(tr("Exporting predictions"), work, about=output.name), on_result=done)
 
 
 def reads_words(model: OpenModel) -> str:
@@ -87,7 +88,16 @@ def reads_words(model: OpenModel) -> str:
     from workbench.release.model.image_predictions import shape_read
 
     shape, classes = shape_read(model), model.target.values() if not model.target.numeric else ()
-    return "" if shape is None else f"images of {shape}, {len(classes)} classes: {listed(classes, MOST_NAMED)}"
+    return (
+        ""
+        if shape is None
+        else tr(
+            "images of {shape}, {classes} classes: {classes2}",
+            shape=shape,
+            classes=len(classes),
+            classes2=listed(classes, MOST_NAMED),
+        )
+    )
 
 
 def shape_words(model: OpenModel | None, source: ImageSource | None) -> str:
@@ -99,4 +109,8 @@ def shape_words(model: OpenModel | None, source: ImageSource | None) -> str:
     wanted, there = shape_read(model), source.opened.table.shape
     if wanted is None or wanted == there:
         return ""
-    return f"The open images are {there}, and the network reads {wanted}: choose others, or declare that size."
+    return tr(
+        "The open images are {there}, and the network reads {wanted}: choose others, or declare that size.",
+        there=there,
+        wanted=wanted,
+    )

@@ -6,11 +6,12 @@ from PySide6.QtCore import Signal
 
 from workbench.gui.pages.predict.image_tasks import ImageSource
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_pictures
 
-NONE = "Choose images, or a folder of them; they may have classes or not."
-CHOOSE_TIP = "Single PNG or JPEG images, or a set: MNIST, CIFAR-10, .npz or .zip"
+NONE = tr_later("Choose images, or a folder of them; they may have classes or not.")
+CHOOSE_TIP = tr_later("Single PNG or JPEG images, or a set: MNIST, CIFAR-10, .npz or .zip")
 
 
 class ImagesCard(Card):
@@ -27,17 +28,19 @@ class ImagesCard(Card):
         self._session = session
         self._paths: tuple[str, ...] = ()
         self._stated = label("", wrap=True, name="predict_images")
-        self._open = button("The open images", "predict_images_open", "link", tip="Predict for the set that is open")
+        self._open = button(
+            tr("The open images"), "predict_images_open", "link", tip=tr("Predict for the set that is open")
+        )
         self._open.clicked.connect(lambda: self.take(()))
-        files = button("Choose images…", "predict_images_choose", tip=CHOOSE_TIP)
+        files = button(tr("Choose images…"), "predict_images_choose", tip=tr(CHOOSE_TIP))
         files.clicked.connect(self._ask_for_files)
         folder = button(
-            "Choose a folder…", "predict_images_folder", tip="Images in one folder, or in folders of classes"
+            tr("Choose a folder…"), "predict_images_folder", tip=tr("Images in one folder, or in folders of classes")
         )
         folder.clicked.connect(self._ask_for_folder)
         line = row(self._stated, self._open, files, folder)
         line.setStretch(0, 1)
-        self.body.addWidget(label("IMAGES", "caption"))
+        self.body.addWidget(label(tr("IMAGES"), "caption"))
         self.body.addLayout(line)
         session.table_changed.connect(self._new_images)
         self.refresh()
@@ -54,9 +57,11 @@ class ImagesCard(Card):
         images, source = self._session.images, self.source
         self._open.setVisible(images is not None and bool(self._paths))
         if source is None:
-            self._stated.setText(NONE)
+            self._stated.setText(tr(NONE))
         elif source.opened is not None:
-            self._stated.setText(f"{source.title}, which is open: {source.opened.stated}.")
+            self._stated.setText(
+                tr("{title}, which is open: {stated}.", title=source.title, stated=source.opened.stated)
+            )
         else:
             self._stated.setText(source.title)
             self._stated.setToolTip("\n".join(self._paths[:20]))
@@ -67,10 +72,10 @@ class ImagesCard(Card):
         self.refresh()
 
     def _ask_for_files(self) -> None:
-        self.take(ask_for_pictures(self, "Predict for images") or self._paths)
+        self.take(ask_for_pictures(self, tr("Predict for images")) or self._paths)
 
     def _ask_for_folder(self) -> None:
-        chosen = ask_for_folder(self, "Predict for a folder of images")
+        chosen = ask_for_folder(self, tr("Predict for a folder of images"))
         self.take((chosen,) if chosen else self._paths)
 
     def take(self, paths: tuple[str, ...]) -> None:

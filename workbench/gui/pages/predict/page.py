@@ -9,7 +9,8 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from workbench.deep.networks import NETWORKS
+from workbench import learners
+from workbench.deep import networks
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
 from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, reads_words, shape_words
@@ -20,6 +21,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -27,7 +29,6 @@ from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table, ask_for
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
-from workbench.learners import LEARNERS
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 12
 MOST_SHOWN = 6
-NO_MODEL = "Choose a released model, or the folder of one that was released elsewhere."
-NO_TABLE = "Choose a file of rows, or drop one here; or open a table in Data."
-ELSEWHERE = "in another folder"
-OF_TABLES = "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
-LEARN = "Or train one on a released table: costs nothing"
+NO_MODEL = tr_later("Choose a released model, or the folder of one that was released elsewhere.")
+NO_TABLE = tr_later("Choose a file of rows, or drop one here; or open a table in Data.")
+ELSEWHERE = tr_later("in another folder")
+OF_TABLES = tr_later(
+    "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
+)
+LEARN = tr_later("Or train one on a released table: costs nothing")
 
 
 class WeightsRow(QWidget):
@@ -55,23 +58,25 @@ class WeightsRow(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._field = PathField("predict_weights", "File of the public weights", "The weights of the frozen part")
+        self._field = PathField(
+            "predict_weights", tr("File of the public weights"), tr("The weights of the frozen part")
+        )
         self._field.editingFinished.connect(self._take)
-        browse = button("Browse…", "predict_weights_browse", tip="Choose the file of the public weights")
+        browse = button(tr("Browse…"), "predict_weights_browse", tip=tr("Choose the file of the public weights"))
         browse.clicked.connect(self._browse)
         self._stated = label("", "muted", wrap=True, name="predict_weights_told")
         lines = stack(self._stated, spacing=4)
-        lines.addLayout(row(label("public weights"), self._field, browse))
+        lines.addLayout(row(label(tr("public weights")), self._field, browse))
         self.setLayout(lines)
         self.hide()
 
     def ask(self, checksum: str) -> None:
         """Ask for the file whose SHA-256 is ``checksum``."""
-        self._stated.setText(f"SHA-256 of the file, as stated on the card: {checksum}")
+        self._stated.setText(tr("SHA-256 of the file, as stated on the card: {checksum}", checksum=checksum))
         self.show()
 
     def _browse(self) -> None:
-        path = ask_for_weights(self, "The public weights of the network")
+        path = ask_for_weights(self, tr("The public weights of the network"))
         if path:
             self._field.choose(path)
             self._take()
@@ -111,35 +116,37 @@ class PredictPage(PageFrame):
         self._lines = lines
         self._area = scrolled(lines, "predict_area")  # its fields have the keys, and it follows them
         self.body.addWidget(self._area, 1)
-        self._cancel = button("Cancel", "predict_cancel", tip="Stop; no file is written")
+        self._cancel = button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written"))
         self._cancel.clicked.connect(self.escape)
         self._cancel.hide()
         self.foot.addWidget(self._cancel)
-        self.set_primary("Predict", "predict_run", self._predict, "Write the prediction for each row; costs nothing")
+        self.set_primary(
+            tr("Predict"), "predict_run", self._predict, tr("Write the prediction for each row; costs nothing")
+        )
         self._connect()
         if session.to_learn_from is not None:
             self._offer(session.to_learn_from)
         self._new_table()
 
     def _model_card(self) -> Card:
-        self._folder = PathField("predict_model", "Folder of the model", "The folder of a released model")
+        self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
         self._folder.editingFinished.connect(self._open)
-        browse = button("Browse…", "predict_model_browse", tip="Choose the folder of a released model")
+        browse = button(tr("Browse…"), "predict_model_browse", tip=tr("Choose the folder of a released model"))
         browse.clicked.connect(self._browse)
         self._facts = Facts()
-        self._problem = label(NO_MODEL, "muted", wrap=True, name="predict_problem")
+        self._problem = label(tr(NO_MODEL), "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
         self._weights.chosen.connect(self._open_with_weights)
         self._released = named(
-            ChoiceBox(), "predict_models", "Released models", "Every model that this ledger released"
+            ChoiceBox(), "predict_models", tr("Released models"), tr("Every model that this ledger released")
         )
         self._released.activated.connect(self._take_released)
         self._released.hide()
-        model = Card(label("MODEL", "caption"))
+        model = Card(label(tr("MODEL"), "caption"))
         model.body.addWidget(self._released)
         model.body.addLayout(row(self._folder, browse))
         self._learn = button(
-            LEARN, "predict_learn", "link", tip="A model of a release costs nothing beyond the release"
+            tr(LEARN), "predict_learn", "link", tip=tr("A model of a release costs nothing beyond the release")
         )
         self._learn.clicked.connect(self._show_training)
         model.body.addWidget(self._problem)
@@ -150,18 +157,22 @@ class PredictPage(PageFrame):
 
     def _table_card(self) -> Card:
         self._rows = label("", wrap=True, name="predict_rows")
-        self._target = PathField("predict_output", "File for the predictions", "A CSV file; only you can read it")
-        save = button("Browse…", "predict_output_browse", tip="Choose a file for the predictions")
+        self._target = PathField(
+            "predict_output", tr("File for the predictions"), tr("A CSV file; only you can read it")
+        )
+        save = button(tr("Browse…"), "predict_output_browse", tip=tr("Choose a file for the predictions"))
         save.clicked.connect(self._save)
         choose = button(
-            "Choose a file…", "predict_rows_choose", tip="Predict for the rows of another file; or drop it here"
+            tr("Choose a file…"), "predict_rows_choose", tip=tr("Predict for the rows of another file; or drop it here")
         )
-        choose.clicked.connect(lambda: self._take_rows(ask_for_table(self, "Predict for the rows of a file")))
-        self._of_open = button("The open table", "predict_rows_open", "link", tip="Predict for the table that is open")
+        choose.clicked.connect(lambda: self._take_rows(ask_for_table(self, tr("Predict for the rows of a file"))))
+        self._of_open = button(
+            tr("The open table"), "predict_rows_open", "link", tip=tr("Predict for the table that is open")
+        )
         self._of_open.clicked.connect(lambda: self._show_rows(None))
         line = row(self._rows, self._of_open, choose)
         line.setStretch(0, 1)
-        card = Card(row_of("ROWS AND FILE"))
+        card = Card(row_of(tr("ROWS AND FILE")))
         card.body.addLayout(line)
         card.body.addLayout(row(self._target, save))
         return card
@@ -190,10 +201,11 @@ class PredictPage(PageFrame):
 
     def _list_models(self, found: tuple[ReleasedModel, ...]) -> None:
         """List the models whose folder is still there, the newest first."""
-        titles = {entry.name: entry.title for entry in LEARNERS} | {one.name: one.title for one in NETWORKS}
+        titles = {entry.name: entry.title for entry in learners.LEARNERS}
+        titles |= {entry.name: entry.title for entry in networks.NETWORKS}
         there = [model for model in found if model.released and model.card]
         self._released.clear()
-        self._released.addItem(ELSEWHERE if there else "", "")
+        self._released.addItem(tr(ELSEWHERE) if there else "", "")
         for model in there:
             title = titles.get(model.name, model.name)
             what = f", predicts {model.target}" if model.target else ""
@@ -219,7 +231,9 @@ class PredictPage(PageFrame):
     def drop_words(self, path: str) -> str:
         """Return that the file would be predicted for, once there is a model."""
         return (
-            f"Drop to predict for {Path(path).name}" if self._model is not None and not path.endswith(".toml") else ""
+            tr("Drop to predict for {name}", name=Path(path).name)
+            if self._model is not None and not path.endswith(".toml")
+            else ""
         )
 
     def drop(self, path: str) -> bool:
@@ -256,13 +270,17 @@ class PredictPage(PageFrame):
         self._images.setEnabled(not running)
         self._of_open.setVisible(self._source is not None and opened is not None)
         if self._source is not None:
-            self._rows.setText(f"{self._source.name}, a file. The predictions are as private as its rows.")
+            self._rows.setText(
+                tr("{name}, a file. The predictions are as private as its rows.", name=self._source.name)
+            )
             self._rows.setToolTip(str(self._source))
         elif opened is None:
-            self._rows.setText(NO_TABLE if self.session.images is None else OF_TABLES)
+            self._rows.setText(tr(NO_TABLE) if self.session.images is None else tr(OF_TABLES))
         else:
             rows = count(opened.rows_under(self.session.plan), "row")
-            self._rows.setText(f"{opened.title}, open: {rows}. The predictions are as private as the table.")
+            self._rows.setText(
+                tr("{title}, open: {rows}. The predictions are as private as the table.", title=opened.title, rows=rows)
+            )
         lacking = "" if images else self._lacking_words()
         if images:
             lacking = shape_words(self._model, self._images.source)
@@ -281,7 +299,7 @@ class PredictPage(PageFrame):
         self.primary.setVisible(not running)
         self._cancel.setVisible(running)
         self._cancel.setEnabled(not stopping)
-        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
         if keys:
             (self._cancel if running and not stopping else self).setFocus() if running else self.take_keys()
 
@@ -301,7 +319,11 @@ class PredictPage(PageFrame):
 
     def _lacking_words(self) -> str:
         lacking = self._lacking()
-        return f"The open table has no column {listed(lacking)}, which the model reads." if lacking else ""
+        return (
+            tr("The open table has no column {lacking}, which the model reads.", lacking=listed(lacking))
+            if lacking
+            else ""
+        )
 
     @property
     def _predicts_images(self) -> bool:
@@ -355,13 +377,13 @@ class PredictPage(PageFrame):
             self._open()
 
     def _browse(self) -> None:
-        chosen = ask_for_folder(self, "The folder of a released model")
+        chosen = ask_for_folder(self, tr("The folder of a released model"))
         if chosen:
             self._folder.choose(chosen)
             self._open()
 
     def _save(self) -> None:
-        chosen = ask_where_to_save(self, "Where to write the predictions", self._target.text(), "CSV (*.csv)")
+        chosen = ask_where_to_save(self, tr("Where to write the predictions"), self._target.text(), tr("CSV (*.csv)"))
         if chosen:
             self._target.choose(chosen)
 
@@ -397,37 +419,44 @@ class PredictPage(PageFrame):
         if isinstance(error, WorkbenchError):
             self._problem.setText(sentence(error))
         else:
-            self.session.notify("error", "The model could not be opened: this is a bug in the program, see the log.")
+            self.session.notify(
+                "error", tr("The model could not be opened: this is a bug in the program, see the log.")
+            )
 
     def _show_model(self) -> None:
         model = self._model
-        self._problem.setText(NO_MODEL)
+        self._problem.setText(tr(NO_MODEL))
         self._problem.setVisible(model is None)
         self._facts.setVisible(model is not None)
         if model is not None:
             used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
-            said = "groups of rows" if model.header == ("group",) else model.target.name
-            verb, said = ("Makes", listed(model.header, MOST_COLUMNS)) if model.columns else ("Predicts", said)
+            said = tr("groups of rows") if model.header == ("group",) else model.target.name
+            verb, said = (tr("Makes"), listed(model.header, MOST_COLUMNS)) if model.columns else (tr("Predicts"), said)
             guarantee = model.card["guarantee"]
             delta = f", δ = {at_most(float(guarantee['delta']))}" if float(guarantee["delta"]) else ""
-            self._facts.show_line("model", "Model", model.title)
+            self._facts.show_line("model", tr("Model"), model.title)
             reads = reads_words(model)
-            self._facts.show_line("reads", "Reads", reads)
+            self._facts.show_line("reads", tr("Reads"), reads)
             self._facts.show_line("predicts", verb, said)
             self._facts.show_line(
-                "looks_at", "Looks at", listed(used, MOST_COLUMNS) or "nothing: it always says the same"
+                "looks_at", tr("Looks at"), listed(used, MOST_COLUMNS) or tr("nothing: it always says the same")
             )
             for key in ("predicts", "looks_at") if reads else ("reads",):
                 self._facts.hide_line(key)
             paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {model.card['time'][:10]}"
             made_from = model.card.get("made_from")
             if made_from is None:
-                self._facts.show_line("paid", "Paid for when it was released", paid)
+                self._facts.show_line("paid", tr("Paid for when it was released"), paid)
             else:
-                free = f"nothing beyond release {made_from['release_id']} ({made_from['file']}), {paid}"
-                self._facts.show_line("paid", "Costs", free)
+                free = tr(
+                    "nothing beyond release {made_from} ({made_from2}), {paid}",
+                    made_from=made_from["release_id"],
+                    made_from2=made_from["file"],
+                    paid=paid,
+                )
+                self._facts.show_line("paid", tr("Costs"), free)
             outside = " ".join(model.card["outside_guarantee"])
-            self._facts.show_line("outside", "Not covered by ε", outside, "warn")
+            self._facts.show_line("outside", tr("Not covered by ε"), outside, "warn")
             if not outside:
                 self._facts.hide_line("outside")
         self.refresh()
@@ -472,20 +501,24 @@ class PredictPage(PageFrame):
 
     def _done(self, found: Predicted) -> None:
         self._outcome.setText(
-            f"{count(found.rows, 'prediction')} in {found.output.name}. Nothing was charged: the model is released."
+            tr(
+                "{rows} in {name}. Nothing was charged: the model is released.",
+                rows=count(found.rows, "prediction"),
+                name=found.output.name,
+            )
         )
         for place in range(MOST_SHOWN):
             self._often.hide_line(f"often_{place}")
         for place, (name, rows) in enumerate(found.often[:MOST_SHOWN]):
             self._often.show_line(f"often_{place}", name, count(rows, "row"))
         self._stated.show()
-        self.session.notify("info", f"Wrote {found.output.name}: private, not for release.")
+        self.session.notify("info", tr("Wrote {name}: private, not for release.", name=found.output.name))
 
     def _failed(self, error: BaseException) -> None:
         if isinstance(error, WorkbenchError):
             self.session.notify("error", sentence(error))
         else:
-            self.session.notify("error", "The prediction failed: this is a bug in the program, see the log.")
+            self.session.notify("error", tr("The prediction failed: this is a bug in the program, see the log."))
 
 
 def row_of(title: str) -> QWidget:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QAbstractItemView
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
@@ -28,12 +29,12 @@ class PredictionModel(TableModel):
 
     def __init__(self, session: Session) -> None:
         columns = (
-            Column("Number", lambda at: Cell(f"{self._place(at) + 1:,}"), width=74, right=True),
-            Column("Image", self._image, width=60, sorts=False),
-            Column("File", self._file, width=150, sorts=False),
-            Column("Predicted", self._predicted, width=92),
-            Column("Confidence", self._confidence, width=92, right=True),
-            Column("Its class", self._own, width=60),
+            Column(tr("Number"), lambda at: Cell(f"{self._place(at) + 1:,}"), width=74, right=True),
+            Column(tr("Image"), self._image, width=60, sorts=False),
+            Column(tr("File"), self._file, width=150, sorts=False),
+            Column(tr("Predicted"), self._predicted, width=92),
+            Column(tr("Confidence"), self._confidence, width=92, right=True),
+            Column(tr("Its class"), self._own, width=60),
         )
         super().__init__(session, columns)
         self._found: ImagePredictions | None = None
@@ -109,7 +110,7 @@ class PredictionTable(TableView):
 
     def __init__(self, session: Session) -> None:
         self.lines = PredictionModel(session)
-        super().__init__(self.lines, "predict_table", "Predictions, private, not for release", row_height=LINE)
+        super().__init__(self.lines, "predict_table", tr("Predictions, private, not for release"), row_height=LINE)
         self.setIconSize(QSize(SIDE, SIDE))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         across = self.horizontalHeader()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -50,7 +51,7 @@ class WeightsNeededError(InputError):
 
     def __init__(self, folder: Path, checksum: str) -> None:
         super().__init__(
-            "the network needs the public weights that it was trained on", str(folder), "choose their file"
+            tr("the network needs the public weights that it was trained on"), str(folder), tr("choose their file")
         )
         self.checksum = checksum
 
@@ -76,7 +77,7 @@ def open_released(
             raise WeightsNeededError(folder, str(stated["weights_sha256"]))
         return open_model(folder, weights)
 
-    return jobs.start(Job("Opening a model", work), key=KEY_OPEN, shown=False, on_result=show, on_failure=refuse)
+    return jobs.start(Job(tr("Opening a model"), work), key=KEY_OPEN, shown=False, on_result=show, on_failure=refuse)
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def look_at_release(
                 break
         return Learnable(release, columns, folder)
 
-    job = Job("Looking at a release", work)
+    job = Job(tr("Looking at a release"), work)
     return jobs.start(job, key=KEY_LOOK, shown=False, on_result=show, on_failure=refuse)
 
 
@@ -130,7 +131,7 @@ def train(
 
         return train_on_release(chosen, release, None, target, folder, emit, cancel)
 
-    return jobs.start(Job("Training on a release", work, about=release.name), on_result=show, on_failure=refuse)
+    return jobs.start(Job(tr("Training on a release"), work, about=release.name), on_result=show, on_failure=refuse)
 
 
 def predict(
@@ -160,5 +161,5 @@ def predict(
         written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
         return Predicted(output, written, tuple(seen.most_common()))
 
-    job = Job("Predicting", work, about=source.name if source is not None else opened.title if opened else "")
+    job = Job(tr("Predicting"), work, about=source.name if source is not None else opened.title if opened else "")
     return jobs.start(job, on_result=show, on_failure=refuse)

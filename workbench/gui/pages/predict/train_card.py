@@ -12,6 +12,7 @@ from workbench.gui.pages.predict.tasks import Learnable, look_at_release, train
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_where_to_save
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from workbench.learners import Learner
     from workbench.release.model.on_release import ModelOnRelease
 
-ABOUT = (
-    "A released table and its certificate are enough: the model knows which public tables the values went through. "
-    "It costs nothing beyond the release, and is as public as that is."
+ABOUT = tr_later(
+    "A released table and its certificate are enough: the model knows which public tables the "
+    "values went through. It costs nothing beyond the release, and is as public as that is."
 )
-NO_RELEASE = "Name a released table; its certificate lies beside it."
+NO_RELEASE = tr_later("Name a released table; its certificate lies beside it.")
 
 
 class TrainCard(Card):
@@ -45,24 +46,32 @@ class TrainCard(Card):
     trained = Signal(object)
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(label("TRAIN A MODEL ON A RELEASED TABLE", "caption"), label(ABOUT, "muted", wrap=True))
+        super().__init__(
+            label(tr("TRAIN A MODEL ON A RELEASED TABLE"), "caption"), label(tr(ABOUT), "muted", wrap=True)
+        )
         self._session, self._jobs = session, jobs
         self._found: Learnable | None = None
         self._handle: JobHandle | None = None
-        self._release = PathField("learn_release", "Released table", "The released file, its certificate beside it")
-        self._model = named(ChoiceBox(), "learn_model", "Model", "A model that can learn from a released table")
+        self._release = PathField(
+            "learn_release", tr("Released table"), tr("The released file, its certificate beside it")
+        )
+        self._model = named(ChoiceBox(), "learn_model", tr("Model"), tr("A model that can learn from a released table"))
         for entry in learners.LEARNERS:
             if entry.corrected is not None:
                 self._model.addItem(entry.title, entry.name)
-        self._target = named(ChoiceBox(), "learn_target", "Column to predict", "A protected column of the release")
-        self._folder = PathField("learn_folder", "Folder for the model", "A new folder for the model and its card")
-        self._problem = label(NO_RELEASE, "muted", wrap=True, name="learn_problem")
-        self.start = button(
-            "Train on this release (costs nothing)",
-            "learn_start",
-            tip="Verify the release, then train; charges nothing",
+        self._target = named(
+            ChoiceBox(), "learn_target", tr("Column to predict"), tr("A protected column of the release")
         )
-        self.cancel = button("Cancel", "learn_cancel", tip="Stop; no folder is written")
+        self._folder = PathField(
+            "learn_folder", tr("Folder for the model"), tr("A new folder for the model and its card")
+        )
+        self._problem = label(tr(NO_RELEASE), "muted", wrap=True, name="learn_problem")
+        self.start = button(
+            tr("Train on this release (costs nothing)"),
+            "learn_start",
+            tip=tr("Verify the release, then train; charges nothing"),
+        )
+        self.cancel = button(tr("Cancel"), "learn_cancel", tip=tr("Stop; no folder is written"))
         self._arrange()
         self._release.editingFinished.connect(self._look)
         self._model.currentIndexChanged.connect(lambda _index: self._show_targets())
@@ -109,22 +118,22 @@ class TrainCard(Card):
         self.start.setEnabled(ready)
         self.cancel.setVisible(running)
         self.cancel.setEnabled(not stopping)
-        self.cancel.setText("Cancelling…" if stopping else "Cancel")
+        self.cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
         if keys:  # a button that goes or greys would give them to another part of the window
             (self if stopping else self.cancel if running else self.start).setFocus()
         self.changed.emit()
 
     def _arrange(self) -> None:
-        browse = button("Browse…", "learn_release_browse", tip="Choose a released table")
+        browse = button(tr("Browse…"), "learn_release_browse", tip=tr("Choose a released table"))
         browse.clicked.connect(self._browse)
-        save = button("Browse…", "learn_folder_browse", tip="Choose a new folder for the model")
+        save = button(tr("Browse…"), "learn_folder_browse", tip=tr("Choose a new folder for the model"))
         save.clicked.connect(self._choose_folder)
-        first = row(label("Released table"))
+        first = row(label(tr("Released table")))
         first.addWidget(self._release, 1)
         first.addWidget(browse)
-        second = row(label("Model"), self._model, 8, label("predicts"))
+        second = row(label(tr("Model")), self._model, 8, label(tr("predicts")))
         second.addWidget(self._target, 1)
-        third = row(label("Into the new folder"))
+        third = row(label(tr("Into the new folder")))
         third.addWidget(self._folder, 1)
         third.addWidget(save)
         foot = row()
@@ -141,7 +150,7 @@ class TrainCard(Card):
             self._look()
 
     def _choose_folder(self) -> None:
-        chosen = ask_where_to_save(self, "A new folder for the model", self._folder.text(), "")
+        chosen = ask_where_to_save(self, tr("A new folder for the model"), self._folder.text(), "")
         if chosen:
             self._folder.choose(chosen)
 
@@ -152,7 +161,7 @@ class TrainCard(Card):
             return
         self._found = None
         self._show_targets()
-        self._say(NO_RELEASE)
+        self._say(tr(NO_RELEASE))
         if text:
             look_at_release(self._jobs, Path(text), self._show_found, self._refused)
 
@@ -175,7 +184,9 @@ class TrainCard(Card):
         self._target.setCurrentIndex(len(names) - 1 if wanted is None else names.index(wanted))
         self._target.blockSignals(False)
         if self._found is not None:
-            lacking = f"This release has no protected column that it could predict. {task(model.task).needs}"
+            lacking = tr(
+                "This release has no protected column that it could predict. {needs}", needs=task(model.task).needs
+            )
             self._say("" if names else lacking)
         self.refresh()
 
@@ -203,8 +214,13 @@ class TrainCard(Card):
         self._folder.setModified(False)
         self._session.notify(
             "info",
-            f"Trained {made.chosen.title} on {count(made.rows, 'row')} of release {made.release_id}: "
-            f"nothing was charged beyond its ε = {at_most(made.epsilon)}.",
+            tr(
+                "Trained {title} on {rows} of release {release_id}: nothing was charged beyond its ε = {epsilon}.",
+                title=made.chosen.title,
+                rows=count(made.rows, "row"),
+                release_id=made.release_id,
+                epsilon=at_most(made.epsilon),
+            ),
         )
         self.trained.emit(folder)
 
@@ -212,7 +228,7 @@ class TrainCard(Card):
         if isinstance(error, WorkbenchError):
             self._say(sentence(error), "danger")
         else:
-            self._say("That failed: this is a bug in the program, see the log.", "danger")
+            self._say(tr("That failed: this is a bug in the program, see the log."), "danger")
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._problem, kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -14,16 +15,19 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="preview",
-    title="Rows",
+    title=tr_later("Rows"),
     room="release",
-    help="See one draw of the plan beside the original: private, free and never released",
+    help=tr_later("See one draw of the plan beside the original: private, free and never released"),
     make="workbench.gui.pages.preview.page:PreviewPage",
     topic="release",
     known_as="preview",
     state=_state,
     about=(
-        "See one draw of the plan beside the original, the distribution of each attribute, and what is left of the "
-        "correlations. Previews spend no budget and are never released; a release always draws new noise."
+        tr_later(
+            "See one draw of the plan beside the original, the distribution of each attribute, and what "
+            "is left of the correlations. Previews spend no budget and are never released; a release "
+            "always draws new noise."
+        )
     ),
-    keys="Arrow keys move through the rows and the pairs. Private rows cannot be copied from here.",
+    keys=tr_later("Arrow keys move through the rows and the pairs. Private rows cannot be copied from here."),
 )

@@ -13,6 +13,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows, Source
     from workbench.gui.widgets.compared import Pairs, Recovered
 
-FREE = "Free, and never released or copied; the ledger notes that you looked."
-AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
-WITHOUT = "Made-up rows also show what the noise does. Decide and Columns forecast the errors without any rows."
-MADE_UP = "Made-up rows, which contain no real data; the ledger notes nothing."
-WAITING = "Drawing the preview…"
+FREE = tr_later("Free, and never released or copied; the ledger notes that you looked.")
+AGAIN = tr_later("Draw once more, as often as you like: it costs no ε, because nothing of it is ever released")
+WITHOUT = tr_later(
+    "Made-up rows also show what the noise does. Decide and Columns forecast the errors without any rows."
+)
+MADE_UP = tr_later("Made-up rows, which contain no real data; the ledger notes nothing.")
+WAITING = tr_later("Drawing the preview…")
 DETAIL = 236
 WIDEST_CHOICE = 220
 SPREAD, PAIRS = "distribution", "correlations"
@@ -45,10 +48,10 @@ class PreviewPage(PageFrame):
         from workbench.gui.widgets.distribution import Distribution
         from workbench.gui.widgets.empty_state import NothingYet
 
-        self._again = button("Another draw", "another_draw", tip=AGAIN)
+        self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN))
         self._again.clicked.connect(self.draw_again)
         self.header.insertWidget(0, WayBar(session, PAGE.name, "rows", only=("rows", "synthetic")))
-        self._real = button("Your rows…", "preview_real", tip="Preview the rows of the open table")
+        self._real = button(tr("Your rows…"), "preview_real", tip=tr("Preview the rows of the open table"))
         self._real.clicked.connect(self._leave_made_up)
         self._made_up = False
         self._badge = badge()  # one of the whole page: everything on it is private
@@ -60,24 +63,27 @@ class PreviewPage(PageFrame):
         self._asked = self._rows_of = 0
         self._view = SPREAD
         self._stated = {SPREAD: ("", ""), PAIRS: ("", "")}
-        self._rows_note = FREE
+        self._rows_note = tr(FREE)
         self._column = ""
         self.sides = Sides(session)
         self.sides.column_chosen.connect(self.choose_column)
         self.distribution = Distribution(session)
         self.correlations = Correlations(session)
-        self._choice = named(ChoiceBox(), "preview_column", "Column whose distribution is shown")
+        self._choice = named(ChoiceBox(), "preview_column", tr("Column whose distribution is shown"))
         self._choice.setMaximumWidth(WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # also to another table's
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted")
         self._facts.setObjectName("preview_facts")
         self._recovered = Elided("", name="preview_recovered")
-        self._nothing = NothingYet(session, "preview_nothing", "Nothing to preview yet", "protect", "← Columns")
+        self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"), "protect", "← Columns")
         self._first = self._ask_first()
         self._arrange()
         self._next = self.set_primary(
-            "Decide →", "to_decide", lambda: session.go("ways"), "What recipients will see of it, and the release"
+            tr("Decide →"),
+            "to_decide",
+            lambda: session.go("ways"),
+            tr("What recipients will see of it, and the release"),
         )
         session.plan_changed.connect(self.refresh)
         session.table_changed.connect(self._start_over)
@@ -88,8 +94,10 @@ class PreviewPage(PageFrame):
         self._detail = Card(pad=12, spacing=4)
         self._detail.setMinimumHeight(DETAIL)
         self._segments = {
-            SPREAD: button("Distribution", "preview_spread", "segment", tip="How the values of one column are spread"),
-            PAIRS: button("Correlations", "preview_relations", "segment", tip="How the columns go together"),
+            SPREAD: button(
+                tr("Distribution"), "preview_spread", "segment", tip=tr("How the values of one column are spread")
+            ),
+            PAIRS: button(tr("Correlations"), "preview_relations", "segment", tip=tr("How the columns go together")),
         }
         group = QButtonGroup(self)
         for name, segment in self._segments.items():
@@ -109,7 +117,7 @@ class PreviewPage(PageFrame):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         waiting = QWidget()
-        stated = label(WAITING, "muted", name="preview_waiting")
+        stated = label(tr(WAITING), "muted", name="preview_waiting")
         stated.setAlignment(Qt.AlignmentFlag.AlignCenter)
         waiting.setLayout(stack(stated))
         self._draws = QStackedWidget()
@@ -129,11 +137,15 @@ class PreviewPage(PageFrame):
         """Return what stands in place of the draw while no private figure of the table was shown."""
         stated = label(BEFORE, wrap=True, name="preview_before")
         stated.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        other = label(WITHOUT, "muted", wrap=True, name="preview_without")
+        other = label(tr(WITHOUT), "muted", wrap=True, name="preview_without")
         other.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        show = button("Show a preview", "preview_show", tip="Draw once, and note in the ledger that it was shown")
+        show = button(
+            tr("Show a preview"), "preview_show", tip=tr("Draw once, and note in the ledger that it was shown")
+        )
         show.clicked.connect(self._agree)
-        instead = button("Show made-up rows", "preview_made_up", tip="Draw rows that follow from the plan alone")
+        instead = button(
+            tr("Show made-up rows"), "preview_made_up", tip=tr("Draw rows that follow from the plan alone")
+        )
         instead.clicked.connect(self._make_up)
         panel, line = QWidget(), QWidget()
         line.setLayout(row(None, instead, show, None))
@@ -217,11 +229,11 @@ class PreviewPage(PageFrame):
             self._clear()
             problems = session.plan.problems()
             self._nothing.say(
-                "Open a table first."
+                tr("Open a table first.")
                 if session.opened is None
                 else f"{problems[0].column}: {problems[0].text}."
                 if problems
-                else "No column is protected."
+                else tr("No column is protected.")
             )
             return
         names = [c.name for c in session.plan.protected]
@@ -294,7 +306,7 @@ class PreviewPage(PageFrame):
 
     @property
     def _free(self) -> str:
-        return MADE_UP if self._made_up else FREE
+        return tr(MADE_UP) if self._made_up else tr(FREE)
 
     def _ask_column(self) -> None:
         from workbench.gui.pages.preview.tasks import preview_column
@@ -319,15 +331,19 @@ class PreviewPage(PageFrame):
         self._rows_of = self._asked
         self._ask_column()  # after the rows, whose tables it uses again
         seen = rows.original.height
-        first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
-        self.sides.drawn.setText(f"draw {self.draw}")
-        self.sides.source.setText("Made-up rows" if self._made_up else "Original")
-        self._rows_note = f"{self._free} Tinted and bold: changed. Shown: {first}."
+        first = (
+            tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows.rows, ","))
+            if seen < rows.rows
+            else count(seen, "row")
+        )
+        self.sides.drawn.setText(tr("draw {draw}", draw=self.draw))
+        self.sides.source.setText(tr("Made-up rows") if self._made_up else tr("Original"))
+        self._rows_note = tr("{free} Tinted and bold: changed. Shown: {first}.", free=self._free, first=first)
         self._say_note()
-        self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
+        self.sides.setAccessibleName(tr("Draw {draw}, {first}", draw=self.draw, first=first))
 
     def _say_note(self) -> None:
-        self.set_note(self._rows_note if self._view == SPREAD else self._free)
+        self.set_note(self._rows_note if self._view == SPREAD else self._free, wrapped=True)
 
     def _say(self, view: str, text: str, stated: str = "") -> None:
         self._stated[view] = text, stated
@@ -342,7 +358,11 @@ class PreviewPage(PageFrame):
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0
         share = f"{part:.3g} %"
-        self._say(SPREAD, f"{share} changed", f"{share} of {count(column.rows, 'row')} changed in this draw")
+        self._say(
+            SPREAD,
+            f"{share} changed",
+            tr("{share} of {rows} changed in this draw", share=share, rows=count(column.rows, "row")),
+        )
         self._show_recovered(None)
         preview_recovered(
             self.session.plan,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.pages.preview.tasks import PreviewColumn, bar_width
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.compared import Recovered
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
@@ -36,7 +37,7 @@ def preview_recovered(
     def work(emit: Emit, cancel: CancelToken) -> Recovered:
         return recovered(plan, column, cancel)
 
-    return jobs.start(Job("Estimating from the preview", work), key=KEY, shown=False, on_result=apply, **stated)
+    return jobs.start(Job(tr("Estimating from the preview"), work), key=KEY, shown=False, on_result=apply, **stated)
 
 
 def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recovered:
@@ -61,8 +62,13 @@ def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recover
 
     low, high = (min(max(end, values[0]), values[-1]) for end in (found.mean.low, found.mean.high))
     stated = _date if plan.column(column.name).kind == "date" else _number
-    words = f"Recovered from this draw: mean {stated(found.mean.consistent)} (95 %: {stated(low)} to {stated(high)})"
-    words += "." if truth is None else f"; the original's is {stated(truth)}."
+    words = tr(
+        "Recovered from this draw: mean {consistent} (95 %: {low} to {high})",
+        consistent=stated(found.mean.consistent),
+        low=stated(low),
+        high=stated(high),
+    )
+    words += "." if truth is None else tr("; the original's is {truth}.", truth=stated(truth))
     return Recovered(
         column.name,
         words,
@@ -83,7 +89,11 @@ def _of_names(column: PreviewColumn, found: dict[str, Interval]) -> Recovered:
         f"{label} {_percent(found[label].consistent)} (original {_percent(before[label] / rows)})"
         for label in sorted(shown, key=lambda label: -before[label])[:2]
     )
-    return Recovered(column.name, f"Recovered from this draw, to about ± {_percent(widest)}: {stated}.", shares=shares)
+    return Recovered(
+        column.name,
+        tr("Recovered from this draw, to about ± {widest}: {stated}.", widest=_percent(widest), stated=stated),
+        shares=shares,
+    )
 
 
 def _percent(share: float) -> str:

@@ -9,11 +9,12 @@ from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidg
 from workbench.gui.pages.preview.preview_model import DrawModel
 from workbench.gui.pages.preview.tasks import PreviewRows
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, label, row
 from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable
 
-NOT_COPIED = "A preview is private and never leaves this page: release the table to have a copy of it."
+NOT_COPIED = tr_later("A preview is private and never leaves this page: release the table to have a copy of it.")
 
 
 class PreviewTable(RowsTable):
@@ -52,19 +53,19 @@ class Sides(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._left_model, self._right_model = DrawModel(session), DrawModel(session)
-        self.left = PreviewTable(session, self._left_model, "preview_original", "Original rows: private")
+        self.left = PreviewTable(session, self._left_model, "preview_original", tr("Original rows: private"))
         self.right = PreviewTable(
-            session, self._right_model, "preview_sanitised", "The same rows after one draw: private"
+            session, self._right_model, "preview_sanitised", tr("The same rows after one draw: private")
         )
         self._right_model.modelReset.connect(self._fit)  # the left one has its rows by then
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         self.drawn = label("", "muted", name="preview_drawn")
-        self.source = label("Original", "heading", name="preview_source")
+        self.source = label(tr("Original"), "heading", name="preview_source")
         sides = (
             (self.left, self.source, label("")),
-            (self.right, label("Sanitised", "heading"), self.drawn),
+            (self.right, label(tr("Sanitised"), "heading"), self.drawn),
         )
         for view, title, beside in sides:
             card = Card(pad=8, spacing=4)
@@ -84,7 +85,7 @@ class Sides(QWidget):
             view.horizontalHeader().sectionClicked.connect(self._head_clicked)
             view.horizontalHeader().setSectionsClickable(True)
             view.selectionModel().currentChanged.connect(lambda now, _, other=other: self._follow(now, other))
-            view.copy_refused.connect(lambda: session.notify("warning", NOT_COPIED))
+            view.copy_refused.connect(lambda: session.notify("warning", tr(NOT_COPIED)))
 
     def show_rows(self, rows: PreviewRows | None) -> None:
         """Show one draw, or nothing."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.compared import Pairs, Spread
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -102,7 +103,7 @@ def preview_rows(
 ) -> JobHandle:
     """Draw the first rows; only the newest request counts."""
     look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_rows(table, plan, number, cancel))
-    job = Job("Drawing a preview", look)
+    job = Job(tr("Drawing a preview"), look)
     return jobs.start(job, key=KEY_ROWS, shown=False, on_result=apply, **stated)
 
 
@@ -117,7 +118,7 @@ def preview_column(
 ) -> JobHandle:
     """Draw one protected column over all rows; only the newest request counts."""
     look = source.look(draft.plan(), lambda table, plan, emit, cancel: draw_column(table, plan, name, number, cancel))
-    job = Job("Drawing a preview", look)
+    job = Job(tr("Drawing a preview"), look)
     return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **stated)
 
 
@@ -129,7 +130,7 @@ def preview_pairs(
 
     plan = draft.plan()
     look = source.look(plan, lambda table, plan, emit, cancel: draw_pairs(table, plan, number, emit, cancel))
-    job = Job("Comparing correlations", look)
+    job = Job(tr("Comparing correlations"), look)
     long = len(plan.columns) > LONG_COLUMNS and source.table.rows > SPACED_ROWS // 10
     return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **stated)
 

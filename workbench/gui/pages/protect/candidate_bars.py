@@ -8,6 +8,7 @@ from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine
@@ -63,7 +64,7 @@ class CandidateBars(Chart):
                 made.append(_Line(f"always “{outlook.constant}”", error, outlook.in_words(error), "", False))
             self._all = tuple(made)
         stated = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._all)
-        self.setAccessibleName("Expected errors: " + "; ".join(stated))
+        self.setAccessibleName(tr("Expected errors: ") + "; ".join(stated))
         self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._all))
         self._fit()
 

@@ -17,6 +17,7 @@ from workbench.gui.pages.protect.tasks import Example
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label, named, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
@@ -33,12 +34,13 @@ PICTURE = 420
 """Pixels in height: of the card below the table, and of both pictures beside it."""
 
 VALUES, STATISTICS = "values", "statistics"
-CHOICES = ((VALUES, "each value near the truth"), (STATISTICS, "means and counts"))
+CHOICES = ((VALUES, tr_later("each value near the truth")), (STATISTICS, tr_later("means and counts")))
 SHORTEST = 12  # letters of an answer that stay in sight
 MOST_WIDTH = 268
-HELP = (
-    "The advisor chooses the mechanism by this. Each value near the truth: the least distance of one released value "
-    "from the true one. Means and counts: the least noise in an unbiased mean or share, which shrinks with more rows"
+HELP = tr_later(
+    "The advisor chooses the mechanism by this. Each value near the truth: the least distance of "
+    "one released value from the true one. Means and counts: the least noise in an unbiased mean "
+    "or share, which shrinks with more rows"
 )
 
 LEAST = 92
@@ -71,16 +73,26 @@ def _drawing(example: Example) -> Drawing:
         x=Scale(0, len(chances)),
         y=Scale(0, max(example.chances) or 1.0),
         below=below,
-        title=f"What {example.given} can become",
+        title=tr("What {given} can become", given=example.given),
         words=lambda x: _words(example, int(x)),
-        spoken=f"What {example.given} can become: itself in {100 * chances[own]:.3g} % of all draws",
+        spoken=tr(
+            "What {given} can become: itself in {chances} % of all draws",
+            given=example.given,
+            chances=tr_number(100 * chances[own], ".3g"),
+        ),
     )
 
 
 def _words(example: Example, bar: int) -> str:
-    each = "each of " if " – " in example.answers[bar] else ""
-    chance = f"{100 * example.chances[bar]:.3g} % of all draws"
-    return f"{example.given} becomes {each}{example.answers[bar]} in {chance}"
+    each = tr("each of ") if " – " in example.answers[bar] else ""
+    chance = tr("{chances} % of all draws", chances=tr_number(100 * example.chances[bar], ".3g"))
+    return tr(
+        "{given} becomes {each}{answers} in {chance}",
+        given=example.given,
+        each=each,
+        answers=example.answers[bar],
+        chance=chance,
+    )
 
 
 class PurposeChoice(QWidget):
@@ -90,7 +102,7 @@ class PurposeChoice(QWidget):
         super().__init__()
         self._session = session
         self._columns: tuple[DraftColumn, ...] = ()
-        self.field = named(ChoiceBox(), "share_purpose", "What this column is for", HELP)
+        self.field = named(ChoiceBox(), "share_purpose", tr("What this column is for"), tr(HELP))
         for purpose, words in CHOICES:
             self.field.addItem(words, purpose)
         self.field.activated.connect(self._choose)
@@ -99,8 +111,8 @@ class PurposeChoice(QWidget):
         self.field.setMinimumContentsLength(SHORTEST)
         self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.field.setMaximumWidth(MOST_WIDTH)
-        caption = label("What is it for?", "muted")
-        caption.setToolTip(HELP)
+        caption = label(tr("What is it for?"), "muted")
+        caption.setToolTip(tr(HELP))
         caption.setBuddy(self.field)
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 0, 0, 0)
@@ -116,7 +128,9 @@ class PurposeChoice(QWidget):
 
     def _choose(self, at: int) -> None:
         made = {c.name: {"purpose": CHOICES[at][0]} for c in self._columns if c.purpose != CHOICES[at][0]}
-        self._session.edit(f"say what {of_all(self._columns)} is for", self._session.plan.with_columns(made))
+        self._session.edit(
+            tr("say what {columns} is for", columns=of_all(self._columns)), self._session.plan.with_columns(made)
+        )
 
 
 class ShareDetail(DetailCard):
@@ -133,8 +147,8 @@ class ShareDetail(DetailCard):
         self.slider = named(
             QSlider(Qt.Orientation.Horizontal),
             "share_slider",
-            "Share of ε of the chosen attribute",
-            "Moves the share of this attribute; the free ones among the others make room",
+            tr("Share of ε of the chosen attribute"),
+            tr("Moves the share of this attribute; the free ones among the others make room"),
         )
         self.slider.setRange(1, STEPS - 1)
         self.slider.setPageStep(STEPS // 20)
@@ -143,7 +157,7 @@ class ShareDetail(DetailCard):
         self._share = label("", name="share_of")
         self._slider_line = QWidget()
         ask = explain_button(session, "share_explain", lambda: model.asked_at(self._at))
-        line = row(label("share of ε", "muted"), self.slider, self._share, ask, spacing=12)
+        line = row(label(tr("share of ε"), "muted"), self.slider, self._share, ask, spacing=12)
         line.setStretch(1, 1)
         self._slider_line.setLayout(line)
         stated = scrolled_words(self._why, self._warning, self._problem)
@@ -190,7 +204,11 @@ class ShareDetail(DetailCard):
         share = shares.get(column.name)
         edited = self._model.edited_with(self._at)
         others = len(edited) - 1
-        more = f" and {others:,} more: edits apply to all selected columns" if others else ""
+        more = (
+            tr(" and {others} more: edits apply to all selected columns", others=tr_number(others, ","))
+            if others
+            else ""
+        )
         self._name.set_whole(f"{column.name}{more}")
         self._purpose.show_column(column, edited)
         self._why.setText(why(column, outlook if self._model.current(self._at) else None, share))
@@ -203,7 +221,7 @@ class ShareDetail(DetailCard):
         self._slider_line.setVisible(share is not None)
         if share is not None:
             self._share.setText(at_most(share))
-            self._share.setToolTip(f"{entered(share)} exactly")
+            self._share.setToolTip(tr("{share} exactly", share=entered(share)))
             self.slider.setEnabled(len(shares) > 1)
             self.slider.blockSignals(True)
             if not self.slider.isSliderDown():
@@ -223,4 +241,4 @@ class ShareDetail(DetailCard):
             self.refresh()
             return
         self.say_refused("")
-        self._session.edit(f"move the share of {column.name}", made, f"share {self._drag} {column.name}")
+        self._session.edit(tr("move the share of {name}", name=column.name), made, f"share {self._drag} {column.name}")

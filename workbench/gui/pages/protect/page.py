@@ -14,6 +14,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.protect import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.05"), Decimal(50)
-EPSILON_HELP = (
-    "The privacy loss of one row's whole record: how far anybody's belief about one person can move. "
-    "Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 %"
+EPSILON_HELP = tr_later(
+    "The privacy loss of one row's whole record: how far anybody's belief about one person can "
+    "move. Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 %"
 )
 
 
@@ -43,20 +44,22 @@ class ProtectPage(PageFrame):
         from workbench.gui.widgets.settings_table import SettingsTable
         from workbench.gui.widgets.table_filter import TableFilter
 
-        self._even = button("Split evenly", "split_evenly", tip="Free every lock and give each column the same share")
+        self._even = button(
+            tr("Split evenly"), "split_evenly", tip=tr("Free every lock and give each column the same share")
+        )
         self._even.clicked.connect(self._split_evenly)
         self.entry = PrivacyEntry(
             "plan_epsilon",
             LEAST,
             MOST,
             session.plan.epsilon,
-            help_text=EPSILON_HELP,
+            help_text=tr(EPSILON_HELP),
             slider=SLIDER,
         )
         self.entry.value_changed.connect(session.set_epsilon)
         Explainable(self.entry.field, session, lambda: of_one_row(session, session.plan.epsilon))
         self.shares = ShareModel(session)
-        accessible = "Attributes: action, mechanism, share of ε and expected error of each"
+        accessible = tr("Attributes: action, mechanism, share of ε and expected error of each")
         self.table = SettingsTable(session, self.shares, "share_table", accessible)
         Explainable(self.table, session, lambda: self.shares.asked_at(self.table.currentIndex().row()))
         self.detail = ShareDetail(session, self.shares)
@@ -66,17 +69,19 @@ class ProtectPage(PageFrame):
         self.header.addWidget(self.filter)
         self.header.addWidget(self._even)
         self._sum = label("", "muted", name="share_sum")
-        self._nothing = NothingYet(session, "protect_nothing", "Nothing to protect yet", "data", "← Data")
-        self._nothing.say("Open a table first: then each of its attributes is listed here with its share of ε.")
+        self._nothing = NothingYet(session, "protect_nothing", tr("Nothing to protect yet"), "data", "← Data")
+        self._nothing.say(tr("Open a table first: then each of its attributes is listed here with its share of ε."))
         self._arrange()
-        self._next = self.set_primary("Rows →", "to_preview", self._go_on, "See what the plan does to the table")
+        self._next = self.set_primary(
+            tr("Rows →"), "to_preview", self._go_on, tr("See what the plan does to the table")
+        )
         self._stale = True
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.table_changed.connect(self._show_table)
         self._show_table()
 
     def _arrange(self) -> None:
-        caption = label("Privacy budget of one whole row,  ε")
+        caption = label(tr("Privacy budget of one whole row,  ε"))
         budget = Card(pad=12)
         ask = explain_button(
             self.session, "protect_explain", lambda: of_one_row(self.session, self.session.plan.epsilon)
@@ -153,14 +158,25 @@ class ProtectPage(PageFrame):
     def _say_sum(self) -> None:
         shares, plan = self.shares.shares(), self.session.plan
         if not shares:
-            self._sum.setText(f"⚠ {self.shares.problem}" if self.shares.problem else "No column is protected")
+            self._sum.setText(f"⚠ {self.shares.problem}" if self.shares.problem else tr("No column is protected"))
             return
         total = sum(shares.values(), Decimal(0))
         # What is called exact is not rounded, nor is a sum that would then read like the ε it falls short of.
         written = entered if at_most(total) == at_most(plan.epsilon) else at_most
         whole = total == plan.epsilon
-        rest = " exactly" if whole else f", less than ε = {written(plan.epsilon)}: free a lock to use the rest"
-        self._sum.setText(f"{count(len(shares), 'share')}, together ε = {written(total)}{rest}")
+        rest = (
+            " exactly"
+            if whole
+            else tr(", less than ε = {epsilon}: free a lock to use the rest", epsilon=written(plan.epsilon))
+        )
+        self._sum.setText(
+            tr(
+                "{shares}, together ε = {total}{rest}",
+                shares=count(len(shares), "share"),
+                total=written(total),
+                rest=rest,
+            )
+        )
 
     def _say_note(self) -> None:
         from workbench.gui.pages.protect.share_words import note as warned
@@ -174,14 +190,14 @@ class ProtectPage(PageFrame):
             where = f"{problems[0].column}: " if problems[0].column else ""
             note = f"✕ {where}{problems[0].text}."
         elif kept:
-            note = f"⚠ Published as it is, covered by no ε: {', '.join(kept)}."
+            note = tr("⚠ Published as it is, covered by no ε: {kept}.", kept=", ".join(kept))
         elif stated := warned(self.shares.useless(), plan.epsilon, high=plan.epsilon > HIGH):
             note = stated
         elif any(c.bounds_origin == "data" for c in plan.protected):
             taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
-            note = f"⚠ Bounds or values were read off the data, which publishes them: {taken}."
+            note = tr("⚠ Bounds or values were read off the data, which publishes them: {taken}.", taken=taken)
         else:
-            note = "Nothing on this page has read the rows: the errors follow from the mechanisms alone."
+            note = tr("Nothing on this page has read the rows: the errors follow from the mechanisms alone.")
         self.set_note(note, wrapped=True)
         self._next.setEnabled(plan.ready and bool(plan.protected))
 
@@ -190,7 +206,7 @@ class ProtectPage(PageFrame):
     def _split_evenly(self) -> None:
         from workbench.gui.pages.protect.share_edits import evenly
 
-        self.session.edit("split ε evenly", evenly(self.session.plan))
+        self.session.edit(tr("split ε evenly"), evenly(self.session.plan))
 
     def _go_on(self) -> None:
         self.session.go("preview")

@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import protect_changes
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import at_least, entered
 from workbench.params import ParameterError
 
@@ -50,9 +51,13 @@ def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> Dr
     most = room - LEAST * len(free)
     if not LEAST <= share <= most:
         raise ParameterError(
-            f"a share of {entered(share)} does not fit: the other columns leave {at_least(max(most, Decimal(0)))}",
+            tr(
+                "a share of {share} does not fit: the other columns leave {most}",
+                share=entered(share),
+                most=at_least(max(most, Decimal(0))),
+            ),
             f"column {name}",
-            "write less, raise ε, or free a lock",
+            tr("write less, raise ε, or free a lock"),
         )
     if lock:
         made = draft.with_column(name, epsilon=share)
@@ -136,5 +141,5 @@ def _weighted(draft: DraftPlan, name: str, part: float) -> DraftPlan:
 
 def _nothing_free(draft: DraftPlan, name: str) -> tuple[str, str, str]:
     if len(draft.protected) == 1:
-        return "the only protected column takes all of ε", f"column {name}", "change ε itself"
-    return "one share stays free, so that the sum is exactly ε", f"column {name}", "free another lock first"
+        return tr("the only protected column takes all of ε"), f"column {name}", tr("change ε itself")
+    return tr("one share stays free, so that the sum is exactly ε"), f"column {name}", tr("free another lock first")

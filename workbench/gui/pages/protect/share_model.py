@@ -10,25 +10,28 @@ from workbench.gui.session.blocking import needed_first
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import typed
+from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.explain import Asked, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered, listed
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 
 NAME, ACTION, MECHANISM, SHARE, LOCK, ERROR = range(6)
-ERROR_HELP = (
-    "How far a released value is off on average, if every value is equally likely; for means and counts, ±: in 95 of "
-    "100 releases the figure over the rows of this table is within that margin. It follows from the mechanism alone"
+ERROR_HELP = tr_later(
+    "How far a released value is off on average, if every value is equally likely; for means and "
+    "counts, ±: in 95 of 100 releases the figure over the rows of this table is within that "
+    "margin. It follows from the mechanism alone"
 )
 ACTIONS = ("protect", "drop", "keep")
 AUTO = "auto"
 NOTHING = "–"
-KEPT = "Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can."
-USELESS = "Mostly noise: writing the same value in every row would be about as close, at no privacy cost."
-NOISE = "Even over all rows a mean or a count would be mostly noise."
-BARE = "Nearly every value leaves as it is: the mechanism hides almost nothing at this share."
-TARGET_NEEDS = "The target starts with more than the others: a model needs its classes most. Split evenly undoes that"
+KEPT = tr_later("Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can.")
+USELESS = tr_later("Mostly noise: writing the same value in every row would be about as close, at no privacy cost.")
+NOISE = tr_later("Even over all rows a mean or a count would be mostly noise.")
+BARE = tr_later("Nearly every value leaves as it is: the mechanism hides almost nothing at this share.")
+TARGET_NEEDS = tr_later(
+    "The target starts with more than the others: a model needs its classes most. Split evenly undoes that"
+)
 
 
 class ShareModel(PlanModel):
@@ -36,44 +39,44 @@ class ShareModel(PlanModel):
 
     def __init__(self, session: Session) -> None:
         columns = (
-            Column("Attribute", self._name, "The column of the table", width=130, grows=0.2),
+            Column(tr("Attribute"), self._name, tr("The column of the table"), width=130, grows=0.2),
             Column(
-                "Action",
+                tr("Action"),
                 self._action,
-                "protect: each value through a mechanism. drop: the column is left out. keep: published as it is",
+                tr("protect: each value through a mechanism. drop: the column is left out. keep: published as it is"),
                 width=88,
                 choices=ACTIONS,
                 edit=self._act,
             ),
             Column(
-                "Mechanism",
+                tr("Mechanism"),
                 self._mechanism,
-                "How a value is made uncertain; ★ is the advisor's choice, the best for what the column is for",
+                tr("How a value is made uncertain; ★ is the advisor's choice, the best for what the column is for"),
                 width=240,
                 grows=0.1,
                 choices=lambda at: [words for words, _ in self.choices_at(at)],
                 edit=self._choose,
             ),
             Column(
-                "Share of ε",
+                tr("Share of ε"),
                 self._share,
-                "What the column takes of the plan's ε; a share that is typed is locked",
+                tr("What the column takes of the plan's ε; a share that is typed is locked"),
                 width=88,
                 right=True,
                 field="share_editor",
-                spoken="Share of ε",
+                spoken=tr("Share of ε"),
                 edit=self._give,
             ),
             Column(
-                "Lock",
+                tr("Lock"),
                 self._locked,
-                "A locked share stays when others are moved; the free ones share what is left",
+                tr("A locked share stays when others are moved; the free ones share what is left"),
                 width=56,
                 grows=0.1,
                 tick=self._lock,
             ),
             # A figure that is cut reads as another one, a name does not.
-            Column("Expected error", self._error, ERROR_HELP, width=148, right=True),
+            Column(tr("Expected error"), self._error, tr(ERROR_HELP), width=164, right=True),
         )
         super().__init__(session, columns)
         self._outlooks: dict[str, Outlook] = {}
@@ -130,7 +133,7 @@ class ShareModel(PlanModel):
         outlook, column = self.outlook_at(at), self.column_at(at)
         if outlook is None:
             return ((AUTO, AUTO),) if column.mechanism == AUTO else ((AUTO, AUTO), (column.mechanism,) * 2)
-        made = [(f"advisor's choice ★  {outlook.relevant(outlook.candidates[0])}", AUTO)]
+        made = [(tr("advisor's choice ★  {candidates}", candidates=outlook.relevant(outlook.candidates[0])), AUTO)]
         made += [(f"{c.title}  {outlook.relevant(c)}", c.name) for c in outlook.candidates]
         return tuple(made)
 
@@ -168,7 +171,9 @@ class ShareModel(PlanModel):
         plan = self.session.plan
         for column in columns:
             plan = with_lock(plan, column.name, locked)
-        self.session.edit(f"{'lock' if locked else 'free'} the share of {of_all(columns)}", plan)
+        self.session.edit(
+            tr("{locked} the share of {columns}", locked="lock" if locked else "free", columns=of_all(columns)), plan
+        )
 
     def _act(self, at: int, action: str) -> None:
         session, columns = self.session, self.edited_with(at)
@@ -181,7 +186,7 @@ class ShareModel(PlanModel):
         share = _number(text, columns[0].name)
         for column in columns:
             plan = with_share(plan, column.name, share, lock=True)
-        self.session.edit(f"give {of_all(columns)} {entered(share)} of ε", plan)
+        self.session.edit(tr("give {columns} {share} of ε", columns=of_all(columns), share=entered(share)), plan)
 
     def _choose(self, at: int, text: str) -> None:
         mechanism = next((name for words, name in self.choices_at(at) if words == text), None)
@@ -190,11 +195,16 @@ class ShareModel(PlanModel):
         columns = [c for c in self.edited_with(at) if c.protected]
         fitting = [c for c in columns if fits(c, mechanism)]
         made = self.session.plan.with_columns({c.name: {"mechanism": mechanism} for c in fitting})
-        self.session.edit(f"choose the mechanism of {of_all(fitting)}", made)
+        self.session.edit(tr("choose the mechanism of {fitting}", fitting=of_all(fitting)), made)
         others = [c.name for c in columns if c not in fitting]
         if others:
             self.session.notify(
-                "info", f"Chosen for {count(len(fitting), 'column')}; it does not fit {listed(others)}."
+                "info",
+                tr(
+                    "Chosen for {fitting}; it does not fit {others}.",
+                    fitting=count(len(fitting), "column"),
+                    others=listed(others),
+                ),
             )
 
     # -- cells ----------------------------------------------------------------------------------------------------
@@ -203,7 +213,7 @@ class ShareModel(PlanModel):
         column = self.column_at(at)
         cell = Cell(column.name, tip=column.name, key=column.name.casefold())
         if not column.protected:
-            return cell._replace(look="muted", tip=KEPT if column.action == "keep" else column.name)
+            return cell._replace(look="muted", tip=tr(KEPT) if column.action == "keep" else column.name)
         if column.bounds_origin == "data":
             return cell._replace(text=f"{column.name}  ⚠", look="warn", tip=FROM_DATA)
         return cell
@@ -212,13 +222,13 @@ class ShareModel(PlanModel):
         action = self.column_at(at).action
         cell = Cell(action, key=action, value=action)
         if action == "keep":
-            return cell._replace(text="keep ⚠", look="warn", tip=KEPT)
+            return cell._replace(text=tr("keep ⚠"), look="warn", tip=tr(KEPT))
         return cell if action == "protect" else cell._replace(look="muted")
 
     def _mechanism(self, at: int) -> Cell:
         column, outlook = self.column_at(at), self.outlook_at(at)
         if not column.protected:
-            return _unprotected(column, "published as it is")
+            return _unprotected(column, tr("published as it is"))
         value = next((words for words, name in self.choices_at(at) if name == column.mechanism), "")
         if outlook is None:
             return Cell(NOTHING if column.problems() else "…", value=value)
@@ -248,9 +258,9 @@ class ShareModel(PlanModel):
     def _error(self, at: int) -> Cell:
         column, outlook = self.column_at(at), self.outlook_at(at)
         if not column.protected:
-            return _unprotected(column, "not protected", "warn")
+            return _unprotected(column, tr("not protected"), "warn")
         if column.problems():
-            return Cell("not declared yet", "warn")
+            return Cell(tr("not declared yet"), "warn")
         if outlook is None:
             return Cell("…", "muted")
         cell = Cell(outlook.relevant(outlook.used), "" if self.current(at) else "muted", key=outlook.noise)
@@ -258,9 +268,9 @@ class ShareModel(PlanModel):
             return cell
         tip = outlook.faded_words
         if outlook.useless:
-            tip = NOISE if outlook.for_statistics else USELESS
+            tip = tr(NOISE) if outlook.for_statistics else tr(USELESS)
         elif outlook.bare:
-            tip = BARE
+            tip = tr(BARE)
         return cell._replace(text=f"{cell.text} ⚠", look="warn", tip=tip)
 
 
@@ -271,7 +281,7 @@ def _warned(outlook: Outlook | None) -> bool:
 def _unprotected(column: DraftColumn, kept: str, look: str = "muted") -> Cell:
     """Return the cell of a column that is kept, with a word about it, or dropped."""
     if column.action == "keep":
-        return Cell(kept, look, KEPT)
+        return Cell(kept, look, tr(KEPT))
     return Cell(NOTHING if kept else "", "muted")
 
 
@@ -281,5 +291,7 @@ def _number(text: str, name: str) -> Decimal:
     except InvalidOperation:
         share = Decimal("NaN")
     if not share.is_finite() or len(share.normalize().as_tuple().digits) > 15:
-        raise ParameterError(f"{text.strip()!r} is not a share", f"column {name}", "write a number such as 0.3")
+        raise ParameterError(
+            tr("{strip} is not a share", strip=repr(text.strip())), f"column {name}", tr("write a number such as 0.3")
+        )
     return share

@@ -9,48 +9,76 @@ from workbench.gui.pages.protect.share_model import KEPT
 from workbench.gui.pages.protect.tasks import Candidate, Outlook
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.formatting import at_most, count, listed
 
-OTHER_WAY = "release synthetic rows or a private model"
+OTHER_WAY = tr_later("release synthetic rows or a private model")
 """What serves where noisy rows do not."""
 
 
 def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> str:
     """Return what is done with a column, by which mechanism, and how far off it will be."""
     if column.action == "drop":
-        return "Dropped: nothing of it is released, and it takes no ε."
+        return tr("Dropped: nothing of it is released, and it takes no ε.")
     if column.action == "keep":
-        return "Kept as it is."
+        return tr("Kept as it is.")
     if column.problems():
-        return f"{column.problems()[0].text[:1].upper()}{column.problems()[0].text[1:]}: go back to Data."
+        return tr(
+            "{upper}{text}: go back to Data.",
+            upper=column.problems()[0].text[:1].upper(),
+            text=column.problems()[0].text[1:],
+        )
     if outlook is None or share is None:
         return "…"
     used, best = outlook.used, outlook.candidates[0]
     both = _both_errors(outlook, used)
     title = f"{used.title[:1].upper()}{used.title[1:]}"
     if outlook.advised:
-        aim = "the least noise in statistics" if outlook.for_statistics else "the least error"
-        fit = "the only mechanism that fits" if len(outlook.candidates) == 1 else f"{aim} of those that fit"
-        return f"{title} ★ at a share of {at_most(share)}: {both}; {fit}.{_ends(outlook)}"
-    return (
-        f"{title}, chosen by you, at a share of {at_most(share)}: {both}. "
-        f"The advisor would take the {best.title} ★: {outlook.relevant(best)}.{_ends(outlook)}"
+        aim = tr("the least noise in statistics") if outlook.for_statistics else tr("the least error")
+        fit = (
+            tr("the only mechanism that fits")
+            if len(outlook.candidates) == 1
+            else tr("{aim} of those that fit", aim=aim)
+        )
+        return tr(
+            "{title} ★ at a share of {share}: {both}; {fit}.{outlook}",
+            title=title,
+            share=at_most(share),
+            both=both,
+            fit=fit,
+            outlook=_ends(outlook),
+        )
+    return tr(
+        "{title}, chosen by you, at a share of {share}: {both}. The advisor would take the {title2} "
+        "★: {best}.{outlook}",
+        title=title,
+        share=at_most(share),
+        both=both,
+        title2=best.title,
+        best=outlook.relevant(best),
+        outlook=_ends(outlook),
     )
 
 
 def _ends(outlook: Outlook) -> str:
     """Return what a release looks like that only tells of a mean."""
-    stated = " Every released value is one of the two bounds: the mean can be estimated from them, nothing else."
+    stated = tr(" Every released value is one of the two bounds: the mean can be estimated from them, nothing else.")
     return stated if outlook.two_answers else ""
 
 
 def _both_errors(outlook: Outlook, used: Candidate) -> str:
     """Return the error of one value and that of a statistic over the table's rows."""
-    over = f" over the {count(outlook.rows, 'row')}"
+    over = tr(" over the {rows}", rows=count(outlook.rows, "row"))
     statistic = outlook.statistic_in_words(used.statistic)
-    clamped = " (of clamped values)" if outlook.column.numeric and used.statistic is not None else ""
+    clamped = tr(" (of clamped values)") if outlook.column.numeric and used.statistic is not None else ""
     one = outlook.in_words(used.error)
-    return f"one value {one}, {statistic}{over if used.statistic is not None else ''}{clamped}"
+    return tr(
+        "one value {one}, {statistic}{over}{clamped}",
+        one=one,
+        statistic=statistic,
+        over=over if used.statistic is not None else "",
+        clamped=clamped,
+    )
 
 
 def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
@@ -59,18 +87,26 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
         return KEPT
     relations = f"{outlook.faded_words} " if outlook is not None and outlook.faded else ""
     if outlook is not None and outlook.useless and outlook.for_statistics:
-        return (
-            f"Even over all {count(outlook.rows, 'row')} a mean or a count is mostly noise. {_ways(outlook, high=high)}"
+        return tr(
+            "Even over all {rows} a mean or a count is mostly noise. {outlook}",
+            rows=count(outlook.rows, "row"),
+            outlook=_ways(outlook, high=high),
         )
     if outlook is not None and outlook.useless:
-        return (
-            f"Writing “{outlook.constant}” in every row would be {outlook.useless_words}, at no privacy cost: at this "
-            f"share, {column.name} is mostly noise. {relations}{_ways(outlook, high=high)}"
+        return tr(
+            "Writing “{constant}” in every row would be {useless_words}, at no privacy cost: at this "
+            "share, {name} is mostly noise. {relations}{outlook}",
+            constant=outlook.constant,
+            useless_words=outlook.useless_words,
+            name=column.name,
+            relations=relations,
+            outlook=_ways(outlook, high=high),
         )
     if outlook is not None and outlook.bare:
-        return (
-            f"At this share nearly every value leaves as it is: whoever sees the release can be almost sure of "
-            f"anybody's {column.name}. Give it less ε, or ask whether it has to be published."
+        return tr(
+            "At this share nearly every value leaves as it is: whoever sees the release can be almost "
+            "sure of anybody's {name}. Give it less ε, or ask whether it has to be published.",
+            name=column.name,
         )
     if outlook is not None and relations:
         taken = f" {FROM_DATA}" if column.bounds_origin == "data" else ""
@@ -78,29 +114,36 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
     if column.protected and column.bounds_origin == "data":
         return FROM_DATA
     if outlook is not None and outlook.served is not None:
-        return f"A share above {outlook.served:g} is served by the table for {outlook.served:g}: the rest is wasted."
+        return tr(
+            "A share above {served} is served by the table for {served}: the rest is wasted.",
+            served=tr_number(outlook.served, "g"),
+        )
     return ""
 
 
 def _ways(outlook: Outlook, *, high: bool) -> str:
     """Return the ways out of a column that is mostly noise or faded; more ε is none where ε is high already."""
-    statistics = [] if outlook.for_statistics or not outlook.statistics_help else ["choose “means and counts” below"]
+    statistics = (
+        [] if outlook.for_statistics or not outlook.statistics_help else [tr("choose “means and counts” below")]
+    )
     more = [] if high else ["raise ε"]
-    steps = ["round it to fewer steps"] if outlook.for_statistics and outlook.column.numeric else []
-    return f"{_either(['Drop columns', *statistics, *steps, *more, OTHER_WAY])}."
+    steps = [tr("round it to fewer steps")] if outlook.for_statistics and outlook.column.numeric else []
+    return f"{_either([tr('Drop columns'), *statistics, *steps, *more, OTHER_WAY])}."
 
 
 def note(useless: Sequence[Outlook], epsilon: Decimal, *, high: bool) -> str:
     """Return the one warning about a plan as a whole: what is mostly noise, how weak ε is, and the ways out of both."""
     names = listed([outlook.column.name for outlook in useless])
     helped = any(o.statistics_help and not o.for_statistics for o in useless)
-    statistics = ["choose “means and counts” for what you need the average of"] if helped else []
-    ways = _either(["drop columns", *statistics, *([] if high else ["raise ε"]), OTHER_WAY])
-    weak = f"At ε = {at_most(epsilon)} the guarantee says little about any one row"
+    statistics = [tr("choose “means and counts” for what you need the average of")] if helped else []
+    ways = _either([tr("drop columns"), *statistics, *([] if high else ["raise ε"]), tr(OTHER_WAY)])
+    weak = tr("At ε = {epsilon} the guarantee says little about any one row", epsilon=at_most(epsilon))
     if high and useless:
-        return f"⚠ {weak}, and {names} would still be mostly noise: {ways}."
+        return tr("⚠ {weak}, and {names} would still be mostly noise: {ways}.", weak=weak, names=names, ways=ways)
     if useless:
-        return f"⚠ Mostly noise at this ε: {names}. {ways[:1].upper()}{ways[1:]}."
+        return tr(
+            "⚠ Mostly noise at this ε: {names}. {upper}{ways}.", names=names, upper=ways[:1].upper(), ways=ways[1:]
+        )
     return f"⚠ {weak}." if high else ""
 
 

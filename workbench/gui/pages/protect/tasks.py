@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
 from workbench.sanitize.usefulness import (
@@ -130,7 +131,11 @@ class Outlook:
     @property
     def faded_words(self) -> str:
         """What becomes of its relations with other columns."""
-        return f"Its relations with other columns shrink to {kept_words(self.used.kept)}. {EVENLY}"
+        return tr(
+            "Its relations with other columns shrink to {kept}. {evenly}",
+            kept=kept_words(self.used.kept),
+            evenly=EVENLY,
+        )
 
     @property
     def statistics_help(self) -> bool:
@@ -153,8 +158,10 @@ class Outlook:
     def useless_words(self) -> str:
         """How near that answer is."""
         if self.used.error > self.constant_error:
-            return "closer to the truth"
-        return "as close to the truth" if self.used.error == self.constant_error else "about as close to the truth"
+            return tr("closer to the truth")
+        return (
+            tr("as close to the truth") if self.used.error == self.constant_error else tr("about as close to the truth")
+        )
 
     @property
     def bare(self) -> bool:
@@ -165,7 +172,7 @@ class Outlook:
         """Return the mean error of one value: in the attribute's unit, or as a share of changed values."""
         if not self.column.numeric:
             return f"{plain(round(100 * error, 1))} % changed"
-        return f"off by {self._measured(error)}"
+        return tr("off by {error}", error=self._measured(error))
 
     def _measured(self, length: float) -> str:
         """Return a length on the attribute's line in words."""
@@ -176,14 +183,14 @@ class Outlook:
     def statistic_in_words(self, statistic: float | None) -> str:
         """Return half of the 95 % interval of a mean or a share over the table's rows, as everywhere after a ±."""
         if statistic is None:
-            return "no unbiased mean" if self.column.numeric else "no unbiased shares"
+            return tr("no unbiased mean") if self.column.numeric else tr("no unbiased shares")
         if not self.column.numeric:
-            return f"shares ± {plain(float(f'{100 * NORMAL_95 * statistic:.2g}'))} points"
+            return tr("shares ± {value} points", value=plain(float(f"{100 * NORMAL_95 * statistic:.2g}")))
         return f"mean ± {self._measured(NORMAL_95 * statistic)}"
 
     def other(self, candidate: Candidate) -> str:
         """Return the error that the column's purpose does not ask about, in words."""
-        one = f"one value {self.in_words(candidate.error)}"
+        one = tr("one value {error}", error=self.in_words(candidate.error))
         return one if self.for_statistics else self.statistic_in_words(candidate.statistic)
 
     def relevant(self, candidate: Candidate) -> str:
@@ -203,7 +210,7 @@ def forecast_columns(
         cancel.rest(PAINTED)
         return outlooks(wanted, cancel, rows)
 
-    job = Job("Forecasting the errors", work)
+    job = Job(tr("Forecasting the errors"), work)
     return jobs.start(job, key=KEY, shown=False, on_result=apply)
 
 

@@ -14,6 +14,7 @@ from workbench.gui.widgets.cell_delegates import tick
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
+from workbench.sanitize.questions import FURTHER
 
 NAME, TICK, KIND, WHY = range(4)
 NEVER_MIND = tr_later("not suggested: {why}")
@@ -86,9 +87,9 @@ class ColumnModel(PlanModel):
         if column.role == "target":
             return Cell(tr("the target"), key="the target")
         stated = tr_sentence(why)
-        if self.needs_at(at) and why:
+        if self.needs_at(at) and why and not why.startswith(FURTHER):
             return Cell(f"⚠ {tr(NEVER_MIND, why=stated)}", "warn", key=why)
-        return Cell(stated, "muted", key=why or None)
+        return Cell("" if self.needs_at(at) else stated, "muted", key=why or None)
 
 
 class ColumnList(SettingsTable):
@@ -96,7 +97,8 @@ class ColumnList(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self.listed = ColumnModel(session)
-        super().__init__(session, self.listed, "question_columns", tr("Columns: ticked if they are needed"))
+        accessible = tr("Columns: ticked if they are needed")
+        super().__init__(session, self.listed, "question_columns", accessible, private=True)
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
         heads = self.horizontalHeader()
         heads.moveSection(heads.visualIndex(TICK), 0)

@@ -116,7 +116,7 @@ class QuestionsPage(PageFrame):
         ]
         ticks[0].clicked.connect(lambda: self.columns.take_in_sight(ticked=True))
         ticks[1].clicked.connect(lambda: self.columns.take_in_sight(ticked=False))
-        line = row(self._count, *ticks, self.filter, spacing=12)
+        line = row(self._count, self.filter, *ticks, spacing=12)  # the filter's count grows to the left of all
         line.setStretch(0, 1)
         return _part(self._question(2, tr("Which columns do they need?")), line, self.columns)
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.session.newest_release import state_of
+from workbench.gui.style.language import tr_later
 
 PAGE = Page(
     name="rappor",
-    title="RAPPOR",
+    title=tr_later("RAPPOR"),
     room="tools",
-    help="Collect a column as noisy reports of single clients, and find out which values occur",
+    help=tr_later("Collect a column as noisy reports of single clients, and find out which values occur"),
     make="workbench.gui.pages.rappor.page:RapporPage",
     topic="rappor",
     state=state_of("rappor"),
     about=(
-        "RAPPOR collects one value from each client as a vector of random bits, and decodes which values are frequent. "
-        "Move the parameters and see what a report costs and what can be detected; simulate for free; or release the "
-        "reports of a column, which is charged first."
+        tr_later(
+            "RAPPOR collects one value from each client as a vector of random bits, and decodes which "
+            "values are frequent. Move the parameters and see what a report costs and what can be "
+            "detected; simulate for free; or release the reports of a column, which is charged first."
+        )
     ),
-    keys="Ctrl+Return simulates. Esc cancels what is running.",
+    keys=tr_later("Ctrl+Return simulates. Esc cancels what is running."),
 )

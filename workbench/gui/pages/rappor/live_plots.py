@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.rappor.parameters_card import LINES
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Scale
@@ -96,13 +97,15 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
         lines["least"].append((value, min(least, 1.0)))
     made = {name: tuple(points) for name, points in lines.items()}
     epsilons = [
-        Series("ε₁, one report", "private", made["one"]),
-        Series("ε∞, any number", "sanitized", made["permanent"]),
+        Series(tr("ε₁, one report"), "private", made["one"]),
+        Series(tr("ε∞, any number"), "sanitized", made["permanent"]),
     ]
     if setting.each > 1 or key == "each":
-        epsilons.append(Series("these reports", "third", made["exact"]))
+        epsilons.append(Series(tr("these reports"), "third", made["exact"]))
     frame = (line.words, (line.least, line.most), line.log, now)
-    frequency = Series(f"smallest share found among {CANDIDATES} candidates", "private", made["least"])
+    frequency = Series(
+        tr("smallest share found among {candidates} candidates", candidates=CANDIDATES), "private", made["least"]
+    )
     return Plot(*frame, tuple(epsilons)), Plot(*frame, (frequency,), percent=True)
 
 
@@ -139,7 +142,7 @@ class LinePlot(Chart):
             below=(Below(low, f"{plot.along} {plain(low)}"), Below(high, plain(high))),
             key=[Key(line.words, line.style, "line") for line in plot.series],
             words=lambda value: _words(plot, along, value),
-            spoken=f"Along {plot.along}: {'; '.join(stated)}",
+            spoken=tr("Along {along}: {stated}", along=plot.along, stated="; ".join(stated)),
         )
         self.show_drawing(drawing)
 

@@ -18,6 +18,7 @@ from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, badge, label, look, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -31,16 +32,22 @@ from workbench.rappor.simulate import PRESETS
 
 RELEASED = ReleaseWords(
     name="rappor",
-    question="Release these reports?",
-    file="The reports; .csv",
+    question=tr_later("Release these reports?"),
+    file=tr_later("The reports; .csv"),
     ending="rappor",
-    kinds="CSV (*.csv)",
-    verb="Release reports",
+    kinds=tr_later("CSV (*.csv)"),
+    verb=tr_later("Release reports"),
 )
-FREE = "Simulate is free and private. A release is charged first; it cannot be undone."
-NO_COLUMN = "Choose a column of the table to release its reports."
-LOOK = "Decode the reports", "Reads the released file, which is public, and looks for the public values of its column"
-INFINITE = "These parameters have an infinite ε: a report can prove what its client's value is."
+FREE = tr_later("Simulate is free and private. A release is charged first; it cannot be undone.")
+NO_COLUMN = tr_later("Choose a column of the table to release its reports.")
+LOOK = (
+    tr_later("Decode the reports"),
+    tr_later("Reads the released file, which is public, and looks for the public values of its column"),
+)
+INFINITE = tr_later("These parameters have an infinite ε: a report can prove what its client's value is.")
+UNBOUNDED = tr_later(
+    "⚠ With f = 0, ε∞ has no bound: each report adds ε₁, and many reports of one client prove its value."
+)
 
 
 class ResultsView(QWidget):
@@ -50,7 +57,7 @@ class ResultsView(QWidget):
         super().__init__()
         look(self, "clear")
         self._found: Shown | None = None
-        self._title = label("WHAT IS FOUND", "caption", name="rappor_found_title")
+        self._title = label(tr("WHAT IS FOUND"), "caption", name="rappor_found_title")
         self._badge = badge()
         self._stated = label("", wrap=True, name="rappor_found")
         self._bars, self._heat, self._roc = BarsPicture(session), HeatPicture(session), RocPicture(session)
@@ -58,8 +65,8 @@ class ResultsView(QWidget):
         first.body.addLayout(row(self._title, None, self._badge))
         first.body.addWidget(self._stated)
         first.body.addWidget(self._bars)
-        bits = Card(label("BITS", "caption"), self._heat, pad=12, spacing=6)
-        curves = Card(label("ROC BY NUMBER OF REPORTS", "caption"), self._roc, pad=12, spacing=6)
+        bits = Card(label(tr("BITS"), "caption"), self._heat, pad=12, spacing=6)
+        curves = Card(label(tr("ROC BY NUMBER OF REPORTS"), "caption"), self._roc, pad=12, spacing=6)
         below = row(spacing=12)
         below.addWidget(bits, 3)
         below.addWidget(curves, 2)
@@ -82,7 +89,7 @@ class ResultsView(QWidget):
         if found is None:
             return
         self._heat.show_heat(found.heat)
-        self._title.setText(f"WHAT IS FOUND: {found.title}")
+        self._title.setText(tr("WHAT IS FOUND: {title}", title=found.title))
         self._badge.setVisible(found.private)
         self._stated.setText(_words(found))
 
@@ -92,8 +99,14 @@ def _words(found: Shown) -> str:
     parts = [f"{found.reports:,} reports", f"{found.detected} found"]
     if found.missed is not None and found.false is not None:
         parts += [f"{found.missed} missed", count(found.false, "false discovery", "false discoveries")]
-    more = f"; {found.more} more candidates are not shown" if found.more else ""
-    return f"{', '.join(parts)} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate{more}."
+    more = tr("; {more} more candidates are not shown", more=found.more) if found.more else ""
+    return tr(
+        "{parts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate{more}.",
+        parts=", ".join(parts),
+        low=low,
+        high=high,
+        more=more,
+    )
 
 
 class RapporPage(ReleasePage):
@@ -106,7 +119,10 @@ class RapporPage(ReleasePage):
         self._parameters = ParametersCard()
         self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
         self._source = named(
-            ChoiceBox(), "rappor_source", "Values", "An experiment with made-up clients, or a column of the open table"
+            ChoiceBox(),
+            "rappor_source",
+            tr("Values"),
+            tr("An experiment with made-up clients, or a column of the open table"),
         )
         self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._source.setMinimumContentsLength(30)
@@ -116,10 +132,12 @@ class RapporPage(ReleasePage):
             self._results,
             lambda _opened, path, _plan, emit, cancel: decoded(path, emit, cancel),
             LOOK,
-            "The reports cannot be decoded.",
+            tr("The reports cannot be decoded."),
         )
         self._arrange()
-        self.set_primary("Simulate", "rappor_simulate", self._simulate, "Simulate and decode (Ctrl+Return); free")
+        self.set_primary(
+            tr("Simulate"), "rappor_simulate", self._simulate, tr("Simulate and decode (Ctrl+Return); free")
+        )
         self._parameters.changed.connect(self.refresh)
         self._target.textChanged.connect(lambda _text: self.refresh())
         self._source.activated.connect(lambda _at: self._chose_source())
@@ -130,7 +148,9 @@ class RapporPage(ReleasePage):
         self._start_over()
 
     def _arrange(self) -> None:
-        bounds = Card(label("WHAT IT COSTS AND CAN FIND", "caption"), self._facts, *self._plots, pad=12, spacing=6)
+        self._unbounded = label(tr(UNBOUNDED), "warn", wrap=True, name="rappor_unbounded")
+        costs = label(tr("WHAT IT COSTS AND CAN FIND"), "caption")
+        bounds = Card(costs, self._facts, self._unbounded, *self._plots, pad=12, spacing=6)
         above = row(spacing=12)
         above.addWidget(self._parameters, 5)
         above.addWidget(bounds, 6)
@@ -139,7 +159,7 @@ class RapporPage(ReleasePage):
         layout.addWidget(self._released)
         layout.addWidget(self._results)
         layout.addStretch(1)
-        title = label("values", "muted")
+        title = label(tr("values"), "muted")
         title.setBuddy(self._source)
         self.header.addWidget(title)
         self.header.addWidget(self._source)
@@ -162,12 +182,12 @@ class RapporPage(ReleasePage):
         """Offer the columns that the plan does not publish as they are."""
         chosen = self._source.currentData()
         self._source.clear()
-        for known in PRESETS:
-            self._source.addItem(f"made-up: {known.title}", f"preset:{known.name}")
+        for known in sorted(PRESETS, key=lambda preset: preset.parameters.f == 0):  # a bounded one first
+            self._source.addItem(tr("made-up: {title}", title=known.title), f"preset:{known.name}")
         if self.session.opened is not None:
             for column in self.session.plan.columns:
                 if column.action != "keep":
-                    self._source.addItem(f"column {column.name}", f"column:{column.name}")
+                    self._source.addItem(tr("column {name}", name=column.name), f"column:{column.name}")
         self._source.setCurrentIndex(max(self._source.findData(chosen), 0))
         self._chose_source(first=chosen is None)
 
@@ -202,7 +222,7 @@ class RapporPage(ReleasePage):
         keys = self.has_keys(self.primary, self._cancel, self._release)
         assert self.primary is not None
         self.primary.setEnabled(setting is not None and not running)
-        self.primary.setText("Simulating…" if simulating else "Simulate")
+        self.primary.setText(tr("Simulating…") if simulating else tr("Simulate"))
         self._into.setVisible(session.opened is not None)
         self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
         self._name_release(done=False)
@@ -210,7 +230,7 @@ class RapporPage(ReleasePage):
         self._source.setEnabled(not running)
         self._show_cancel(running=running, keys=keys)
         stated = hinder if session.opened is not None else ""
-        self.set_note(RUNNING if releasing else stated or FREE)
+        self.set_note(RUNNING if releasing else stated or tr(FREE))
 
     def _hindrance(self, setting: Setting | None, bound: RapporCost | None) -> str:
         """Return why the reports cannot be released; empty where nothing prevents it."""
@@ -218,9 +238,9 @@ class RapporPage(ReleasePage):
         if setting is None or session.opened is None:
             return ""
         if self._chosen()[0] is None:
-            return NO_COLUMN
+            return tr(NO_COLUMN)
         if bound is None:
-            return INFINITE
+            return tr(INFINITE)
         keep = first_problem(session) or release_hindrance(session)[0]
         return keep or short_words(session, self._charge(bound))
 
@@ -232,28 +252,38 @@ class RapporPage(ReleasePage):
 
     def _show_cost(self, setting: Setting | None) -> RapporCost | None:
         """Show both ε and what can be found; return the cost where it is finite."""
+        self._unbounded.setVisible(setting is not None and setting.parameters.f == 0)
         if setting is None:
             for key in ("rappor_one", "rappor_permanent", "rappor_charge", "rappor_least", "rappor_left"):
                 self._facts.hide_line(key)
             return None
         bound = cost(setting.parameters, setting.each)
-        self._facts.show_line("rappor_one", "ε₁, of one report", _epsilon(bound.one), tip=_exact(bound.one))
+        self._facts.show_line("rappor_one", tr("ε₁, of one report"), _epsilon(bound.one), tip=_exact(bound.one))
         self._facts.show_line(
-            "rappor_permanent", "ε∞, of any number of reports", _epsilon(bound.permanent), tip=_exact(bound.permanent)
+            "rappor_permanent",
+            tr("ε∞, of any number of reports"),
+            _epsilon(bound.permanent),
+            tip=_exact(bound.permanent),
         )
         try:
             charged = self._charge(bound)
         except ParameterError:
-            self._facts.show_line("rappor_charge", "charged by Release", "∞: refused", "danger", tip=INFINITE)
+            self._facts.show_line("rappor_charge", tr("charged by Release"), "∞: refused", "danger", tip=tr(INFINITE))
             self._facts.hide_line("rappor_left")
             self._show_least(setting)
             return None
-        words = "charged by Release" if setting.each == 1 else f"charged for {setting.each:,} reports each"
-        tip = f"min(ε∞, reports · ε₁); the exact bound of these reports is {bound.exact:.10g}"
+        words = (
+            tr("charged by Release")
+            if setting.each == 1
+            else tr("charged for {each} reports each", each=tr_number(setting.each, ","))
+        )
+        tip = tr(
+            "min(ε∞, reports · ε₁); the exact bound of these reports is {exact}", exact=tr_number(bound.exact, ".10g")
+        )
         self._facts.show_line("rappor_charge", words, f"ε = {at_most(charged)}", "accent", tip=tip)
         if self.session.opened is not None and self._chosen()[0] is not None:
             left, kind = left_words(self.session, charged)
-            self._facts.show_line("rappor_left", "left after it", left, kind)
+            self._facts.show_line("rappor_left", tr("left after it"), left, kind)
         else:
             self._facts.hide_line("rappor_left")
         self._show_least(setting)
@@ -262,8 +292,16 @@ class RapporPage(ReleasePage):
     def _show_least(self, setting: Setting) -> None:
         least = smallest_detectable(setting.parameters, setting.clients, CANDIDATES)
         words = f"{100 * least:.2g} %" if least < 1 else "none"
-        tip = f"The share that is found in 80 % of collections among {CANDIDATES} candidates (Bonferroni, α = 0.05)"
-        self._facts.show_line("rappor_least", f"smallest share found in {setting.clients:,} reports", words, tip=tip)
+        tip = tr(
+            "The share that is found in 80 % of collections among {candidates} candidates (Bonferroni, α = 0.05)",
+            candidates=CANDIDATES,
+        )
+        self._facts.show_line(
+            "rappor_least",
+            tr("smallest share found in {clients} reports", clients=tr_number(setting.clients, ",")),
+            words,
+            tip=tip,
+        )
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -311,7 +349,7 @@ class RapporPage(ReleasePage):
         if setting is None or column is None:
             return None
         collection = Collection(column=column, reports=setting.each)
-        title = f"RAPPOR reports of {column}"
+        title = tr("RAPPOR reports of {column}", column=column)
         return Asked(title, lambda _plan, rows, _kind: rappor_work(setting.parameters, collection, rows), FORMATS)
 
     def _show_released(self) -> None:
@@ -340,4 +378,4 @@ def _epsilon(value: float) -> str:
 
 
 def _exact(value: float) -> str:
-    return "infinite: f = 0 bounds nothing in the long run" if value == float("inf") else plain(value)
+    return tr("infinite: f = 0 bounds nothing in the long run") if value == float("inf") else plain(value)

@@ -10,14 +10,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider
 
 from workbench.gui.session.error_text import sentence
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import Card, label, mark_wrong, named
+from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.widgets.basic import Card, hold, label, mark_wrong, named
 from workbench.params import ParameterError
 from workbench.params.field import Field, IntegerField
 from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters
 
-EACH = IntegerField(at_least=1, upto=100_000, help="reports of each client, all with one permanent answer")
-CLIENTS = IntegerField(at_least=100, upto=20_000_000, help="clients in a simulation, each with one report")
+EACH = IntegerField(at_least=1, upto=100_000, help=tr_later("reports of each client, all with one permanent answer"))
+CLIENTS = IntegerField(at_least=100, upto=20_000_000, help=tr_later("clients in a simulation, each with one report"))
 STEPS = 100
 
 
@@ -36,14 +36,14 @@ class _Line:
 
 _DECLARED = RapporParameters.declared()
 LINES = (
-    _Line("f", "coin tosses, f", _DECLARED["f"], 0, 0.99, whole=False),
-    _Line("p", "0 reported as 1, p", _DECLARED["p"], 0, 1, whole=False),
-    _Line("q", "1 reported as 1, q", _DECLARED["q"], 0, 1, whole=False),
+    _Line("f", tr_later("coin tosses, f"), _DECLARED["f"], 0, 0.99, whole=False),
+    _Line("p", tr_later("0 reported as 1, p"), _DECLARED["p"], 0, 1, whole=False),
+    _Line("q", tr_later("1 reported as 1, q"), _DECLARED["q"], 0, 1, whole=False),
     _Line("h", "hashes, h", _DECLARED["h"], 1, 8),
     _Line("k", "bits, k", _DECLARED["k"], 8, HASHED_BITS),
     _Line("m", "cohorts, m", _DECLARED["m"], 1, 64),
     _Line("clients", "clients", CLIENTS, 1_000, 10_000_000, log=True),
-    _Line("each", "reports each", EACH, 1, 1_000, log=True),
+    _Line("each", tr_later("reports each"), EACH, 1, 1_000, log=True),
 )
 
 
@@ -57,7 +57,7 @@ class ParametersCard(Card):
     changed = Signal()
 
     def __init__(self) -> None:
-        super().__init__(label("PARAMETERS OF EVERY CLIENT", "caption"), pad=12, spacing=6)
+        super().__init__(label(tr("PARAMETERS OF EVERY CLIENT"), "caption"), pad=12, spacing=6)
         self.last = "f"
         self._fields: dict[str, QLineEdit] = {}
         self._sliders: dict[str, QSlider] = {}
@@ -68,7 +68,7 @@ class ParametersCard(Card):
         for row, line in enumerate(LINES):
             help_text = line.spec.help[:1].upper() + line.spec.help[1:]
             field = named(QLineEdit(), f"rappor_{line.key}", line.words, help_text)
-            field.setFixedWidth(84)
+            hold(field, 84)
             slider = named(QSlider(Qt.Orientation.Horizontal), f"rappor_{line.key}_slider", line.words, help_text)
             slider.setRange(0, STEPS)
             slider.setMinimumWidth(60)

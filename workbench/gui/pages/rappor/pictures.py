@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.rappor.tasks import Bar, Shown
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale, Sign
@@ -15,13 +16,13 @@ FILL = 0.35
 WORDS = {
     "detected": "detected",
     "missed": "missed",
-    "false": "found, but nobody has it",
-    "absent": "nobody has it, and it is not found",
+    "false": tr_later("found, but nobody has it"),
+    "absent": tr_later("nobody has it, and it is not found"),
 }
 VERDICTS: tuple[tuple[str, str, Sign, str], ...] = (
     ("detected", "private", "square", "■ found"),
     ("missed", "sanitized", "open", "□ missed"),
-    ("false", "danger", "triangle", "▲ false discovery"),
+    ("false", "danger", "triangle", tr_later("▲ false discovery")),
     ("absent", "muted", "open", "□ absent"),
 )
 """Each verdict with its colour, its sign and its words in the key."""
@@ -50,7 +51,7 @@ def _bars(bars: tuple[Bar, ...]) -> Drawing:
     key = [Key("true", "muted", alpha=FILL)] if known else []
     for verdict, ink, _, words in VERDICTS:
         if verdict in ends and (known or verdict in ("detected", "missed")):
-            key.append(Key(words if known or verdict == "detected" else "□ not found", ink, ""))
+            key.append(Key(words if known or verdict == "detected" else tr("□ not found"), ink, ""))
     return Drawing(
         (
             mark.bars({at: bar.true or 0.0 for at, bar in enumerate(bars)}, "muted", alpha=FILL),
@@ -61,14 +62,21 @@ def _bars(bars: tuple[Bar, ...]) -> Drawing:
         below=ends_below([bar.string for bar in bars]),
         key=key,
         words=lambda x: _words(bars[int(x)]),
-        spoken=f"True and decoded shares of {len(bars)} candidates, with intervals",
+        spoken=tr("True and decoded shares of {bars} candidates, with intervals", bars=len(bars)),
     )
 
 
 def _words(bar: Bar) -> str:
     true = "" if bar.true is None else f"true {_percent(bar.true)}, "
-    verdict = WORDS[bar.verdict] if bar.true is not None else ("found" if bar.verdict == "detected" else "not found")
-    stated = f"decoded {_percent(bar.estimate)} ({_percent(bar.low)} to {_percent(bar.high)})"
+    verdict = (
+        WORDS[bar.verdict] if bar.true is not None else ("found" if bar.verdict == "detected" else tr("not found"))
+    )
+    stated = tr(
+        "decoded {estimate} ({low} to {high})",
+        estimate=_percent(bar.estimate),
+        low=_percent(bar.low),
+        high=_percent(bar.high),
+    )
     return f"{bar.string}: {true}{stated}, {verdict}"
 
 
@@ -90,8 +98,10 @@ class HeatPicture(Chart):
             below=(Below(0, "bit 0"), Below(bits, f"bit {bits - 1}")),
             key=(Key(f"reports with each bit, by cohort: {_percent(least)} to {_percent(most)}", "muted", ""),),
             frame="box",
-            words=lambda x: f"bit {int(x)}: {' to '.join(ends[int(x)])} of a cohort's reports",
-            spoken=f"Share of the reports with each of {bits} bits in {heat.shape[0]} cohorts",
+            words=lambda x: tr("bit {x}: {ends} of a cohort's reports", x=int(x), ends=" to ".join(ends[int(x)])),
+            spoken=tr(
+                "Share of the reports with each of {bits} bits in {shape} cohorts", bits=bits, shape=heat.shape[0]
+            ),
         )
         self.show_drawing(drawing)
 
@@ -109,7 +119,9 @@ class RocPicture(Chart):
 
 
 _NO_ROC = Drawing(
-    empty="no ROC: nothing is\nknown to be absent", frame="none", spoken="No ROC: nothing is known to be absent"
+    empty=tr_later("no ROC: nothing is\nknown to be absent"),
+    frame="none",
+    spoken=tr_later("No ROC: nothing is known to be absent"),
 )
 
 
@@ -121,16 +133,18 @@ def _roc(roc: Curves) -> Drawing:
     return Drawing(
         (mark.line(((0, 0), (1, 1)), "line", 1, "dashed"), *curves),
         left=((1, "1"),),
-        below=(Below(0, "false alarms 0"), Below(1, "1")),
+        below=(Below(0, tr("false alarms 0")), Below(1, "1")),
         key=[Key(f"{n:,}", style, "") for (n, _, _), style in zip(roc, ROC_STYLES, strict=False)],
         words=lambda share: _roc_words(roc, share),
-        spoken="ROC of " + ", ".join(f"{n:,} reports" for n, _, _ in roc),
+        spoken=tr("ROC of ") + ", ".join(f"{n:,} reports" for n, _, _ in roc),
     )
 
 
 def _roc_words(roc: Curves, share: float) -> str:
     hits = ((n, float(found[np.searchsorted(alarms, share, side="right") - 1])) for n, alarms, found in roc)
-    return f"false alarms {_percent(share)}: " + ", ".join(f"{n:,} reports {_percent(hit)} found" for n, hit in hits)
+    return tr("false alarms {share}: ", share=_percent(share)) + ", ".join(
+        tr("{n} reports {hit} found", n=tr_number(n, ","), hit=_percent(hit)) for n, hit in hits
+    )
 
 
 def _percent(share: float) -> str:

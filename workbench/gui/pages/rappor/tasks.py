@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from workbench.gui.pages.release_tasks import certified
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.signals.cancel import CancelToken
@@ -142,7 +143,7 @@ def simulate(
             false=found.false,
         )
 
-    return jobs.start(Job("Simulating reports", work), key=KEY_SIMULATE, on_result=apply, on_failure=failed)
+    return jobs.start(Job(tr("Simulating reports"), work), key=KEY_SIMULATE, on_result=apply, on_failure=failed)
 
 
 def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:
@@ -164,7 +165,7 @@ def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:
     counts = read_sum(path, parameters, emit, cancel)
     found = decode(counts, candidate_map(values, BloomBits(parameters)), emit=emit, cancel=cancel)
     return Shown(
-        title=f"released reports of {request['column']}",
+        title=tr("released reports of {request}", request=request["column"]),
         private=False,
         **_decoded(found, None),
         heat=_heat(counts),

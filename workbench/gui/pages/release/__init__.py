@@ -5,6 +5,7 @@ from __future__ import annotations
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.release_account import plan_is_short
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -17,20 +18,25 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="release",
-    title="Settings",
+    title=tr_later("Settings"),
     room="release",
-    help="Exactly what the chosen way releases, what it costs, and what ε does not cover",
+    help=tr_later("Exactly what the chosen way releases, what it costs, and what ε does not cover"),
     make="workbench.gui.pages.release.page:SettingsPage",
     known_as="noisy rows synthetic rows statistics",
     topic="certificate",
     state=_state,
     about=(
-        "The settings of the chosen way: noisy rows, synthetic rows, statistics or another kind. Release asks once. "
-        "Then the whole cost is charged to the ledger, new noise is drawn from the system's random generator, and the "
-        "files appear together or not at all. To release the same plan again costs again; to copy the files is free."
+        tr_later(
+            "The settings of the chosen way: noisy rows, synthetic rows, statistics or another kind. "
+            "Release asks once. Then the whole cost is charged to the ledger, new noise is drawn from "
+            "the system's random generator, and the files appear together or not at all. To release the "
+            "same plan again costs again; to copy the files is free."
+        )
     ),
     keys=(
-        "Ctrl+Return releases, after you confirm. Esc cancels what is running. Verify recomputes every checksum of a "
-        "release and compares it with the certificate."
+        tr_later(
+            "Ctrl+Return releases, after you confirm. Esc cancels what is running. Verify recomputes "
+            "every checksum of a release and compares it with the certificate."
+        )
     ),
 )

@@ -8,18 +8,20 @@ from workbench.gui.session.account_task import name_account, read_account, set_s
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, look, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
 
-NAME = (
-    "A name that you make public. Only then do certificates say what was spent before and what remains: without a "
-    "name those figures would show whether the rows have changed between two releases"
+NAME = tr_later(
+    "A name that you make public. Only then do certificates say what was spent before and what "
+    "remains: without a name those figures would show whether the rows have changed between two "
+    "releases"
 )
 
 
-TABLE = ("table", "rows", "that table's")
+TABLE = ("table", "rows", tr_later("that table's"))
 
 
 class VersionCard(Card):
@@ -31,9 +33,9 @@ class VersionCard(Card):
         self._session, self._jobs = session, jobs
         self._stated = label("", wrap=True, name="release_version_told")
         self._other = button(
-            "It is another table…",
+            tr("It is another table…"),
             "release_another_table",
-            tip="Give this table a budget of its own; recorded for good",
+            tip=tr("Give this table a budget of its own; recorded for good"),
         )
         self._other.clicked.connect(self._ask)
         line = row(self._stated, 12, self._other)
@@ -50,17 +52,23 @@ class VersionCard(Card):
         since, doubt = account.version_of, account.error if account.in_doubt else None
         self.setVisible(bool(since or doubt) and self._session.open_data is not None)
         images = self._session.images is not None
-        whole, parts, whose = ("set of images", "images", "those images’") if images else TABLE
+        whole, parts, whose = (tr("set of images"), "images", tr("those images’")) if images else TABLE
         self._stated.setText(
-            f"This looks like a version of a {whole} you released on {since[:10]}: most of its {parts} are the same. "
-            f"It shares {whose} budget."
+            tr(
+                "This looks like a version of a {whole} you released on {since}: most of its {parts} are the "
+                "same. It shares {whose} budget.",
+                whole=whole,
+                since=since[:10],
+                parts=parts,
+                whose=whose,
+            )
             if doubt is None
             else f"{doubt.what[:1].upper()}{doubt.what[1:]}."
         )
         ways = "" if doubt is None else ways_out(doubt.remedies)
         self._ways.setText(f"{ways[:1].upper()}{ways[1:]}.")
         self._ways.setVisible(bool(ways))
-        self._other.setText("These are other images…" if images else "It is another table…")
+        self._other.setText(tr("These are other images…") if images else tr("It is another table…"))
         self._other.setAccessibleName(self._other.text())
 
     def _ask(self) -> None:
@@ -68,12 +76,14 @@ class VersionCard(Card):
         if opened is None:
             return
         if self._session.images is not None:
-            title, what, parts = "Are these other images?", "These are other images", "images"
+            title, what, parts = tr("Are these other images?"), tr("These are other images"), "images"
         else:
-            title, what, parts = "Is it another table?", "It is another table", "rows"
-        text = (
-            f"{opened.title} gets a budget of its own. If some of its {parts} are about the same people, they "
-            "are then protected only by the sum of both budgets. The ledger records this for good."
+            title, what, parts = tr("Is it another table?"), tr("It is another table"), "rows"
+        text = tr(
+            "{title} gets a budget of its own. If some of its {parts} are about the same people, they "
+            "are then protected only by the sum of both budgets. The ledger records this for good.",
+            title=opened.title,
+            parts=parts,
         )
         if confirm(self, title, text, what) and self._session.open_data is opened:
             set_separate(self._session, self._jobs, opened)
@@ -86,13 +96,15 @@ class AccountName(QWidget):
         super().__init__()
         look(self, "clear")
         self._session, self._jobs = session, jobs
-        self._name = named(QLineEdit(), "release_account", "Public name of the account", NAME)
-        self._name.setPlaceholderText("optional")
+        self._name = named(QLineEdit(), "release_account", tr("Public name of the account"), tr(NAME))
+        self._name.setPlaceholderText(tr("optional"))
         self._name.setFixedWidth(220)
-        self._give = button("Name the account…", "release_name_account", tip="Give the account of this table that name")
+        self._give = button(
+            tr("Name the account…"), "release_name_account", tip=tr("Give the account of this table that name")
+        )
         self._stated = label("", "muted", wrap=True, name="release_account_told")
-        title = label("Account’s public name")
-        title.setToolTip(NAME)
+        title = label(tr("Account’s public name"))
+        title.setToolTip(tr(NAME))
         title.setBuddy(self._name)
         line = row(title, self._name, self._give, self._stated)
         line.setStretch(3, 1)
@@ -113,9 +125,11 @@ class AccountName(QWidget):
         # The first release under a new name names the account by itself.
         self._give.setVisible(bool(plan.account) and plan.account != account.name and not account.name and spent)
         if account.name and plan.account != account.name:
-            self._stated.setText(f"The account of this table is called {account.name}.")
+            self._stated.setText(tr("The account of this table is called {name}.", name=account.name))
         else:
-            self._stated.setText("" if plan.account else "Leave empty to keep the running total out of certificates.")
+            self._stated.setText(
+                "" if plan.account else tr("Leave empty to keep the running total out of certificates.")
+            )
 
     def _take(self) -> None:
         from workbench.sanitize.account_name import checked_name
@@ -128,7 +142,10 @@ class AccountName(QWidget):
             self._stated.setText(sentence(error))
             return
         plan = self._session.plan
-        self._session.edit(f"name the account {stated}" if stated else "name no account", plan.with_(account=stated))
+        self._session.edit(
+            tr("name the account {stated}", stated=stated) if stated else tr("name no account"),
+            plan.with_(account=stated),
+        )
         if self._session.account.in_doubt:
             read_account(self._session, self._jobs)
         self.refresh()
@@ -137,9 +154,15 @@ class AccountName(QWidget):
         opened, name, account = self._session.opened, self._session.plan.account, self._session.account
         if opened is None or not name:
             return
-        text = (
-            f"The account of {opened.title} is called {name} from now on, and later certificates state its total: "
-            f"ε = {at_most(account.spent + account.reserved)} so far. The ledger records this for good."
+        text = tr(
+            "The account of {title} is called {name} from now on, and later certificates state its "
+            "total: ε = {spent} so far. The ledger records this for good.",
+            title=opened.title,
+            name=name,
+            spent=at_most(account.spent + account.reserved),
         )
-        if confirm(self, "Name the account?", text, f"Name it {name}") and self._session.opened is opened:
+        if (
+            confirm(self, tr("Name the account?"), text, tr("Name it {name}", name=name))
+            and self._session.opened is opened
+        ):
             name_account(self._session, self._jobs, opened, name)

@@ -17,30 +17,33 @@ from workbench.gui.pages.release_account import (
 )
 from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, in_full
 from workbench.privacy.accounting.posterior import posterior
 
-FIGURE_MEANS = "The most that anyone can learn about one row, compared with a table in which it is"
+FIGURE_MEANS = tr_later("The most that anyone can learn about one row, compared with a table in which it is")
 """Stands below the ε and is ended by each of the two lines that follow: … blanked, … replaced."""
 
-ZERO_OUT = "Zero-out neighbours: somebody's row is blanked, and the number of rows is public. The ledger counts this ε."
-REPLACE_ONE = (
-    "Replace-one neighbours: somebody's row is replaced by any other. A sanitised table bounds both by the same "
-    "ε; a model that was trained with noise may need more here."
+ZERO_OUT = tr_later(
+    "Zero-out neighbours: somebody's row is blanked, and the number of rows is public. The ledger counts this ε."
+)
+REPLACE_ONE = tr_later(
+    "Replace-one neighbours: somebody's row is replaced by any other. A sanitised table bounds "
+    "both by the same ε; a model that was trained with noise may need more here."
 )
 
 
-LEAVES = (
-    "Only a trained network can be released of a set of images. Models, Train makes one with noise, charges it to the "
-    "budget, and writes its folder: the weights and a card that states its ε. It is then listed below and can be "
-    "verified."
+LEAVES = tr_later(
+    "Only a trained network can be released of a set of images. Models, Train makes one with "
+    "noise, charges it to the budget, and writes its folder: the weights and a card that states "
+    "its ε. It is then listed below and can be verified."
 )
-STAYS = (
-    "No image and no label is ever released, and no copy of the set, not even with noise: noisy rows, synthetic rows "
-    "and statistics are for tables. What this window shows of the images, their counts, predictions and accuracies, "
-    "is private as well."
+STAYS = tr_later(
+    "No image and no label is ever released, and no copy of the set, not even with noise: noisy "
+    "rows, synthetic rows and statistics are for tables. What this window shows of the images, "
+    "their counts, predictions and accuracies, is private as well."
 )
 
 
@@ -54,7 +57,7 @@ class CostCard(Card):
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
         self.setObjectName("release_cost")
-        self.setAccessibleName("What it costs")
+        self.setAccessibleName(tr("What it costs"))
         self._session = session
         self._figure = label("–", "figure", name="release_epsilon")
         self._facts = Facts()
@@ -63,22 +66,27 @@ class CostCard(Card):
         self._short = label("", "danger", wrap=True, name="release_short")
         self._high = label("", "warn", wrap=True, name="release_high")
         self.use_rest = button(
-            "Use what remains",
+            tr("Use what remains"),
             "release_use_rest",
-            tip="Lower ε, and δ if there is one, to what remains under the cap",
+            tip=tr("Lower ε, and δ if there is one, to what remains under the cap"),
         )
         self.raise_cap = button(
-            "Raise the cap…", "release_raise_cap", "link", tip="Released, Ledger sets the cap; the ledger records it"
+            tr("Raise the cap…"),
+            "release_raise_cap",
+            "link",
+            tip=tr("Released, Ledger sets the cap; the ledger records it"),
         )
         self.raise_cap.clicked.connect(lambda: session.go("ledger"))
-        self._explain = button("What does it mean?", "release_explain", "link", accessible="What does this ε mean?")
+        self._explain = button(
+            tr("What does it mean?"), "release_explain", "link", accessible=tr("What does this ε mean?")
+        )
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session))
-        head = caption("WHAT IT COSTS", self._explain)
+        head = caption(tr("WHAT IT COSTS"), self._explain)
         for part in (
             head,
             self._figure,
-            label(FIGURE_MEANS, "muted", wrap=True, name="release_compared"),
+            label(tr(FIGURE_MEANS), "muted", wrap=True, name="release_compared"),
             self._facts,
             self._high,
             self._short,
@@ -103,7 +111,7 @@ class CostCard(Card):
         self._show_neighbours(found, cost, delta)
         lines: dict[str, tuple[str, str, str]] = {}
         if session.plan.rows_per_person != 1:
-            lines["rows_each"] = ("rows of one person", str(session.plan.rows_per_person), "")
+            lines["rows_each"] = (tr("rows of one person"), str(session.plan.rows_per_person), "")
         if delta:
             lines["delta"] = ("δ", f"{float(delta):.3g}", "")
         if found is not None:
@@ -117,12 +125,14 @@ class CostCard(Card):
         high = cost is not None and cost > HIGH
         self._high.setVisible(high)
         if cost is not None and high:
-            self._high.setText(f"⚠ High: a suspicion of 10 % can grow to {percent(posterior(float(cost), 0.1).high)}.")
+            self._high.setText(
+                tr("⚠ High: a suspicion of 10 % can grow to {high}.", high=percent(posterior(float(cost), 0.1).high))
+            )
         self._show_short(cost, delta, done=done)
 
     def _show_neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> None:
         stated = "–" if cost is None else with_delta(at_most(cost), delta)
-        self._facts.show_line("zero_out", "blanked (zero-out)", stated, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
+        self._facts.show_line("zero_out", tr("blanked (zero-out)"), stated, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
         local = found is not None and found.local
         if cost is None or (found is None and self._session.way != "rows"):
             stated = "–"
@@ -130,26 +140,26 @@ class CostCard(Card):
             stated = with_delta(at_most(cost), delta)
         else:
             stated = replaced_words(cost, delta).removeprefix("ε = ")
-        self._facts.show_line("replace_one", "replaced (replace-one)", stated, tip=REPLACE_ONE)
+        self._facts.show_line("replace_one", tr("replaced (replace-one)"), stated, tip=tr(REPLACE_ONE))
 
     def _show_left(self, cost: Decimal | None) -> None:
         account, facts = self._session.account, self._facts
         remaining = account.remaining
         facts.hide_line("after")
         if account.problem:
-            stated = "not certain who pays" if account.in_doubt else "cannot be read"
+            stated = tr("not certain who pays") if account.in_doubt else tr("cannot be read")
             facts.show_line("cap_left", "ledger", stated, "danger")
         elif remaining is None:
-            facts.show_line("cap_left", "cap", "this release sets it", "muted")
+            facts.show_line("cap_left", "cap", tr("this release sets it"), "muted")
         else:
             assert account.cap is not None
-            what = f"remains of ε {at_least(account.cap)}"
+            what = tr("remains of ε {cap}", cap=at_least(account.cap))
             facts.show_line("cap_left", what, at_least(remaining), tip=in_full(remaining))
             after = remaining - (cost or Decimal(0))
             if cost is not None and after >= 0:
-                facts.show_line("after", "remains afterwards", at_least(after), "accent", tip=in_full(after))
+                facts.show_line("after", tr("remains afterwards"), at_least(after), "accent", tip=in_full(after))
             elif cost is not None:
-                facts.show_line("after", "short by", at_most(-after), "danger", tip=in_full(-after))
+                facts.show_line("after", tr("short by"), at_most(-after), "danger", tip=in_full(-after))
 
     def _show_short(self, cost: Decimal | None, delta: Decimal, *, done: bool) -> None:
         session = self._session
@@ -160,10 +170,17 @@ class CostCard(Card):
         self.raise_cap.setVisible(bool(short))
         if short and cost is not None:
             look(self._short, "muted" if done else "danger")
-            needs = "A second draw needs" if done else "⚠ Needs"
-            self._short.setText(f"{needs} {both_words(cost, delta)}, but {left_of(session, delta)}.")
+            needs = tr("A second draw needs") if done else "⚠ Needs"
+            self._short.setText(
+                tr(
+                    "{needs} {cost}, but {session}.",
+                    needs=needs,
+                    cost=both_words(cost, delta),
+                    session=left_of(session, delta),
+                )
+            )
         if self.allowed is not None:
-            self.use_rest.setText(f"Use what remains ({left_text(*self.allowed)})")
+            self.use_rest.setText(tr("Use what remains ({left_text})", left_text=left_text(*self.allowed)))
 
 
 class OutsideCard(Card):
@@ -172,9 +189,9 @@ class OutsideCard(Card):
     def __init__(self) -> None:
         super().__init__(spacing=6)
         self.setObjectName("release_outside")
-        self.setAccessibleName("What the guarantee does not cover")
+        self.setAccessibleName(tr("What the guarantee does not cover"))
         self._text = label("", wrap=True, name="release_outside_text")
-        self.body.addWidget(label("OUTSIDE THE GUARANTEE", "caption"))
+        self.body.addWidget(label(tr("OUTSIDE THE GUARANTEE"), "caption"))
         self.body.addWidget(self._text)
         self.body.addStretch(1)
 
@@ -182,13 +199,15 @@ class OutsideCard(Card):
         """Show the sentences; ``None`` while they are not known."""
         if sentences is None:
             look(self._text, "muted")
-            self._text.setText("Listed once the plan is ready.")
+            self._text.setText(tr("Listed once the plan is ready."))
         elif sentences:
             look(self._text, "warn")
             self._text.setText("\n".join(f"⚠ {sentence}" for sentence in sentences))
         else:
             look(self._text, "muted")
-            self._text.setText("Nothing: every published value goes through a mechanism. The number of rows is public.")
+            self._text.setText(
+                tr("Nothing: every published value goes through a mechanism. The number of rows is public.")
+            )
 
 
 class OnlyModelsCard(Card):
@@ -200,9 +219,9 @@ class OnlyModelsCard(Card):
         self._session = session
         self._facts = Facts()
         for part in (
-            label("Only trained networks can be released of images", "heading"),
-            label(LEAVES, wrap=True, name="release_leaves"),
-            label(STAYS, "muted", wrap=True, name="release_stays"),
+            label(tr("Only trained networks can be released of images"), "heading"),
+            label(tr(LEAVES), wrap=True, name="release_leaves"),
+            label(tr(STAYS), "muted", wrap=True, name="release_stays"),
             self._facts,
         ):
             self.body.addWidget(part)
@@ -221,11 +240,11 @@ class OnlyModelsCard(Card):
         if account.problem:
             stated = account.problem
         elif remaining is None:
-            stated = "the first network that is released sets its cap"
+            stated = tr("the first network that is released sets its cap")
         else:
-            stated = f"ε = {at_least(max(remaining, Decimal(0)))} for further networks"
-        self._facts.show_line("release_images_left", "budget left", stated)
+            stated = tr("ε = {remaining} for further networks", remaining=at_least(max(remaining, Decimal(0))))
+        self._facts.show_line("release_images_left", tr("budget left"), stated)
         outside = " ".join(images.outside)
-        self._facts.show_line("release_images_outside", "outside the guarantee", outside, "warn")
+        self._facts.show_line("release_images_outside", tr("outside the guarantee"), outside, "warn")
         if not outside:
             self._facts.hide_line("release_images_outside")

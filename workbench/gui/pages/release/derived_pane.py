@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import label
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
@@ -27,10 +28,10 @@ class DerivedPane(WayPane):
         suffixes = ", ".join(known.suffixes())
         words = ReleaseWords(
             name=name,
-            question=f"Release {known.released}?",
-            file=f"The released file; {suffixes}",
+            question=tr("Release {released}?", released=known.released),
+            file=tr("The released file; {suffixes}", suffixes=suffixes),
             ending=name,
-            tip="Charge the budget, compute, certify and write the file",
+            tip=tr("Charge the budget, compute, certify and write the file"),
             kinds=";;".join(f"{each.upper()} (*.{each})" for each in known.formats),
             suffix=f".{known.formats[0]}",
         )

@@ -1,4 +1,4 @@
-"""The settings of the way to release that is chosen: its fields, cost and file, the question, and what was released."""
+"""The settings of the way to release that is chosen: its fields, cost and file, and the question."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.newest_release import released_steps
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import button, label, look, row, stack
+from workbench.gui.style.language import tr, tr_later
+from workbench.gui.widgets.basic import button, caption, label, look, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.way_bar import MODEL, WayBar
@@ -43,23 +43,27 @@ from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-SHOWN = 10
-"""Releases that have a card: the newest."""
-
 WIDE = 1200
 """Pixels of width from which the fields have a column of their own."""
 
-NO_TABLE = "Open a table and declare its public facts; then it can be released here."
-A_MODEL = "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
-WORKING = "Working out what it costs and what to expect of it…"
-TO_DECIDE = "Decide what else the same ε can give"
-TITLES = {"data": "Data →", "protect": "Columns →", "ledger": "Ledger →", "release": "Settings →"}
+NO_TABLE = tr_later("Open a table and declare its public facts; then it can be released here.")
+A_MODEL = tr_later(
+    "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
+)
+WORKING = tr_later("Working out what it costs and what to expect of it…")
+TO_DECIDE = tr_later("Decide what else the same ε can give")
+TITLES = {
+    "data": tr_later("Data →"),
+    "protect": tr_later("Columns →"),
+    "ledger": tr_later("Ledger →"),
+    "release": tr_later("Settings →"),
+}
 """What the button says that leads to where something is put right."""
 
 RELEASED = ReleaseWords(
     name="release",
-    question="Release this table?",
-    file="The released file; its suffix sets the format",
+    question=tr_later("Release this table?"),
+    file=tr_later("The released file; its suffix sets the format"),
     ending="released",
     names={"output": "release_target", "release": "release_now", "to_ledger": "to_ledger"},
 )
@@ -84,15 +88,17 @@ class SettingsPage(ReleasePage):
         self._foreseen: Foreseen | None = None
         self._problem_found: WorkbenchError | None = None
         self._asked_early = self._at_newest = False
-        self._cards: list[ReleasedCard] = []
+        self._card: ReleasedCard | None = None
         self._version, self._account = VersionCard(session, jobs), AccountName(session, jobs)
         self._cost, self._outside = CostCard(session), OutsideCard()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
         self._make_problem()
         self._arrange()
-        self._better = button("Decide →", "release_to_ways", "primary", tip=TO_DECIDE)
+        self._better = button(tr("Decide →"), "release_to_ways", "primary", tip=tr(TO_DECIDE))
         self._better.clicked.connect(lambda: session.go("ways"))
-        self._train = button("Train →", "release_to_train", "primary", tip="Models are trained and released in Models")
+        self._train = button(
+            tr("Train →"), "release_to_train", "primary", tip=tr("Models are trained and released in Models")
+        )
         self._train.clicked.connect(lambda: session.go("train"))
         self._add_buttons()
         for way in (self._better, self._train):
@@ -122,13 +128,17 @@ class SettingsPage(ReleasePage):
         self._stopped.setLayout(line)
 
     def _arrange(self) -> None:
-        self._empty = NothingYet(self.session, "release_nothing", "No table yet", "data", "Go to Data")
-        self._empty.say(NO_TABLE)
-        self._of_model = NothingYet(self.session, "release_of_model", "A model", "train", "Train →")
-        self._of_model.say(A_MODEL)
+        self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
+        self._empty.say(tr(NO_TABLE))
+        self._of_model = NothingYet(self.session, "release_of_model", "A model", "train", tr("Train →"))
+        self._of_model.say(tr(A_MODEL))
         self._of_images = OnlyModelsCard(self.session)
         self._released = stack(spacing=12)
-        self._released_title = label("", "caption", name="release_past_title")
+        all_of_them = button(
+            tr("All releases →"), "release_to_released", "link", tip=tr("Released lists everything that left")
+        )
+        all_of_them.clicked.connect(lambda: self.session.go("released"))
+        self._released_title = caption(tr("JUST RELEASED"), all_of_them)
         past = look(QWidget(), "clear")
         lines = stack(self._released_title, spacing=12)
         lines.addLayout(self._released)
@@ -200,7 +210,7 @@ class SettingsPage(ReleasePage):
         """Show the file that was typed for a way, or suggest one; each way has a file of its own."""
         self._what = dataclasses.replace(pane.what, name=RELEASED.name, names=RELEASED.names)
         self._release.setToolTip(self._what.tip)
-        self._target.setToolTip(f"{self._what.file}. Its certificate is written beside it")
+        self._target.setToolTip(tr("{file}. Its certificate is written beside it", file=self._what.file))
         typed = self._typed.get(pane.what.name)
         if typed is None:
             self._start_over_target()
@@ -248,7 +258,7 @@ class SettingsPage(ReleasePage):
         def work(emit: Emit, cancel: CancelToken) -> Foreseen:
             return pane.forecast(draft.plan(), opened.rows_under(draft), chosen, cancel)
 
-        job = Job("Forecasting the release", work)
+        job = Job(tr("Forecasting the release"), work)
         self.jobs.start(job, key="release_forecast", shown=False, on_result=apply, on_failure=failed)
         self.refresh()
 
@@ -275,7 +285,7 @@ class SettingsPage(ReleasePage):
         keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
         short = self._short()
         self._release.setEnabled(not running and not busy and self._payable and not self._refused_for_certain())
-        raised = f"{short} First use what remains, or raise the cap in Released, Ledger."
+        raised = tr("{short} First use what remains, or raise the cap in Released, Ledger.", short=short)
         self._release.setToolTip(raised if short and not done else self._what.tip)
         self._name_release(done=done)
         self._lead_on(short=bool(short), done=done, running=running)
@@ -285,16 +295,20 @@ class SettingsPage(ReleasePage):
         self._show_cancel(running=running or busy, keys=keys)
         stopping = self.job is not None and self.job.stopping
         working = pane is not None and self._foreseen is None and not stops and self._problem_found is None
-        note = "" if pane is None or stops else WORKING if working else self._foot_words(done=done, short=bool(short))
-        self.set_note("Cancelling…" if stopping else RUNNING if running else note)
+        note = (
+            "" if pane is None or stops else tr(WORKING) if working else self._foot_words(done=done, short=bool(short))
+        )
+        self.set_note(tr("Cancelling…") if stopping else RUNNING if running else note, wrapped=True)
 
     def _lead_on(self, *, short: bool, done: bool, running: bool) -> None:
         """Highlight what leads on: never to pay twice, nor to pay for noise."""
         session, pane = self.session, self._pane
         first = self._release
         if not running and pane is not None:
-            if done or short or self._model_is_newest:
+            released = done or self._model_is_newest
+            if released or short:
                 first = self._onward
+                self._name_onward(done=released)
             elif isinstance(pane, RowsPane) and pane.says_little(self._foreseen):
                 first = self._better
         if session.images is not None:
@@ -361,34 +375,28 @@ class SettingsPage(ReleasePage):
     def _foot_words(self, *, done: bool, short: bool) -> str:
         """Return the sentence at the foot of the page: what Release does."""
         if done:
-            more = "a second draw needs a higher cap" if short else "a second draw is a second charge"
-            return f"This plan has been released; {more}."
+            more = tr("a second draw needs a higher cap") if short else tr("a second draw is a second charge")
+            return tr("This plan has been released; {more}.", more=more)
         if short:
-            return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
-        newest = "The model is released. Release… would publish the table, too, and charge again."
+            return tr("Its ε is more than what is left under the cap: use what remains, or raise the cap first.")
+        newest = tr("The model is released. Release… would publish the table, too, and charge again.")
         return newest if self._model_is_newest else PAID
 
     # -- what was released ----------------------------------------------------------------------------------------
 
     def _show_released(self) -> None:
-        """Show a card for each release of this table, the newest first."""
-        steps = released_steps(self.session)
-        shown = steps[-SHOWN:]
-        first = len(steps) - len(shown) + 1
-        if [card.step for card in self._cards] != shown:
-            for card in self._cards:
-                card.hide()
-                card.deleteLater()
-            self._cards = [
-                ReleasedCard(step, number, self.jobs, self._learn, self._look_at)
-                for number, step in enumerate(shown, start=first)
-            ]
-            for card in reversed(self._cards):
-                self._released.addWidget(card)
-        self._released_title.setVisible(bool(steps))
-        what = "THIS TABLE" if self.session.images is None else "THESE IMAGES"
-        more = f" · THE NEWEST {SHOWN} OF {len(steps)}; THE LEDGER HAS ALL" if len(steps) > SHOWN else ""
-        self._released_title.setText(f"RELEASED OF {what}{more}")
+        """Show what was just released of this table; the room Released lists all that was released."""
+        step = self.session.released[-1] if self.session.released else None
+        if step != (None if self._card is None else self._card.step):
+            if self._card is not None:
+                self._card.hide()
+                self._card.deleteLater()
+            self._card = None
+            if step is not None:
+                number = len(self.session.released)
+                self._card = ReleasedCard(step, number, self.jobs, self._learn, self._look_at)
+                self._released.addWidget(self._card)
+        self._released_title.setVisible(step is not None)
         if self._pane is not None and self._pane.results is not None:
             self._pane.results.show_newest()
         self.refresh()
@@ -412,11 +420,11 @@ class SettingsPage(ReleasePage):
             QTimer.singleShot(0, self, self._scroll_to_newest)
 
     def _scroll_to_newest(self) -> None:
-        if self._cards:
+        if self._card is not None:
             laid_out = self._sections.layout()
             assert laid_out is not None
             laid_out.activate()
-            self._area.ensureWidgetVisible(self._cards[-1], 0, 0)
+            self._area.ensureWidgetVisible(self._card, 0, 0)
             self._at_newest = True
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
@@ -489,7 +497,7 @@ class SettingsPage(ReleasePage):
 
 
 class Sections(QWidget):
-    """The fields of a way beside what every release has, and below them what was released before: there may be many."""
+    """The fields of a way beside what every release has, and below them what was just released."""
 
     def __init__(self, version: QWidget, cost: QWidget, outside: QWidget, past: QWidget) -> None:
         super().__init__()

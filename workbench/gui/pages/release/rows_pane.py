@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Elided, button, label, look
 from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from workbench.sanitize.forecast import ColumnForecast, Forecast
     from workbench.sanitize.plan import Plan
 
-LEARN_TIP = "With a confidence of about 95 %, from the mechanisms and the number of rows alone: no row was read for it"
+LEARN_TIP = tr_later(
+    "With a confidence of about 95 %, from the mechanisms and the number of rows alone: no row was read for it"
+)
 
 SHOWN = 12
 """Attributes that are listed one by one; of a wider table the rest is counted."""
@@ -40,14 +43,16 @@ SHOWN = 12
 _KNOWN = 2
 """Significant digits of an error, which is known no better."""
 
-WAYS_OUT = "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
+WAYS_OUT = tr_later(
+    "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
+)
 
 RELEASED = ReleaseWords(
     name="rows",
-    question="Release this table?",
-    file="The released table; .csv, .tsv or .parquet",
+    question=tr_later("Release this table?"),
+    file=tr_later("The released table; .csv, .tsv or .parquet"),
     ending="released",
-    tip="Charge the budget, draw the table, certify and write it",
+    tip=tr_later("Charge the budget, draw the table, certify and write it"),
 )
 
 
@@ -72,12 +77,19 @@ class RowsPane(WayPane):
         self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
         holder = QWidget()
         holder.setLayout(self._lines)
-        self._means = label(f"Of this release, {MEANS_ARE_OF_CLAMPED}.", "muted", wrap=True, name="release_means")
+        self._means = label(
+            tr("Of this release, {means_are_of_clamped}.", means_are_of_clamped=MEANS_ARE_OF_CLAMPED),
+            "muted",
+            wrap=True,
+            name="release_means",
+        )
         self._learn = label("", wrap=True, name="release_learn")
-        self._learn.setToolTip(LEARN_TIP)
+        self._learn.setToolTip(tr(LEARN_TIP))
         self._noise = label("", "warn", wrap=True, name="release_noise")
         self._relations = label("", "warn", wrap=True, name="release_relations")
-        self._change = button("Change the plan…", "release_to_protect", "link", tip="Actions and shares of ε: Columns")
+        self._change = button(
+            tr("Change the plan…"), "release_to_protect", "link", tip=tr("Actions and shares of ε: Columns")
+        )
         self._change.clicked.connect(lambda: session.go("protect"))
         self._invalid = label("", "muted", wrap=True, name="release_invalid")
         for part in (
@@ -102,7 +114,7 @@ class RowsPane(WayPane):
         """Return that nothing is protected."""
         if self.session.plan.protected:
             return "", ""
-        return "Nothing is protected: there is nothing to release under a guarantee.", "protect"
+        return tr("Nothing is protected: there is nothing to release under a guarantee."), "protect"
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
         """Return the forecast of every column."""
@@ -138,15 +150,22 @@ class RowsPane(WayPane):
             forecast: what is known of it, or ``None`` until it is.
             again: whether this very plan was released, so that this is what another release would publish.
         """
-        title = "What another release would publish" if again else "What will be published"
+        title = tr("What another release would publish") if again else tr("What will be published")
         self._title.setText(title.upper())
         self.setAccessibleName(title)
         opened, plan = self._session.opened, self._session.plan
         if opened is None:
             return
         left = [c for c in plan.columns if c.action != "drop"]
-        order = "in their original order" if plan.keep_order else "in a new random order"
-        self._size.setText(f"{count(opened.rows_under(plan), 'row')} × {count(len(left), 'column')}, rows {order}")
+        order = tr("in their original order") if plan.keep_order else tr("in a new random order")
+        self._size.setText(
+            tr(
+                "{plan} × {left}, rows {order}",
+                plan=count(opened.rows_under(plan), "row"),
+                left=count(len(left), "column"),
+                order=order,
+            )
+        )
         rows = opened.rows_under(plan)
         self._learn.setVisible(forecast is not None)
         noise, relations = "", ""
@@ -168,9 +187,9 @@ class RowsPane(WayPane):
             self._shown[at].show_column(column, known.get(column.name), rows)
         more = len(plan.columns) - SHOWN
         self._more.setVisible(more > 0)
-        self._more.setText(f"and {more} more")
+        self._more.setText(tr("and {more} more", more=more))
         self._means.setVisible(any(c.numeric for c in plan.protected))
-        invalid = "Values that cannot be used count as missing." if plan.replaces_invalid else ""
+        invalid = tr("Values that cannot be used count as missing.") if plan.replaces_invalid else ""
         self._invalid.setText(invalid)
         self._invalid.setVisible(bool(invalid))
 
@@ -197,12 +216,12 @@ class _Line:
         look(self._share, "muted" if column.action == "drop" else "")
         done, kind, lost = mechanism(known.mechanism).title if known else "protected", "", ""
         if column.action == "keep":
-            done, kind = "⚠ kept as it is", "warn"
+            done, kind = tr("⚠ kept as it is"), "warn"
         elif column.action == "drop":
             done, kind = "dropped", "muted"
         elif known is not None and mostly_noise(known, rows):
             done, kind = f"{done}  ⚠", "warn"
-            lost = f"{column.name} will be mostly noise. {WAYS_OUT}"
+            lost = tr("{name} will be mostly noise. {ways_out}", name=column.name, ways_out=tr(WAYS_OUT))
         self._done.set_whole(done, lost)
         self._done.setAccessibleName(done)
         self._done.setAccessibleDescription(lost)
@@ -215,8 +234,8 @@ def noise_words(forecast: Forecast, rows: int) -> str:
     if not names:
         return ""
     if len(names) == len(forecast.columns) > 1:
-        return "Every protected column will be mostly noise."
-    return f"Mostly noise: {listed(names, MOST_NAMED)}."
+        return tr("Every protected column will be mostly noise.")
+    return tr("Mostly noise: {names}.", names=listed(names, MOST_NAMED))
 
 
 def learn_words(forecast: Forecast, rows: int) -> str:
@@ -226,12 +245,12 @@ def learn_words(forecast: Forecast, rows: int) -> str:
     shares = [_stated(one) for one in found if not one.numeric]
     parts = []
     if means:
-        parts.append(f"the mean of {_joined(means)}")
+        parts.append(tr("the mean of {means}", means=_joined(means)))
     if shares:
-        parts.append(f"shares of {_joined(shares)}")
+        parts.append(tr("shares of {shares}", shares=_joined(shares)))
     if not parts:
-        return "A recipient can learn next to nothing from this table."
-    return f"A recipient can learn {'; '.join(parts)}; little else."
+        return tr("A recipient can learn next to nothing from this table.")
+    return tr("A recipient can learn {parts}; little else.", parts="; ".join(parts))
 
 
 def worth_words(forecast: Forecast, rows: int) -> str:
@@ -250,5 +269,9 @@ def _points(one: Learnt) -> str:
 
 def _joined(stated: Sequence[str]) -> str:
     if len(stated) > MOST_NAMED + 1:
-        return f"{', of '.join(stated[:MOST_NAMED])} and of {len(stated) - MOST_NAMED} more"
-    return " and of ".join(filter(None, (", of ".join(stated[:-1]), stated[-1])))
+        return tr(
+            "{stated} and of {most_named} more",
+            stated=", of ".join(stated[:MOST_NAMED]),
+            most_named=len(stated) - MOST_NAMED,
+        )
+    return tr(" and of ").join(filter(None, (", of ".join(stated[:-1]), stated[-1])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -12,16 +13,19 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="released",
-    title="Releases",
+    title=tr_later("Releases"),
     room="released",
-    help="Everything that was released from any table: its files, their verification and documents",
+    help=tr_later("Everything that was released from any table: its files, their verification and documents"),
     make="workbench.gui.pages.released.page:ReleasedPage",
     topic="certificate",
     state=_state,
     about=(
-        "Every release that the ledger of this computer knows, the newest first, with its files where they still are. "
-        "Select one to verify it, to save its certificate or a whole bundle, to open it as a table, or to see what a "
-        "recipient can estimate from it. Nothing here costs anything."
+        tr_later(
+            "Every release that the ledger of this computer knows, the newest first, with its files "
+            "where they still are. Select one to verify it, to save its certificate or a whole bundle, "
+            "to open it as a table, or to see what a recipient can estimate from it. Nothing here costs "
+            "anything."
+        )
     ),
-    keys="Up and Down select a release, Ctrl+F filters, Ctrl+C copies the selected lines.",
+    keys=tr_later("Up and Down select a release, Ctrl+F filters, Ctrl+C copies the selected lines."),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtGui import QShowEvent
@@ -14,6 +14,7 @@ from workbench.gui.session.account_task import AccountRelease, read_releases
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.newest_release import step_of
 from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, button, label, look, named, row, scrolled, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full
@@ -22,17 +23,19 @@ from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.table_model import Cell, Column
 
-NOTHING = "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
-KINDS = {"": "noisy rows", "synthetic": "synthetic rows"}
+NOTHING = tr_later(
+    "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
+)
+KINDS = {"": tr_later("noisy rows"), "synthetic": tr_later("synthetic rows")}
 """What a person calls a kind of release; any other by its own name."""
 
 COLUMNS = (
-    Column("Released", help="When it was charged (UTC)", width=120),
-    Column("What", help="The file or folder that was written", width=150),
-    Column("Kind", help="Noisy rows, synthetic rows, statistics, a model …", width=104),
-    Column("ε", help="What it cost, for all rows of a person", width=56, right=True),
+    Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120),
+    Column(tr_later("What"), help=tr_later("The file or folder that was written"), width=150),
+    Column(tr_later("Kind"), help=tr_later("Noisy rows, synthetic rows, statistics, a model …"), width=104),
+    Column("ε", help=tr_later("What it cost, for all rows of a person"), width=56, right=True),
     Column("δ", width=56, right=True),
-    Column("Files", help="Whether its files are where they were written", width=84),
+    Column(tr_later("Files"), help=tr_later("Whether its files are where they were written"), width=84),
 )
 
 
@@ -54,7 +57,7 @@ class _Line:
             Cell(self.kind),
             Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
             Cell(entered(step.delta), "text" if step.delta else "muted"),
-            Cell("in place" if there else "moved", "text" if there else "muted"),
+            Cell(tr("in place") if there else "moved", "text" if there else "muted"),
         )
 
 
@@ -66,18 +69,24 @@ class ReleasedPage(PageFrame):
         self._all: tuple[AccountRelease, ...] = ()
         self._lines: list[_Line] = []
         self._chosen = ""
-        self._filter = named(QLineEdit(), "released_filter", "Show only releases with this word")
-        self._filter.setPlaceholderText("Filter")
+        self._newest: ReleasedStep | None = None
+        self._awaited = ""  # the newest release, until it is in the list
+        self._filter = named(QLineEdit(), "released_filter", tr("Show only releases with this word"))
+        self._filter.setPlaceholderText(tr("Filter"))
         self._filter.setClearButtonEnabled(True)
         self._filter.textChanged.connect(self._show)
-        self._own = named(QCheckBox("of the open table"), "released_own", "Only releases of the table that is open")
+        self._own = named(
+            QCheckBox(tr("of the open table")), "released_own", tr("Only releases of the table that is open")
+        )
         self._own.toggled.connect(self._show)
         self.header.addWidget(self._own)
         self.header.addWidget(self._filter)
-        self.table = LinesTable(session, "released_list", "Every release, the newest first", COLUMNS)
+        self.table = LinesTable(session, "released_list", tr("Every release, the newest first"), COLUMNS)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _former: self._choose(now.row()))
         self._paused = label("", "accent", wrap=True, name="released_paused")
-        resume = button("Go on with it →", "released_resume", tip="Models, Train: resume or give up the training")
+        resume = button(
+            tr("Go on with it →"), "released_resume", tip=tr("Models, Train: resume or give up the training")
+        )
         resume.clicked.connect(lambda: session.go("train"))
         self._resume = QWidget()
         self._resume.setLayout(row(self._paused, None, resume))
@@ -85,13 +94,14 @@ class ReleasedPage(PageFrame):
         self._detail = look(Standing(pad=0), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
         self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(3, 2))
-        self._nothing = NothingYet(session, "released_nothing", "Nothing released yet", "ways", "Release →")
-        self._nothing.say(NOTHING)
+        self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
+        self._nothing.say(tr(NOTHING))
         self.body.addWidget(self._resume)
         self.body.addWidget(self._parts, 1)
         self.body.addWidget(self._nothing, 1)
         session.account_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self.refresh))
+        session.released_changed.connect(self._choose_newest)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.paused_changed.connect(self._show_paused)
         self._show()
@@ -114,11 +124,12 @@ class ReleasedPage(PageFrame):
         """Show the releases in which the filter's word occurs."""
         session, word = self.session, self._filter.text().strip().casefold()
         own = {step.release_id: step for step in session.released}
+        self._choose_newest()
         present = session.account.dataset
-        self._own.setVisible(session.open_data is not None)
+        self._own.setVisible(session.open_data is not None and bool(self._all))
         lines = [
             _Line(
-                own.get(one.past.release_id) or step_of(one.past),
+                replace(own.get(one.past.release_id) or step_of(one.past), time=one.past.time),
                 one.dataset,
                 "model" if one.past.model else KINDS.get(one.past.central, one.past.central),
             )
@@ -131,8 +142,13 @@ class ReleasedPage(PageFrame):
         self._filter.setVisible(bool(self._all))
         self._nothing.setVisible(not self._all)
         self._show_paused()
-        self.set_note(f"{count(len(self._lines), 'release')} listed; copying what is released costs nothing.")
-        at = next((at for at, line in enumerate(self._lines) if line.step.release_id == self._chosen), 0)
+        self.set_note(
+            tr("{lines} listed; copying what is released costs nothing.", lines=count(len(self._lines), "release"))
+        )
+        shown = [line.step.release_id for line in self._lines]
+        chosen = self._awaited if self._awaited in shown else self._chosen
+        self._awaited = "" if self._awaited in shown else self._awaited
+        at = shown.index(chosen) if chosen in shown else 0
         if self._lines:
             self.table.selectRow(at)  # the model was reset, so that this always chooses it
         else:
@@ -154,12 +170,25 @@ class ReleasedPage(PageFrame):
         self._place.addStretch(1)
         card.show()  # at once: Qt would show it only when it comes back to its event loop
 
+    def _choose_newest(self) -> None:
+        """Choose what was just released: who comes from there looks for its files."""
+        newest = self.session.released[-1] if self.session.released else None
+        if newest != self._newest:
+            self._newest = newest
+            self._awaited = newest.release_id if newest is not None else ""
+
     def _show_paused(self) -> None:
         paused = self.session.paused
         self._resume.setVisible(bool(paused))
         if paused:
             run = paused[0]
-            self._paused.setText(f"A training is paused after {run.taken:,} of {run.steps:,} steps. Its ε is charged.")
+            self._paused.setText(
+                tr(
+                    "A training is paused after {taken} of {steps} steps. Its ε is charged.",
+                    taken=tr_number(run.taken, ","),
+                    steps=tr_number(run.steps, ","),
+                )
+            )
 
     def _learn(self, release: Path) -> None:
         self.session.ask_to_learn_from(release)

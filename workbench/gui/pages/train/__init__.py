@@ -5,6 +5,7 @@ from __future__ import annotations
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -13,15 +14,17 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="train",
-    title="Train",
+    title=tr_later("Train"),
     room="models",
-    help="Train a private model or network, see what it costs before it starts, and release it",
+    help=tr_later("Train a private model or network, see what it costs before it starts, and release it"),
     make="workbench.gui.pages.train.page:TrainPage",
     topic="learners",
     state=_state,
     about=(
-        "Train a private model. Its cost, noise, steps and memory are shown before it starts. The budget is charged "
-        "first, and training stops before it would exceed the cap."
+        tr_later(
+            "Train a private model. Its cost, noise, steps and memory are shown before it starts. The "
+            "budget is charged first, and training stops before it would exceed the cap."
+        )
     ),
-    keys="The metrics of a run are private. Only the finished model is released.",
+    keys=tr_later("The metrics of a run are private. Only the finished model is released."),
 )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Scale
@@ -81,8 +82,8 @@ class StepChart(Chart):
         if cap is None:
             return (("target ε", target, True),)
         if cap <= target * (1 + 1e-9):
-            return (("target = cap ε", target, True),)
-        return ("target ε", target, True), ("cap leaves ε", cap, cap <= FAR * target)
+            return ((tr("target = cap ε"), target, True),)
+        return ("target ε", target, True), (tr("cap leaves ε"), cap, cap <= FAR * target)
 
     def add(self, step: int, value: float) -> None:
         """Take the newest value."""
@@ -92,11 +93,19 @@ class StepChart(Chart):
         if len(self._points) > MOST:
             self._points = self._points[::2]
         bounds = "".join(f", {words} {plain(limit)}" for words, limit, _ in self.limits)
-        self.setAccessibleName(f"{self._title}: {self._written(value)} at step {step}{bounds}")
+        self.setAccessibleName(
+            tr(
+                "{title}: {value} at step {step}{bounds}",
+                title=self._title,
+                value=self._written(value),
+                step=step,
+                bounds=bounds,
+            )
+        )
         self.update()
 
     def show_points(self, points: Sequence[tuple[int, float]]) -> None:
-        """Draw ``points`` in place of what was told on the way."""
+        """Draw ``points`` in place of what was drawn meanwhile."""
         self._points = list(points)
         self.update()
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.figures_first import BESIDE
@@ -25,7 +26,9 @@ OF_NETWORKS = ("sigma", "steps", "memory")
 WIDEST = 720
 """Points of the figures beyond which a name and its figure no longer read as one line."""
 
-WEIGHTS = "Compare it with the one that the publisher of the weights states; to be sure, enter that one as the checksum"
+WEIGHTS = tr_later(
+    "Compare it with the one that the publisher of the weights states; to be sure, enter that one as the checksum"
+)
 
 
 class BeforeCard(Card):
@@ -58,24 +61,29 @@ class BeforeCard(Card):
         left.setLayout(line)
         self._problem = label("", "problem", wrap=True, name="train_problem")
         self._missing = label("", "warn", wrap=True, name="train_missing")
-        self.folder = PathField("train_folder", "Folder of the model", "A new folder; it appears whole or not at all")
-        choose = button("…", "train_choose_folder", tip="Choose another place", accessible="Choose the folder")
+        self.folder = PathField(
+            "train_folder", tr("Folder of the model"), tr("A new folder; it appears whole or not at all")
+        )
+        choose = button("…", "train_choose_folder", tip=tr("Choose another place"), accessible=tr("Choose the folder"))
         choose.setMinimumWidth(40)
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
         place = self._place = QWidget()
-        line = row(label("folder", "muted"))
+        line = row(label(tr("folder"), "muted"))
         line.addWidget(self.folder, 1)
         line.addWidget(choose)
         place.setLayout(line)
-        title = caption("BEFORE IT STARTS", explain)
+        title = caption(tr("BEFORE IT STARTS"), explain)
         self.raise_cap = button(
-            "Raise the cap…", "train_raise_cap", "link", tip="Released, Ledger sets the cap; the ledger records it"
+            tr("Raise the cap…"),
+            "train_raise_cap",
+            "link",
+            tip=tr("Released, Ledger sets the cap; the ledger records it"),
         )
         self.raise_cap.hide()
-        self._quiet = QCheckBox("Quiet run")
-        self._quiet.setToolTip("Compute and show no private figure while the network trains")
-        named(self._quiet, "train_quiet", "Quiet run")
+        self._quiet = QCheckBox(tr("Quiet run"))
+        self._quiet.setToolTip(tr("Compute and show no private figure while the network trains"))
+        named(self._quiet, "train_quiet", tr("Quiet run"))
         self._quiet_words = label("", "muted", wrap=True, name="train_quiet_words")
         self._quiet.toggled.connect(self._say_quiet)
         self._quiet.toggled.connect(self.changed)
@@ -136,11 +144,13 @@ class BeforeCard(Card):
         self.raise_cap.setVisible(beyond)
         self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
-        self._missing.setText(f"Training a network needs PyTorch: {how_to_install(TORCH)}" if torch_missing else "")
+        self._missing.setText(
+            tr("Training a network needs PyTorch: {torch}", torch=how_to_install(TORCH)) if torch_missing else ""
+        )
         self._missing.setVisible(torch_missing)
         self._facts.show_line("cost", "cost", cost(found, working=working), "accent")
         if found is not None and found.made_of:
-            self._facts.show_line("made_of", "made of", found.made_of)
+            self._facts.show_line("made_of", tr("made of"), found.made_of)
         else:
             self._facts.hide_line("made_of")
         self._show_weights("" if found is None else found.weights)
@@ -152,18 +162,20 @@ class BeforeCard(Card):
         if found is not None and found.sigma is not None:
             sigma, count, need = f"σ = {plain(found.sigma)}", steps(found), _memory(found)
             kind = "" if found.fits else "danger"
-        self._facts.show_line("sigma", "noise over clipping norm", sigma)
+        self._facts.show_line("sigma", tr("noise over clipping norm"), sigma)
         self._facts.show_line("steps", "steps", count)
-        self._facts.show_line("memory", "memory it adds", need, kind, tip=_made_of(found))
+        self._facts.show_line("memory", tr("memory it adds"), need, kind, tip=_made_of(found))
 
     def _show_weights(self, checksum: str) -> None:
         """Show the checksum of the public weights of a frozen part, where there are any."""
-        self._facts.show_line("weights", "SHA-256 of the weights", f"{checksum[:16]}…", tip=f"{checksum}\n{WEIGHTS}")
+        self._facts.show_line(
+            "weights", tr("SHA-256 of the weights"), f"{checksum[:16]}…", tip=f"{checksum}\n{WEIGHTS}"
+        )
         if not checksum:
             self._facts.hide_line("weights")
 
     def _choose(self) -> None:
-        path = ask_where_to_save(self, "A new folder for the model", self.folder.text(), "Folder (*)")
+        path = ask_where_to_save(self, tr("A new folder for the model"), self.folder.text(), "Folder (*)")
         if path:
             self.folder.choose(path)
             self.changed.emit()
@@ -171,12 +183,20 @@ class BeforeCard(Card):
 
 def _memory(found: Preflight) -> str:
     need = memory((found.memory or 0) + (found.libraries or 0))
-    return f"{need}; {'fits, ' if found.fits else 'does not fit: '}{memory(found.free or 0)} free"
+    return f"{need}; {'fits, ' if found.fits else tr('does not fit: ')}{memory(found.free or 0)} free"
 
 
 def _made_of(found: Preflight | None) -> str:
-    """Return what the memory is for: three figures of one run are told in one place."""
+    """Return what the memory is for: three figures of one run are shown in one place."""
     if found is None or found.memory is None:
         return ""
-    libraries = f", {memory(found.libraries)} for Python and PyTorch in a process of its own" if found.libraries else ""
-    return f"Predicted: {memory(found.memory)} for rows and model{libraries}. The gauge adds what the window takes."
+    libraries = (
+        tr(", {libraries} for Python and PyTorch in a process of its own", libraries=memory(found.libraries))
+        if found.libraries
+        else ""
+    )
+    return tr(
+        "Predicted: {memory} for rows and model{libraries}. The gauge adds what the window takes.",
+        memory=memory(found.memory),
+        libraries=libraries,
+    )

@@ -12,6 +12,7 @@ from workbench.gui.pages.train.training_rows import TrainingRows, training_rows
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Elided, button, label, row, stack
 from workbench.jobs import Job
 from workbench.params import Parameters, WorkbenchError
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
     from workbench.deep.plan import DpSgdPlan
 
-WORKING = "training on made-up rows…"
-ON_PUBLIC = "training on the public test images…"
-TIP = (
-    "Train with these settings on made-up rows (or on the public test images). It takes about 20 seconds, reads no "
-    "private row and costs nothing"
+WORKING = tr_later("training on made-up rows…")
+ON_PUBLIC = tr_later("training on the public test images…")
+TIP = tr_later(
+    "Train with these settings on made-up rows (or on the public test images). It takes about 20 "
+    "seconds, reads no private row and costs nothing"
 )
 
 
@@ -44,14 +45,16 @@ class ExpectedLine(QWidget):
         self._session, self._jobs = session, jobs
         self._stated = Elided("", name="train_expected_told")
         self._stated.hide()
-        self._ask = button("Simulate", "train_expect", "link", tip=TIP, accessible="Simulate the expected accuracy")
+        self._ask = button(
+            tr("Simulate"), "train_expect", "link", tip=tr(TIP), accessible=tr("Simulate the expected accuracy")
+        )
         self._ask.clicked.connect(self._pressed)
         self._text = ""
         self._of: object = None
         self._asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]] | None = None
         self._handle: JobHandle | None = None
         head = QWidget()
-        head.setLayout(row(label("expected accuracy", "muted"), None, self._ask))
+        head.setLayout(row(label(tr("expected accuracy"), "muted"), None, self._ask))
         self.setLayout(stack(head, self._stated))
 
     def follow(self, asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]]) -> None:
@@ -61,7 +64,7 @@ class ExpectedLine(QWidget):
     def show_state(self, *, network: bool, ready: bool, running: bool) -> None:
         """Show the line for a network, let it be asked where the run is ``ready``, and forget what is out of date.
 
-        While a run goes on, only what was told stays.
+        While a run goes on, only what was shown stays.
         """
         self.setVisible(network and (not running or bool(self._text)))
         assert self._asked is not None
@@ -72,7 +75,7 @@ class ExpectedLine(QWidget):
                 self._handle.cancel()
             else:
                 self._say("")
-        self._ask.setText("Stop" if working else "Simulate")
+        self._ask.setText(tr("Stop") if working else tr("Simulate"))
         self._ask.setEnabled(ready or working)
 
     def _say(self, text: str, in_full: str = "") -> None:
@@ -107,13 +110,13 @@ class ExpectedLine(QWidget):
 
         def ended() -> None:
             self._handle = None
-            if self._text in (WORKING, ON_PUBLIC):
+            if self._text in (tr(WORKING), tr(ON_PUBLIC)):
                 self._say("")
             self.changed.emit()
 
         self._of = what
-        self._say(WORKING if public is None else ON_PUBLIC)
-        job = Job("Expected accuracy", lambda emit, cancel: expect(rows, parameters, public, emit, cancel))
+        self._say(tr(WORKING) if public is None else tr(ON_PUBLIC))
+        job = Job(tr("Expected accuracy"), lambda emit, cancel: expect(rows, parameters, public, emit, cancel))
         self._handle = self._jobs.start(job, key="expected accuracy", on_result=show, on_failure=refuse)
         self._handle.ended.connect(ended)
         self.changed.emit()

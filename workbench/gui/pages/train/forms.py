@@ -16,8 +16,8 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.gui.pages.train.model_list import ModelList, offer_of
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import typed
-from workbench.gui.widgets.basic import Card, button, label, mark_wrong, named, row, rule, scrolled, stack
+from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, scrolled, stack
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
 from workbench.learners import Learner
@@ -32,7 +32,7 @@ WIDTH, WIDE = 384, 480
 """Points of the card at the usual text size, and at most: with larger text, or on a wide page."""
 
 EPSILON = "epsilon"
-FOLLOWS = "It follows the plan until you enter another."
+FOLLOWS = tr_later("It follows the plan until you enter another.")
 
 NOT_ASKED = {"accountant": "pld"}
 """What nobody needs to choose for a network: this accountant gives the least ε."""
@@ -67,15 +67,15 @@ class ModelForms(Card):
         self.model = next(iter(self._models))
         self.list = ModelList()
         self.list.chosen.connect(self.choose)
-        self.epsilon = named(QLineEdit(), "train_epsilon", "ε of the model")
-        self.epsilon.setFixedWidth(96)
+        self.epsilon = named(QLineEdit(), "train_epsilon", tr("ε of the model"))
+        hold(self.epsilon, 96)
         self.epsilon.textEdited.connect(self._typed)
         self._words = label("ε")
         self._words.setBuddy(self.epsilon)
         for part in (self._words, self.epsilon):
             part.installEventFilter(self)
-        self._following = label(FOLLOWS, "muted", wrap=True, name="train_follows")
-        self._follow = button("", "train_follow", "link", tip="Take the ε of the plan again, and follow it")
+        self._following = label(tr(FOLLOWS), "muted", wrap=True, name="train_follows")
+        self._follow = button("", "train_follow", "link", tip=tr("Take the ε of the plan again, and follow it"))
         self._follow.clicked.connect(self._follow_plan)
         self._problem = label("", "problem", wrap=True, name="train_epsilon_problem")
         self._help = label(ASK, "muted", wrap=True, name="train_help")
@@ -162,7 +162,7 @@ class ModelForms(Card):
         for known in self._forms.values():
             known.setVisible(known is form)
         spec = self._spec()
-        title = spec.title or "privacy budget"
+        title = spec.title or tr("privacy budget")
         self._words.setText(f"{title}, ε")
         tip = f"{spec.help[:1].upper()}{spec.help[1:]}."
         for part in (self._words, self.epsilon):
@@ -203,7 +203,7 @@ class ModelForms(Card):
         text, spec = self.epsilon.text().strip(), self._spec()
         value = spec.parse(typed(text), "ε") if text else spec.check(None, "ε")
         if value is None and not self.is_network:
-            raise ParameterError("a model needs an ε", hint="enter one", field=EPSILON)
+            raise ParameterError(tr("a model needs an ε"), hint=tr("enter one"), field=EPSILON)
         return None if value is None else Decimal(repr(float(value)))
 
     def _show_epsilon(self, epsilon: Decimal | None, *, follows: bool = True) -> None:
@@ -230,7 +230,7 @@ class ModelForms(Card):
         self._problem.setVisible(bool(problem))
         mark_wrong(self.epsilon, wrong=bool(problem))
         self._following.setVisible(self._follows)
-        self._follow.setText(f"Use the plan's ε = {at_most(self._session.plan.epsilon)}")
+        self._follow.setText(tr("Use the plan's ε = {epsilon}", epsilon=at_most(self._session.plan.epsilon)))
         self._follow.setAccessibleName(self._follow.text())
         self._follow.setVisible(not self._follows)
 

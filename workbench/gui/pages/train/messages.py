@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
 from workbench.learners.tasks import task
 
@@ -14,28 +15,32 @@ if TYPE_CHECKING:
     from workbench.learners import Learner
     from workbench.release.model.preflight import Preflight
 
-WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
-SHOWN = "Private figures are shown: cancelling the run gives no ε back."
-QUIET = "No private figure is shown: until an accuracy is shown, cancelling costs only the steps taken."
-NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
-WATCHED = (
-    "Its figures are private: the card or certificate of every later release of these rows will say that private "
-    "figures were shown before. A quiet run shows none and leaves no such note."
+WHY = {
+    "epochs": tr_later("all epochs"),
+    "cap": tr_later("stopped before its target ε"),
+    "clock": tr_later("stopped by the clock"),
+}
+SHOWN = tr_later("Private figures are shown: cancelling the run gives no ε back.")
+QUIET = tr_later("No private figure is shown: until an accuracy is shown, cancelling costs only the steps taken.")
+NOT_BACK = tr_later("Cancelling does not give ε back: private figures are shown while it trains.")
+WATCHED = tr_later(
+    "Its figures are private: the card or certificate of every later release of these rows will "
+    "say that private figures were shown before. A quiet run shows none and leaves no such note."
 )
 """What is said before the first training whose figures are watched."""
 
-QUIET_NOW = "Quiet: until an accuracy is shown, cancelling costs only the steps taken."
-SHOWN_NOW = "What is shown is private, so cancelling gives no ε back."
-PAUSED = "The paused run holds this ε: resume it, or give it up."
-DONE = "The model is released and paid for; its card says what it guarantees."
-DONE_AND_SPENT = "Released and paid for. Another run would need a higher cap."
+QUIET_NOW = tr_later("Quiet: until an accuracy is shown, cancelling costs only the steps taken.")
+SHOWN_NOW = tr_later("What is shown is private, so cancelling gives no ε back.")
+PAUSED = tr_later("The paused run holds this ε: resume it, or give it up.")
+DONE = tr_later("The model is released and paid for; its card says what it guarantees.")
+DONE_AND_SPENT = tr_later("Released and paid for. Another run would need a higher cap.")
 """What stands at the foot while a network trains, is paused, or is done."""
 
 
 def no_steps(chosen: Learner | Network) -> str:
     """Return why a run of a model that is not trained step by step shows no charts."""
     how = f"{chosen.about[:1].lower()}{chosen.about[1:]}"
-    return f"{chosen.title} takes no steps: {how} There is no progress to show."
+    return tr("{title} takes no steps: {how} There is no progress to show.", title=chosen.title, how=how)
 
 
 FIFTH = 5
@@ -50,14 +55,23 @@ RISEN = 1.5
 def cost(found: Preflight | None, *, working: bool = False) -> str:
     """Return the price of a run, or that it is being worked out."""
     if found is None:
-        return "working out the cost…" if working else "–"
+        return tr("working out the cost…") if working else "–"
     return f"ε = {at_most(found.epsilon)}" + (f", δ = {entered(found.delta)}" if found.delta else "")
 
 
 def steps(found: Preflight) -> str:
     """Return how many steps there will be, and how much of the table each one sees."""
-    cut = f" of {found.steps_asked:,}: its target ε ends it" if found.steps != found.steps_asked else ""
-    return f"{found.steps:,}{cut}, {plain(100 * (found.sample_rate or 0))} % of the rows each"
+    cut = (
+        tr(" of {steps_asked}: its target ε ends it", steps_asked=tr_number(found.steps_asked, ","))
+        if found.steps != found.steps_asked
+        else ""
+    )
+    return tr(
+        "{steps}{cut}, {sample_rate} % of the rows each",
+        steps=tr_number(found.steps, ","),
+        cut=cut,
+        sample_rate=plain(100 * (found.sample_rate or 0)),
+    )
 
 
 def question(
@@ -70,15 +84,31 @@ def question(
     tested: int = 0,
 ) -> str:
     """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
-    back = QUIET if quiet else NOT_BACK
+    back = tr(QUIET) if quiet else tr(NOT_BACK)
     use = task(chosen.task).use.replace("{target}", str(target))
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     of = f" ({found.made_of})" if found.made_of else ""
     return (
-        f"{chosen.title}: {use}, released into {folder.name}. "
-        f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of} "
-        f"for good: a release cannot be undone.{f' {back}' if found.sigma is not None else ''}"
-        + (f"\n\nThe card states its accuracy on {tested:,} test images, which you declare public." if tested else "")
+        tr(
+            "{title}: {use}, released into {name}. This charges ε = {epsilon}{epsilon2}{delta}{of} for "
+            "good: a release cannot be undone.{sigma}",
+            title=chosen.title,
+            use=use,
+            name=folder.name,
+            epsilon=at_most(found.epsilon),
+            epsilon2=exactly(found.epsilon),
+            delta=delta,
+            of=of,
+            sigma=f" {back}" if found.sigma is not None else "",
+        )
+        + (
+            tr(
+                "\n\nThe card states its accuracy on {tested} test images, which you declare public.",
+                tested=tr_number(tested, ","),
+            )
+            if tested
+            else ""
+        )
         + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)
     )
 
@@ -87,14 +117,26 @@ def finished(result: Any) -> str:
     """Return where the model is, and what it cost."""
     network = result if hasattr(result, "steps") else None
     model = result if network is None else network.model
-    left = f"{at_least(model.remaining)} remain under the cap"
-    stated = f"Released to {model.output}. Charged ε = {at_most(model.epsilon)}{exactly(model.epsilon)}; {left}."
+    left = tr("{remaining} remain under the cap", remaining=at_least(model.remaining))
+    stated = tr(
+        "Released to {output}. Charged ε = {epsilon}{epsilon2}; {left}.",
+        output=model.output,
+        epsilon=at_most(model.epsilon),
+        epsilon2=exactly(model.epsilon),
+        left=left,
+    )
     if network is not None:
         stated += f" {network.steps:,} steps: {WHY[network.stopped]}."
         if network.accuracy is not None and network.accuracy_public:
-            stated += f" Accuracy on the public test images {network.accuracy:.3f}; it is on the card."
+            stated += tr(
+                " Accuracy on the public test images {accuracy}; it is on the card.",
+                accuracy=tr_number(network.accuracy, ".3f"),
+            )
         elif network.accuracy is not None:
-            stated += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
+            stated += tr(
+                " Accuracy on the last epoch's batches {accuracy} (private).",
+                accuracy=tr_number(network.accuracy, ".3f"),
+            )
     return f"{stated} {model.uses.replace('epsilon', 'ε')}".rstrip()
 
 
@@ -110,15 +152,18 @@ def rising_words(losses: Sequence[float]) -> str:
     least, last = min(means[:-1]), means[-1]
     if last < RISEN * least:
         return ""
-    return (
-        f"⚠ The loss rises: from about {plain(float(f'{least:.2g}'))} to {plain(float(f'{last:.2g}'))}. "
-        "The noise or the steps are too large: lower the learning rate or the clipping norm, or take larger batches."
+    return tr(
+        "⚠ The loss rises: from about {value} to {value2}. The noise or the steps are too large: "
+        "lower the learning rate or the clipping norm, or take larger batches.",
+        value=plain(float(f"{least:.2g}")),
+        value2=plain(float(f"{last:.2g}")),
     )
 
 
-CHOOSING = (
-    "Choosing settings by private figures reveals more of the rows than ε says. The ε of the next model is its whole "
-    "guarantee only if its settings were chosen on public data. The ledger notes that private figures were shown."
+CHOOSING = tr_later(
+    "Choosing settings by private figures reveals more of the rows than ε says. The ε of the "
+    "next model is its whole guarantee only if its settings were chosen on public data. The "
+    "ledger notes that private figures were shown."
 )
 """What stands below every remark that advises other settings, and below every study on private rows."""
 
@@ -128,14 +173,16 @@ def clipped_words(share: float | None) -> str:
     if share is None:
         return ""
     if share >= NEARLY_ALL:
-        return (
-            f"⚠ {100 * share:.0f} % of the rows are clipped: their sizes no longer differ. Try a larger "
-            "clipping norm with a learning rate smaller by the same factor, or fewer epochs."
+        return tr(
+            "⚠ {share} % of the rows are clipped: their sizes no longer differ. Try a larger clipping "
+            "norm with a learning rate smaller by the same factor, or fewer epochs.",
+            share=tr_number(100 * share, ".0f"),
         )
     if share <= HARDLY_ANY:
-        return (
-            f"⚠ Only {100 * share:.0f} % of the rows are clipped, and the noise is in proportion to the clipping "
-            "norm: try a smaller one."
+        return tr(
+            "⚠ Only {share} % of the rows are clipped, and the noise is in proportion to the clipping "
+            "norm: try a smaller one.",
+            share=tr_number(100 * share, ".0f"),
         )
     return ""
 
@@ -144,9 +191,12 @@ def went_words(stages: Sequence[tuple[str, float, int]]) -> str:
     """Return what clipping and noise cost, of (name, accuracy, rows it was measured on) of three trainings."""
     plain, clipped, noisy = (accuracy for _, accuracy, _ in stages)
     rows = stages[0][2]
-    return (
-        f"Clipping costs {points(plain - clipped)} points, noise {points(clipped - noisy)}. "
-        f"A seeded study on {rows:,} held-out rows: nothing is released or charged."
+    return tr(
+        "Clipping costs {plain} points, noise {clipped}. A seeded study on {rows} held-out rows: "
+        "nothing is released or charged.",
+        plain=points(plain - clipped),
+        clipped=points(clipped - noisy),
+        rows=tr_number(rows, ","),
     )
 
 
@@ -159,10 +209,10 @@ def broken_off(step: int, of: int, what: str, how: str) -> str:
     """Return how a run ended that released nothing.
 
     Args:
-        step: the last step that was told of; 0 where none was.
+        step: the last step that was reported; 0 where none was.
         of: how many there would have been.
         what: what the ledger says that it costs.
         how: in a word or two.
     """
-    when = f" after {step:,} of {of:,} steps" if step else ""
+    when = tr(" after {step} of {of} steps", step=tr_number(step, ","), of=tr_number(of, ",")) if step else ""
     return f"{how}{when}. {what}"

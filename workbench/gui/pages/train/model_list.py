@@ -11,13 +11,14 @@ from workbench.deep import networks
 from workbench.deep.networks import Network
 from workbench.gui.pages.run_page import fitting
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, named, row, stack
+from workbench.gui.widgets.formatting import STAR
 from workbench.learners import Learner
 from workbench.params import ParameterError
 
-NO_TARGET = "Choose the column to predict in Data, Columns: the models that fit it are listed here."
-NOTHING_OPEN = "Open a table or images in Data first."
-STAR = "★"
+NO_TARGET = tr_later("Choose the column to predict in Data, Columns: the models that fit it are listed here.")
+NOTHING_OPEN = tr_later("Open a table or images in Data first.")
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ def offer_of(session: Session) -> Offer:
     if images is not None:
         return _of_images(images.table)
     if session.opened is None:
-        return Offer(why=NOTHING_OPEN)
+        return Offer(why=tr(NOTHING_OPEN))
     if target is None:
-        return Offer(why=NO_TARGET)
+        return Offer(why=tr(NO_TARGET))
     from workbench.release.model.preflight import network_features
 
     found = fitting(session)
@@ -66,8 +67,12 @@ def offer_of(session: Session) -> Offer:
             reading = networks.networks_reading(1, 2)
     groups = (
         Group("fit", f"PREDICT {target}", found.predicting, folded=False),
-        Group("networks", "Networks", reading, "Trained in steps, with a small chance δ that the guarantee fails"),
-        Group("others", "Without the target", found.others, "Groups of rows, and columns made for another model"),
+        Group(
+            "networks", tr("Networks"), reading, tr("Trained in steps, with a small chance δ that the guarantee fails")
+        ),
+        Group(
+            "others", tr("Without the target"), found.others, tr("Groups of rows, and columns made for another model")
+        ),
     )
     return Offer(tuple(group for group in groups if group.models), found.advised, found.why)
 
@@ -79,8 +84,11 @@ def _of_images(images: object) -> Offer:
     reading = networks.networks_reading(features.width, len(features.classes))
     # One with a frozen part learns most from a small budget: what it reads is made by public filters.
     advised = next((entry for entry in reading if entry.frozen), reading[0])
-    why = f"{advised.title} is advised: most of it is public filters, so it has little to learn from your images."
-    return Offer((Group("fit", "PREDICT THE CLASS", reading, folded=False),), advised.name, why)
+    why = tr(
+        "{title} is advised: most of it is public filters, so it has little to learn from your images.",
+        title=advised.title,
+    )
+    return Offer((Group("fit", tr("PREDICT THE CLASS"), reading, folded=False),), advised.name, why)
 
 
 class ModelList(QWidget):
@@ -94,7 +102,7 @@ class ModelList(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        named(self, "train_models", "Models that can be trained")
+        named(self, "train_models", tr("Models that can be trained"))
         self._offer: Offer | None = None
         self._about = label("", "muted", wrap=True, name="train_about")
         self._lines = stack(spacing=2)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.signals.events import Spread
 
 TITLE = "gradients"
-TOLD = "gradient norms, in clipping norms"
-TIP = "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
+TOLD = tr_later("gradient norms, in clipping norms")
+TIP = tr_later(
+    "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
+)
 LABELS = ("", "1⁄16", "⅛", "¼", "½", "1", "2", "4", "8", "16", "")
 
 
@@ -23,7 +26,7 @@ class NormChart(Chart):
     least, letters = QSize(140, 88), 11
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "train_norms", TOLD, TIP)
+        super().__init__(session, "train_norms", tr(TOLD), tr(TIP))
         self._spread: Spread | None = None
 
     @property
@@ -38,14 +41,21 @@ class NormChart(Chart):
     def begin(self, steps: int) -> None:
         """Show nothing."""
         self._spread = None
-        self.setAccessibleName(TOLD)
+        self.setAccessibleName(tr(TOLD))
         self.update()
 
     def take(self, spread: Spread) -> None:
         """Show the newest histogram."""
         self._spread = spread
         if self.clipped is not None:
-            self.setAccessibleName(f"{TOLD}: {100 * self.clipped:.0f} % of the rows clipped at step {spread.step}")
+            self.setAccessibleName(
+                tr(
+                    "{told}: {clipped} % of the rows clipped at step {step}",
+                    told=tr(TOLD),
+                    clipped=tr_number(100 * self.clipped, ".0f"),
+                    step=spread.step,
+                )
+            )
         self.update()
 
     def drawing(self) -> Drawing:

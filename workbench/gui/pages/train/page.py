@@ -17,6 +17,7 @@ from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button, into_sight, label, row, scrolled, stack
 from workbench.gui.widgets.dialogs import choose
@@ -29,9 +30,9 @@ from workbench.signals.events import Failed, Finished
 if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
-SIMULATED = (
-    "Made-up rows show how accurate a network with these settings can be, and reveal nothing about yours. They do not "
-    "show where the accuracy goes on your rows."
+SIMULATED = tr_later(
+    "Made-up rows show how accurate a network with these settings can be, and reveal nothing "
+    "about yours. They do not show where the accuracy goes on your rows."
 )
 
 ROOMY = 1400
@@ -69,8 +70,8 @@ class TrainPage(RunPage):
         self._rest.timeout.connect(self._forecast)
         self._images = label("", "muted", name="train_images")
         self.header.addWidget(self._images)
-        tip = "Compare the memory of many batches and networks by phase; nothing is read or charged"
-        self._memory_study = button("Memory of networks →", "train_way_memory", "link", tip=tip)
+        tip = tr("Compare the memory of many batches and networks by phase; nothing is read or charged")
+        self._memory_study = button(tr("Memory of networks →"), "train_way_memory", "link", tip=tip)
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
         column = stack(self.paused, self.before, spacing=12)
@@ -81,15 +82,20 @@ class TrainPage(RunPage):
         whole.setStretch(0, 1)
         whole.addWidget(scrolled(column, "train_area"), 3)
         self.body.addLayout(whole, 1)
-        self._pause = button("Pause", "train_pause", tip="Stop after this step and keep a checkpoint to go on from")
+        self._pause = button(
+            tr("Pause"), "train_pause", tip=tr("Stop after this step and keep a checkpoint to go on from")
+        )
         self._pause.clicked.connect(self._pause_run)
         self.foot.addWidget(self._pause)
         cancel = button(
-            "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
+            tr("Cancel"),
+            "train_cancel",
+            "danger",
+            tip=tr("Stop (Esc). Cancelling does not give ε back once figures are shown"),
         )
-        self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
-        tip = "The model's files, with Verify and Open folder, are in Release"
-        self.set_onward("The model's files →", "train_show_release", "release", tip)
+        self.set_run(tr("Start"), "train_start", tr("Charge, train and release (Ctrl+Return)"), cancel)
+        tip = tr("The model's files, with Verify, documents and Bundle, are in Released")
+        self.set_onward(tr("The model's files →"), "train_show_release", "released", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
         self._begun: object = None
@@ -248,16 +254,16 @@ class TrainPage(RunPage):
         chosen, what = self.forms.chosen_model, self._what()
         quiet = self.before.quiet and self.forms.is_network
         test = self.test.images
-        target = self.session.target if self.session.images is None else "the class"
+        target = self.session.target if self.session.images is None else tr("the class")
         text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
         text += f"\n\n⚠ {self.session.account.seen}" if self.session.account.seen else ""
-        verbs = {"yes": "Train and release"}
+        verbs = {"yes": tr("Train and release")}
         if self._watched_first():
             text += f"\n\n⚠ {WATCHED}"
-            verbs = {"quiet": "Train quietly", "yes": "Train and show its figures"}
+            verbs = {"quiet": tr("Train quietly"), "yes": tr("Train and show its figures")}
         first = FirstCap(self.session.account, found.epsilon, found.delta)
-        answer = choose(self, "Train and release?", text, verbs, entry=first if first.asked else None)
+        answer = choose(self, tr("Train and release?"), text, verbs, entry=first if first.asked else None)
         if not answer:
             return
         quiet = quiet or answer == "quiet"
@@ -265,7 +271,7 @@ class TrainPage(RunPage):
             figures_first.agree(self.session)
         if what != self._what():  # other work has ended while the question stood
             self.session.notify(
-                "warning", "The table or its plan changed while the question was open: nothing was trained."
+                "warning", tr("The table or its plan changed while the question was open: nothing was trained.")
             )
             return
         remember_folder(folder.parent)
@@ -300,11 +306,15 @@ class TrainPage(RunPage):
         if run is None or self.running or self.session.open_data is None:
             return
         if is_missing(actions.TORCH):
-            self.session.notify("error", f"Training a network needs PyTorch: {how_to_install(actions.TORCH)}")
+            self.session.notify(
+                "error", tr("Training a network needs PyTorch: {torch}", torch=how_to_install(actions.TORCH))
+            )
             return
         self.forms.choose(run.plan.network)
         if run.tested and self.test.images is None:
-            self.session.notify("warning", "This run is measured on public test images: choose the same ones first.")
+            self.session.notify(
+                "warning", tr("This run is measured on public test images: choose the same ones first.")
+            )
             return
         room = self.session.account.room(run.epsilon, reserved=True)
         handle = actions.resume_training(self.session, self.jobs, run, self.test.images if run.tested else None)
@@ -319,7 +329,7 @@ class TrainPage(RunPage):
         parameters, what = self.forms.value(), self._what()
         if parameters is None or self._study_handle is not None or self._preflight is None:
             return
-        answer = figures_first.may_show(self, self.session, made_up=SIMULATED)
+        answer = figures_first.may_show(self, self.session, made_up=tr(SIMULATED))
         if answer == figures_first.MADE_UP:
             self.expected.simulate()
         if answer != figures_first.SHOWN:
@@ -404,11 +414,11 @@ class TrainPage(RunPage):
         pausable = job is not None and job.on_pause is not None
         self._pause.setVisible(pausable)
         self._pause.setEnabled(job is not None and not job.stopping)
-        self._pause.setText("Pausing…" if job is not None and job.paused else "Pause")
+        self._pause.setText(tr("Pausing…") if job is not None and job.paused else tr("Pause"))
         self.show_buttons(missing, ready=ready, done=done)
         self.primary = self.paused.lead(self.primary, leads=not ready and not done)
         if job is not None and job.paused:
-            self._cancel_button.setText("Cancel")
+            self._cancel_button.setText(tr("Cancel"))
         self.set_note(missing or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
@@ -417,7 +427,7 @@ class TrainPage(RunPage):
         if self.running:
             if self.forms.is_network:
                 return words.QUIET_NOW if self.going.quiet else words.SHOWN_NOW
-            return "Training. What is shown is private; the model appears in its folder at the end."
+            return tr("Training. What is shown is private; the model appears in its folder at the end.")
         refused = None if found is None else self._refused(found)
         if done:
             return words.DONE if refused is None else words.DONE_AND_SPENT
@@ -427,7 +437,7 @@ class TrainPage(RunPage):
             return words.PAUSED
         if refused is not None:
             return sentence(refused)
-        return " ".join(found.warnings) or "Start asks once more before it charges anything."
+        return " ".join(found.warnings) or tr("Start asks once more before it charges anything.")
 
     def _refused(self, found: Preflight) -> BudgetRefusedError | None:
         """Return what the ledger would say to the charge, in ε and in δ."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton
 
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import Card, button, label, look, row
 from workbench.gui.widgets.formatting import at_most
 
@@ -31,11 +32,13 @@ class PausedCard(Card):
         super().__init__(pad=12)
         self.run: PausedTraining | None = None
         self._text = label("", wrap=True, name="train_paused")
-        self._text.setToolTip("Its ε stays reserved until it goes on or is given up")
-        tip = "Go on from the checkpoint; this charges nothing more"
-        self._resume = resume = button("Resume", "train_resume", tip=tip)
+        self._text.setToolTip(tr("Its ε stays reserved until it goes on or is given up"))
+        tip = tr("Go on from the checkpoint; this charges nothing more")
+        self._resume = resume = button(tr("Resume"), "train_resume", tip=tip)
         resume.clicked.connect(self.resume_asked)
-        leave = button("Give up…", "train_give_up", "link", tip="End this run for good and remove its checkpoint")
+        leave = button(
+            tr("Give up…"), "train_give_up", "link", tip=tr("End this run for good and remove its checkpoint")
+        )
         leave.clicked.connect(self.give_up_asked)
         line = row(label("↺", "accent"))
         line.addWidget(self._text, 1)
@@ -52,8 +55,14 @@ class PausedCard(Card):
             from workbench.deep.networks import network
 
             self._text.setText(
-                f"{network(run.plan.network).title} is paused after {run.taken:,} of {run.steps:,} steps "
-                f"(ε = {at_most(run.spent)} of {at_most(run.epsilon)})."
+                tr(
+                    "{title} is paused after {taken} of {steps} steps (ε = {spent} of {epsilon}).",
+                    title=network(run.plan.network).title,
+                    taken=tr_number(run.taken, ","),
+                    steps=tr_number(run.steps, ","),
+                    spent=at_most(run.spent),
+                    epsilon=at_most(run.epsilon),
+                )
             )
 
     def lead(self, other: QPushButton | None, *, leads: bool) -> QPushButton | None:
@@ -66,13 +75,18 @@ class PausedCard(Card):
 def give_up_question(run: PausedTraining) -> str:
     """Return what giving a run up costs."""
     if run.cost is None:
-        why = "figures of this run were shown" if run.shown else "the ledger does not say what its steps cost"
-        return (
-            f"Nothing is released, and the whole ε = {at_most(run.epsilon)} stays charged: {why}. "
-            "Going on with it costs no more than that."
+        why = tr("figures of this run were shown") if run.shown else tr("the ledger does not say what its steps cost")
+        return tr(
+            "Nothing is released, and the whole ε = {epsilon} stays charged: {why}. Going on with it "
+            "costs no more than that.",
+            epsilon=at_most(run.epsilon),
+            why=why,
         )
     back = run.epsilon - run.spent
-    return (
-        f"Nothing is released. Its {run.taken:,} steps cost ε = {at_most(run.spent)}; "
-        f"you get back ε = {at_most(back)}, because no private figure was shown."
+    return tr(
+        "Nothing is released. Its {taken} steps cost ε = {spent}; you get back ε = {back}, because "
+        "no private figure was shown.",
+        taken=tr_number(run.taken, ","),
+        spent=at_most(run.spent),
+        back=at_most(back),
     )

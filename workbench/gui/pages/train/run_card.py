@@ -16,6 +16,7 @@ from workbench.gui.pages.train.norm_chart import NormChart
 from workbench.gui.pages.train.where_chart import Stages, WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row
 from workbench.gui.widgets.formatting import memory, plain, time_left
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
@@ -27,23 +28,27 @@ HORIZON = 5.0
 def memory_words(sample: Memory) -> str:
     """Return a sentence on one sample of a run, of which all figures are of the run alone.
 
-    Where the run has told its phases, the gauge shows what it takes now.
+    Where the run has reported its phases, the gauge shows what it takes now.
     """
     predicted = _predicted(sample)
     if predicted:
         return predicted
     now, peak = memory(sample.now - sample.before), memory(sample.peak - sample.before)
-    return f"Rows and model take {now}, at most {peak} so far."
+    return tr("Rows and model take {now}, at most {peak} so far.", now=now, peak=peak)
 
 
 def _predicted(sample: Memory) -> str:
     """Return what was predicted beside what the first step took, and what is expected since where that is more."""
     if sample.forecast is None or sample.first_step is None:
         return ""
-    stated = f"Predicted {memory(sample.forecast)}, measured {memory(sample.first_step)} after the first step."
+    stated = tr(
+        "Predicted {forecast}, measured {first_step} after the first step.",
+        forecast=memory(sample.forecast),
+        first_step=memory(sample.first_step),
+    )
     expected = 0 if sample.predicted is None else sample.predicted - sample.before
     if memory(expected) not in (memory(sample.forecast), memory(sample.first_step)) and expected:
-        stated = f"{stated[:-1]}; {memory(expected)} are now expected."
+        stated = tr("{stated}; {expected} are now expected.", stated=stated[:-1], expected=memory(expected))
     return stated
 
 
@@ -64,9 +69,11 @@ class Pace:
             self._steps = self._steps * kept + progress.done - self._last[0]
             self._seconds = self._seconds * kept + passed
         self._last = progress.done, now
-        parts = [f"step {progress.done:,.0f} of {progress.total:,.0f}"]
+        parts = [
+            tr("step {done} of {total}", done=tr_number(progress.done, ",.0f"), total=tr_number(progress.total, ",.0f"))
+        ]
         if self._seconds > 0:
-            parts.append(f"{self._speed()} steps a second")
+            parts.append(tr("{speed} steps a second", speed=self._speed()))
         if progress.seconds_left is not None:
             parts.append(time_left(progress.seconds_left))
         return " · ".join(parts)
@@ -84,16 +91,16 @@ class RunCard(Card):
     """Follows one run after another.
 
     Attributes:
-        step: the last step that was told of.
+        step: the last step that was reported.
         steps: how many there will be.
         quiet: whether no private figure is shown.
     """
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
-        self.accuracy = StepChart(session, "train_accuracy", "batch accuracy", top=1.0)
-        self.loss = StepChart(session, "train_loss", "batch loss", style="sanitized")
-        self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
+        self.accuracy = StepChart(session, "train_accuracy", tr("batch accuracy"), top=1.0)
+        self.loss = StepChart(session, "train_loss", tr("batch loss"), style="sanitized")
+        self.epsilon = StepChart(session, "train_epsilon", tr("ε so far, at most"), style="third", rising=True)
         self.norms = NormChart(session)
         self.step = self.steps = 0
         self._paused = False
@@ -112,14 +119,16 @@ class RunCard(Card):
         self._speed = Elided("", "muted", name="train_speed")
         self.where = WhereChart(session)
         self.ask_where = button(
-            "Where did the accuracy go?",
+            tr("Where did the accuracy go?"),
             "train_where",
             "link",
-            tip="Train three times: without privacy, with clipping alone, with noise as well. A study: nothing is "
-            "released or charged",
+            tip=tr(
+                "Train three times: without privacy, with clipping alone, with noise as well. A study: "
+                "nothing is released or charged"
+            ),
         )
         head, second, upper, lower = QWidget(), QWidget(), QWidget(), QWidget()
-        head.setLayout(row(label("THE RUN", "caption"), None, self._badge))
+        head.setLayout(row(label(tr("THE RUN"), "caption"), None, self._badge))
         pace = row(self._speed, self.ask_where, spacing=12)
         pace.setStretch(0, 1)
         second.setLayout(pace)
@@ -240,11 +249,11 @@ class RunCard(Card):
             self.epsilon.show_points([(0, 0.0), *epsilons])
 
     def report_end(self, end: object, *, paused: bool = False) -> None:
-        """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
+        """Say how a run ended that released nothing; what it costs was shown as a notice where it failed."""
         self._paused = paused
-        how = "Paused" if paused else "Cancelled" if isinstance(end, Cancelled) else "Ended by an error"
+        how = tr("Paused") if paused else tr("Cancelled") if isinstance(end, Cancelled) else tr("Ended by an error")
         what = end.what if isinstance(end, Cancelled) else ""
-        # What a pause says names the step that it goes on from; the last one that was told of may be an earlier one.
+        # What a pause says names the step that it goes on from; the last one that was reported may be an earlier one.
         self.notify(broken_off(0 if paused else self.step, self.steps, what, how).strip())
 
     def settle(self, taken: int, epsilon: float) -> None:

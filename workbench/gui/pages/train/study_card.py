@@ -7,13 +7,16 @@ from decimal import Decimal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row, stack
 
 ROOM = 620
 """Points of the card from which a curve with its names can be read."""
 
-UNKNOWN = "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."
-KNOWN = "Curves has drawn how accurate it is against ε."
+UNKNOWN = tr_later(
+    "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."
+)
+KNOWN = tr_later("Curves has drawn how accurate it is against ε.")
 
 
 class StudyCard(Card):
@@ -23,14 +26,16 @@ class StudyCard(Card):
         super().__init__()
         self._session = session
         self._model, self._epsilon = "", Decimal(1)
-        self._words = label(UNKNOWN, "muted", wrap=True, name="train_study")
-        self._onward = button("Its accuracy against ε →", "train_to_curves", "link", tip="Open Curves with this model")
+        self._words = label(tr(UNKNOWN), "muted", wrap=True, name="train_study")
+        self._onward = button(
+            tr("Its accuracy against ε →"), "train_to_curves", "link", tip=tr("Open Curves with this model")
+        )
         self._onward.clicked.connect(self._go)
         self._holder = QWidget()
         self._place = stack()
         self._holder.setLayout(self._place)
         self._plot: QWidget | None = None
-        self.body.addWidget(label("ACCURACY TO EXPECT", "caption"))
+        self.body.addWidget(label(tr("ACCURACY TO EXPECT"), "caption"))
         self.body.addWidget(self._words)
         self.body.addLayout(row(self._onward, None))
         self.body.addWidget(self._holder, 100)
@@ -55,7 +60,7 @@ class StudyCard(Card):
 
     def _draw(self) -> None:
         found = self._found()
-        self._words.setText(UNKNOWN if found is None else KNOWN)
+        self._words.setText(tr(UNKNOWN) if found is None else tr(KNOWN))
         drawn = found is not None and self.width() >= ROOM and self.isVisible()
         self._holder.setVisible(drawn)
         if found is None or not drawn:
@@ -67,7 +72,7 @@ class StudyCard(Card):
         from workbench.render.curve_figure import curve_figure
 
         if not isinstance(self._plot, CurvePlot):
-            self._plot = CurvePlot("train_study", "Accuracy of the model against ε")
+            self._plot = CurvePlot("train_study", tr("Accuracy of the model against ε"))
             self._place.addWidget(self._plot)
         figure = curve_figure(found.result, found.source)
         figure = replace(figure, badge="") if found.made_up else figure

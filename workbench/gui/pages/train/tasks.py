@@ -17,6 +17,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.session import ReleasedStep, RunRecord, Session
+from workbench.gui.style.language import tr, tr_number
 from workbench.jobs import Job
 from workbench.params import CancelledError, Parameters
 from workbench.signals.cancel import CancelToken, interruptible
@@ -81,7 +82,7 @@ def forecast_training(
             assert target is not None
             return TableRows(opened, draft.plan(), target, rows).preflight(model, parameters)
 
-    return jobs.start(Job("Preflight", work), key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
+    return jobs.start(Job(tr("Preflight"), work), key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
 
 
 def train_model(
@@ -172,7 +173,7 @@ def study_accuracy(session: Session, jobs: JobCenter, parameters: DpSgdPlan, sho
 
         return study_network(rows.task(NetworkRun(parameters, Path())), emit, cancel)
 
-    return jobs.start(Job("Where the accuracy goes", work), key="where", on_result=show)
+    return jobs.start(Job(tr("Where the accuracy goes"), work), key="where", on_result=show)
 
 
 def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) -> JobHandle:
@@ -188,9 +189,11 @@ def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) 
     def apply(cost: Decimal) -> None:
         from workbench.gui.widgets.formatting import at_most
 
-        session.notify("info", f"The run is given up: it costs ε = {at_most(cost)}, and nothing was released.")
+        session.notify(
+            "info", tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
+        )
 
-    handle = jobs.start(Job("Giving up a training", work), key="give-up", on_result=apply)
+    handle = jobs.start(Job(tr("Giving up a training"), work), key="give-up", on_result=apply)
     handle.ended.connect(lambda: read_account(session, jobs))
     handle.ended.connect(lambda: find_paused(session, jobs))
     return handle
@@ -244,15 +247,18 @@ def _start(
             session.add_run(RunRecord(kind, run.title, run.epsilon, result))
             session.add_release(_step(run.title, result, draft))
         if handle.too_late:
-            where = f"the model is in {run.folder}, and is charged."
-            session.notify("warning", f"It was too late to {'pause' if handle.paused else 'cancel'}: {where}")
+            where = tr("the model is in {folder}, and is charged.", folder=run.folder)
+            session.notify(
+                "warning",
+                tr("It was too late to {paused}: {where}", paused="pause" if handle.paused else "cancel", where=where),
+            )
         else:
-            session.notify("info", f"Released {run.title} to {run.folder}.")
+            session.notify("info", tr("Released {title} to {folder}.", title=run.title, folder=run.folder))
 
     # Without a key: one that is being stopped may stay charged, and says so even where another begins meanwhile.
-    handle = jobs.start(Job(f"Training: {run.title}", stated), on_result=apply)
+    handle = jobs.start(Job(tr("Training: {title}", title=run.title), stated), on_result=apply)
     handle.on_pause = pausing.set if run.pausable else None
-    # The charge stands before the first step is told of: the gauge shows it as reserved while the run goes on.
+    # The charge stands before the first step is reported: the gauge shows it as reserved while the run goes on.
     handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
     # Also a run that was stopped may stay charged.
     handle.ended.connect(lambda: read_account(session, jobs))
@@ -306,15 +312,22 @@ def stopped_words(stopped: StoppedCharge) -> str:
     from workbench.release.model.paused_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
 
     if stopped.why == PAUSED:
-        return (
-            f"It can go on from step {stopped.taken:,}; "
-            f"ε = {at_most(stopped.epsilon)}{exactly(stopped.epsilon)} stays reserved for it."
+        return tr(
+            "It can go on from step {taken}; ε = {epsilon}{epsilon2} stays reserved for it.",
+            taken=tr_number(stopped.taken, ","),
+            epsilon=at_most(stopped.epsilon),
+            epsilon2=exactly(stopped.epsilon),
         )
     if stopped.why == UNKNOWN:
-        return f"Nothing was released; what is charged is not known: {stopped.problem}"
+        return tr("Nothing was released; what is charged is not known: {problem}", problem=stopped.problem)
     if stopped.why == NOTHING:
-        return "Nothing was released, and nothing is charged."
-    why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
-    stated = why.get(stopped.why, "the model was being written")
-    is_current = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {stated}"
-    return f"Nothing was released; ε = {at_most(stopped.epsilon)}{exactly(stopped.epsilon)} {is_current}."
+        return tr("Nothing was released, and nothing is charged.")
+    why = {WATCHED: tr("private figures were shown"), STEPS: tr("so many steps were taken")}
+    stated = why.get(stopped.why, tr("the model was being written"))
+    is_current = tr("stays reserved") if stopped.why == RESERVED else tr("stays charged, as {stated}", stated=stated)
+    return tr(
+        "Nothing was released; ε = {epsilon}{epsilon2} {is_current}.",
+        epsilon=at_most(stopped.epsilon),
+        epsilon2=exactly(stopped.epsilon),
+        is_current=is_current,
+    )

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Elided, button, label, row
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images
 from workbench.jobs import Job
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
 
 NONE = "none"
-TITLE = "Choose public test images"
+TITLE = tr_later("Choose public test images")
 
 
 class TestImages(QWidget):
@@ -45,15 +46,15 @@ class TestImages(QWidget):
         self._session, self._jobs = session, jobs
         self._stated = Elided(NONE, "muted", name="train_test_told")
         self._choose = button(
-            "Choose…",
+            tr("Choose…"),
             "train_test_choose",
-            tip="Choose only images that are public: the accuracy on them goes on the model's card",
-            accessible="Choose public test images",
+            tip=tr("Choose only images that are public: the accuracy on them goes on the model's card"),
+            accessible=tr("Choose public test images"),
         )
         self._choose.clicked.connect(self._ask)
-        self._drop = button("×", "train_test_drop", "link", tip="Test with none", accessible="Test with none")
+        self._drop = button("×", "train_test_drop", "link", tip=tr("Test with none"), accessible=tr("Test with none"))
         self._drop.clicked.connect(self.forget)
-        line = row(label("public test images", "muted"), self._stated, self._drop, self._choose)
+        line = row(label(tr("public test images"), "muted"), self._stated, self._drop, self._choose)
         line.setStretch(1, 1)
         self.setLayout(line)
         self._drop.hide()
@@ -70,15 +71,23 @@ class TestImages(QWidget):
     def _ask(self) -> None:
         opened = self._session.images
         assert opened is not None
-        path = ask_for_folder(self, TITLE) if opened.folder else ask_for_images(self, TITLE)
+        path = ask_for_folder(self, tr(TITLE)) if opened.folder else ask_for_images(self, tr(TITLE))
         if not path or self._session.images is not opened:
             return
 
         def show(found: ImageSet) -> None:
             if self._session.images is opened:
-                self._show(found, f"{found.rows:,}", f"{found.rows:,} images of {Path(path).name}, declared public")
+                self._show(
+                    found,
+                    f"{found.rows:,}",
+                    tr(
+                        "{rows} images of {name}, declared public",
+                        rows=tr_number(found.rows, ","),
+                        name=Path(path).name,
+                    ),
+                )
 
-        job = Job("Reading test images", lambda emit, cancel: read_test(opened, path, emit, cancel))
+        job = Job(tr("Reading test images"), lambda emit, cancel: read_test(opened, path, emit, cancel))
         self._jobs.start(job, key="test images", on_result=show)
 
     def _show(self, images: ImageSet | None, stated: str, in_full: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
 from workbench.jobs.loading import load
 from workbench.params import Parameters
 
@@ -97,24 +98,13 @@ class TableRows:
 
     def task(self, run: NetworkRun) -> NetworkTask:
         """Return the training of a network."""
-        from workbench.release.model.network_task import Checkpoints, NetworkTask
-        from workbench.release.model.preflight import network_features
-        from workbench.release.model.release_learner import columns_of, outside
+        from workbench.release.model.network_task import Checkpoints
+        from workbench.release.model.training_work import table_work
         from workbench.sanitize.origin import require_confirmed
 
         require_confirmed(self.plan)
-        return NetworkTask(
-            run.plan,
-            network_features(self.plan, self.target),
-            self.table,
-            run.folder,
-            self.plan.rows_per_person,
-            outside=outside(*columns_of(self.plan, self.target)),
-            replace_invalid=self.plan.replaces_invalid,
-            account=self.plan.account,
-            quiet=run.quiet,
-            checkpoints=Checkpoints(),
-        )
+        work = table_work(run.plan, self.plan, self.target, self.table)
+        return work.task(run.plan, run.folder, Checkpoints(), quiet=run.quiet, replace=False)
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
         """Return the simulation of a training on made-up rows: of the table their number alone is in it."""
@@ -144,7 +134,7 @@ class ImageRows:
     @property
     def target(self) -> str:
         """What is predicted."""
-        return "the class"
+        return tr("the class")
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
         """Return the figures of the network ``model``."""

@@ -6,6 +6,7 @@ from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.train.messages import went_words
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine
@@ -23,7 +24,7 @@ class WhereChart(Chart):
     letters, height_fixed = 13, True
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "train_where_chart", "Where the accuracy went")
+        super().__init__(session, "train_where_chart", tr("Where the accuracy went"))
         self.stages: Stages = ()
         self.hide()
 
@@ -31,7 +32,7 @@ class WhereChart(Chart):
         """Show the result of a study; nothing where there is none."""
         self.stages = stages
         self.setVisible(bool(stages))
-        self.setAccessibleName(f"Where the accuracy went: {went_words(stages)}" if stages else "")
+        self.setAccessibleName(tr("Where the accuracy went: {stages}", stages=went_words(stages)) if stages else "")
         self.setToolTip(went_words(stages) if stages else "")
         self.updateGeometry()
         self.update()

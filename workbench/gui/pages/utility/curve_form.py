@@ -11,11 +11,14 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
 from workbench.gui.session.error_text import sentence
-from workbench.gui.widgets.basic import Card, label, look, mark_wrong, named, row
+from workbench.gui.style.language import tr, tr_later
+from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.formatting import STAR
 from workbench.learners import Learner
 from workbench.params import ParameterError
 from workbench.privacy.local import mechanisms
+from workbench.sanitize.learnable import Fitting
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
@@ -25,33 +28,35 @@ from workbench.synth import MARGINALS
 FIRST = CurvePlan()
 TOOLTIP = Qt.ItemDataRole.ToolTipRole
 TIPS = {
-    "none": "An ordinary model on the rows as they are",
-    "sanitized": "An ordinary model on a sanitised table",
-    "corrected": "The same sanitised rows, and a model that knows the public tables they went through",
-    "synthetic": "An ordinary model on synthetic rows, which are drawn from noisy counts of the training rows",
-    "private": "A model that adds noise to what it learns",
+    "none": tr_later("An ordinary model on the rows as they are"),
+    "sanitized": tr_later("An ordinary model on a sanitised table"),
+    "corrected": tr_later("The same sanitised rows, and a model that knows the public tables they went through"),
+    "synthetic": tr_later(
+        "An ordinary model on synthetic rows, which are drawn from noisy counts of the training rows"
+    ),
+    "private": tr_later("A model that adds noise to what it learns"),
 }
-AS_PLANNED = (
-    "The plan: each column by the mechanism that Release, Columns shows. In any case ε is split as in the plan; "
-    "locked shares keep their part of it"
+AS_PLANNED = tr_later(
+    "The plan: each column by the mechanism that Release, Columns shows. In any case ε is split "
+    "as in the plan; locked shares keep their part of it"
 )
-_LISTS = "0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios"
+_LISTS = tr_later("0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios")
 OF_A_ROW = f"Privacy losses of a whole row: {_LISTS}"
 OF_EACH = f"Privacy losses of a whole row, of the private model for each prediction: {_LISTS}"
-ONLY_PRIVATE = "a sanitised table has no blocks to draw the figures against"
-NO_ORDINARY = "This model has no ordinary counterpart without privacy"
-NO_CORRECTED = "This model cannot learn from a sanitised table knowing the public tables it went through"
+ONLY_PRIVATE = tr_later("a sanitised table has no blocks to draw the figures against")
+NO_ORDINARY = tr_later("This model has no ordinary counterpart without privacy")
+NO_CORRECTED = tr_later("This model cannot learn from a sanitised table knowing the public tables it went through")
 REFUSALS = {"none": NO_ORDINARY, "sanitized": NO_ORDINARY, "corrected": NO_CORRECTED, "synthetic": NO_ORDINARY}
 
 BLOCKS = "blocks"
-AGAINST_BLOCKS = (
-    "Numbers of blocks that the rows are dealt into, such as 5, 10, 20: the figures are drawn against them, with a "
-    "line for each ε. Empty: against ε"
+AGAINST_BLOCKS = tr_later(
+    "Numbers of blocks that the rows are dealt into, such as 5, 10, 20: the figures are drawn "
+    "against them, with a line for each ε. Empty: against ε"
 )
 
-MORE_TIP = "Train other models on the same rows as well, and draw all of them together"
+MORE_TIP = tr_later("Train other models on the same rows as well, and draw all of them together")
 MOST_MODELS = 3
-"""Models in one picture: the lines of more could not be told apart."""
+"""Models in one picture: the lines of more would look alike."""
 
 LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
@@ -59,6 +64,9 @@ LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 
 class CurveSetup(Card):
     """Two lines of fields that make a :class:`CurvePlan`.
+
+    Attributes:
+        kept: whether the chosen model stays where another is advised: a person chose it, or it was computed.
 
     Signals:
         changed: what is to be computed differs.
@@ -71,52 +79,59 @@ class CurveSetup(Card):
     def __init__(self) -> None:
         super().__init__(pad=12)
         self.setObjectName("curve_setup")
-        self.model = named(ChoiceBox(), "curve_model", "Model", "The model that every regime trains")
+        self.model = named(ChoiceBox(), "curve_model", tr("Model"), tr("The model that every regime trains"))
         self.more = look(QToolButton(), "button")
-        named(self.more, "curve_more", "Further models", MORE_TIP)
+        named(self.more, "curve_more", tr("Further models"), tr(MORE_TIP))
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.more.setMenu(QMenu(self.more))
-        self._offered: tuple[Learner, ...] = ()
+        self.kept = False
         self._further: list[str] = []
-        self._list_models(learners.LEARNERS)
+        self._list_models(Fitting())
         self._regimes = {
-            "none": _check("no privacy", "regime_none", TIPS["none"]),
-            "sanitized": _check("sanitised by", "regime_sanitized", TIPS["sanitized"]),
+            "none": _check(tr("no privacy"), "regime_none", TIPS["none"]),
+            "sanitized": _check(tr("sanitised by"), "regime_sanitized", TIPS["sanitized"]),
             "corrected": _check("corrected", "regime_corrected", TIPS["corrected"]),
             "synthetic": _check("synthetic", "regime_synthetic", TIPS["synthetic"]),
             "private": _check("private", "regime_private", TIPS["private"]),
         }
         for key in ("corrected", "synthetic"):  # further lines are asked for
             self._regimes[key].setChecked(False)
-        self.mechanism = named(ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", AS_PLANNED)
-        self.mechanism.addItem("the plan", PLANNED)
-        self.mechanism.setItemData(0, AS_PLANNED, TOOLTIP)
-        self.mechanism.addItem("the advisor's choice", AUTO)
+        self.mechanism = named(ChoiceBox(), "regime_mechanism", tr("Mechanism of the sanitised table"), tr(AS_PLANNED))
+        self.mechanism.addItem(tr("the plan"), PLANNED)
+        self.mechanism.setItemData(0, tr(AS_PLANNED), TOOLTIP)
+        self.mechanism.addItem(tr("the advisor's choice"), AUTO)
         for kind in mechanisms.MECHANISMS:
             self.mechanism.addItem(kind.title, kind.name)
         self.epsilons = named(
             QLineEdit(", ".join(f"{e:g}" for e in FIRST.epsilons)),
             "curve_epsilons",
-            "List of ε",
+            tr("List of ε"),
             OF_A_ROW,
         )
         self.repeats = named(
-            QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
+            QLineEdit(str(FIRST.repeats)),
+            "curve_repeats",
+            tr("Repeats"),
+            tr("How many 80/20 splits the figures are means of"),
         )
-        self.repeats.setFixedWidth(56)
-        self.blocks = named(QLineEdit(), "curve_blocks", "Numbers of blocks", AGAINST_BLOCKS)
+        hold(self.repeats, 56)
+        self.blocks = named(QLineEdit(), "curve_blocks", tr("Numbers of blocks"), tr(AGAINST_BLOCKS))
         self.blocks.setPlaceholderText("5, 10, 20")
-        self.blocks.setFixedWidth(88)
-        self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
-        self.bands = _check("bands", "curve_bands", "One standard error of the mean, above and below")
-        self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")
+        hold(self.blocks, 88)
+        self.measure = named(ChoiceBox(), "curve_metric", tr("Metric"), tr("Which figure is drawn; all are computed"))
+        self.bands = _check("bands", "curve_bands", tr("One standard error of the mean, above and below"))
+        self.baselines = _check("baselines", "curve_baselines", tr("No privacy, and always giving the same answer"))
         self._problem = label("", "problem", wrap=True, name="curve_problem")
         self._problem.hide()
         self._misfit = ""
         self._taken: dict[str, bool] = {}  # ways that this model lacks, and whether they were ticked before it
         self._arrange()
         self._follow_model()
+        self._listen()
+
+    def _listen(self) -> None:
         self.model.currentIndexChanged.connect(self._follow_model)
+        self.model.currentIndexChanged.connect(self._keep)
         for combo in (self.model, self.mechanism):
             combo.currentIndexChanged.connect(self._edited)
         for box in self._regimes.values():
@@ -135,7 +150,9 @@ class CurveSetup(Card):
             combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             combo.setMinimumContentsLength(LEAST_LETTERS[combo.objectName()])
             combo.setMaximumWidth(WIDEST_LIST)
-        upper.setLayout(row(self.model, self.more, None, self.measure, 8, self.bands, self.baselines))
+        first = row(self.model, self.more, None, self.measure, 8, self.bands, self.baselines)
+        first.setStretch(0, 100)
+        upper.setLayout(first)
         second = row(none, 8, sanitized, self.mechanism, 8, corrected, 8, synthetic, 8, private)
         second.addStretch(1)
         second.setStretch(second.indexOf(self.mechanism), 100)
@@ -156,25 +173,26 @@ class CurveSetup(Card):
 
     # -- the models -------------------------------------------------------------------------------------------------
 
-    def show_models(self, offered: Sequence[Learner]) -> None:
-        """Offer these models, the advised one first; another is chosen where the present one is not among them.
+    def show_models(self, found: Fitting) -> None:
+        """Offer the models that predict, with a star on the advised one, which is chosen until :attr:`kept` is set.
 
         Without any, all are listed: what keeps a model from learning is said below.
         """
-        known = tuple(offered) or learners.LEARNERS
-        if known != self._offered:
-            chosen = self.model.currentData()
-            self._list_models(known, chosen if chosen in [entry.name for entry in known] else "")
+        if found != self._found:
+            self._list_models(found)
             self._follow_model()
             self.changed.emit()
 
-    def _list_models(self, offered: Sequence[Learner], chosen: str = "") -> None:
-        self._offered = tuple(offered)
+    def _list_models(self, found: Fitting) -> None:
+        chosen = self.model.currentData() if self.kept else found.advised
+        self._found, self._offered = found, found.predicting or learners.LEARNERS
         self.model.blockSignals(True)
         self.model.clear()
-        for entry in offered:
-            self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
-            self.model.setItemData(self.model.count() - 1, f"{entry.about} {entry.needs}", TOOLTIP)
+        for entry in self._offered:
+            title, advised = entry.title[:1].upper() + entry.title[1:], entry.name == found.advised
+            self.model.addItem(f"{title}   {STAR}" if advised else title, entry.name)
+            tip = found.why if advised and found.why else f"{entry.about} {entry.needs}"
+            self.model.setItemData(self.model.count() - 1, tip, TOOLTIP)
         self.model.setCurrentIndex(max(self.model.findData(chosen), 0))
         self.model.blockSignals(False)
 
@@ -182,6 +200,9 @@ class CurveSetup(Card):
         """Choose ``model`` in the list, where it is offered."""
         if self.model.findData(model) >= 0:
             self.model.setCurrentIndex(self.model.findData(model))
+
+    def _keep(self) -> None:
+        self.kept = True
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -204,8 +225,8 @@ class CurveSetup(Card):
             action.setEnabled(action.isChecked() or len(self._further) + 1 < MOST_MODELS)
             action.toggled.connect(lambda on, name=entry.name: self._take_further(name, on=on))
         more = [entry.short or entry.title for entry in others if entry.name in self._further]
-        self.more.setText(f"+ {', '.join(more)}" if more else "+ another model")
-        self.more.setAccessibleName(f"Further models: {', '.join(more) or 'none'}")
+        self.more.setText(f"+ {', '.join(more)}" if more else tr("+ another model"))
+        self.more.setAccessibleName(tr("Further models: {join}", join=", ".join(more) or "none"))
         self.more.setVisible(bool(others))
 
     def _take_further(self, name: str, *, on: bool) -> None:
@@ -215,7 +236,7 @@ class CurveSetup(Card):
 
     def say_with(self, epsilon: str) -> None:
         """Say which ε is drawn besides those in the list; empty where none is."""
-        self._with.setText(f"and your {epsilon}" if epsilon else "")
+        self._with.setText(tr("and your {epsilon}", epsilon=epsilon) if epsilon else "")
 
     def _follow_model(self, *_: object) -> None:
         """Offer the metrics of the model's task, and the ways of training that it has."""
@@ -251,7 +272,7 @@ class CurveSetup(Card):
         plan, problem = None, ""
         values = {}
         for key, field in (("epsilons", self.epsilons), ("repeats", self.repeats)):
-            words = "the list of ε" if key == "epsilons" else key
+            words = tr("the list of ε") if key == "epsilons" else key
             try:
                 values[key] = declared[key].parse(field.text(), words)
                 mark_wrong(field, wrong=False)
@@ -263,9 +284,9 @@ class CurveSetup(Card):
             regimes = self._ways_of(learners.learner(self.model.currentData()))
             try:
                 if not regimes:
-                    raise ParameterError("no way of training is chosen", hint="tick at least one")
+                    raise ParameterError(tr("no way of training is chosen"), hint=tr("tick at least one"))
                 if against and any(regime not in ("none", "private") for regime in regimes):
-                    raise ParameterError(ONLY_PRIVATE, hint="tick only no privacy and private")
+                    raise ParameterError(tr(ONLY_PRIVATE), hint=tr("tick only no privacy and private"))
                 plan = CurvePlan(model=self.model.currentData(), regimes=regimes, against=against, **values)
             except ParameterError as error:
                 problem = sentence(error)
@@ -301,6 +322,7 @@ class CurveSetup(Card):
 
     def fill_in(self, models: Sequence[str]) -> None:
         """Choose these models in every way of training that they have; the lists of ε and repeats stay."""
+        self.kept = True
         self.model.setCurrentIndex(self.model.findData(models[0]))
         self._further = list(models[1:])
         self._follow_model()

@@ -7,6 +7,7 @@ import itertools
 import math
 from decimal import Decimal
 
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.formatting import at_most
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.render.values import CurveFigure, Series
@@ -76,7 +77,11 @@ def no_use(figure: CurveFigure, line: Series, index: int, metric: Metric = USUAL
     level = _level(figure, "majority")
     if level is None or metric.better(line.mean[index], level):
         return ""
-    return f"⚠ No better than {metric.beats} ({level:.3f}): at this ε it has learned nothing of use."
+    return tr(
+        "⚠ No better than {beats} ({level}): at this ε it has learned nothing of use.",
+        beats=metric.beats,
+        level=tr_number(level, ".3f"),
+    )
 
 
 def _best_at(figure: CurveFigure, epsilon: Decimal, metric: Metric) -> str:
@@ -88,8 +93,10 @@ def _best_at(figure: CurveFigure, epsilon: Decimal, metric: Metric) -> str:
     stated = ", ".join(f"{value:.3f} ({name})" for value, name in values[:MOST_NAMED])
     level = _level(figure, "majority")
     beaten = [name for value, name in values if level is not None and not metric.better(value, level)]
-    useless = f" No better than {metric.beats}: {', '.join(beaten)}." if beaten else ""
-    return f"Best at your ε = {at_most(epsilon)}: {stated}.{useless}"
+    useless = tr(" No better than {beats}: {beaten}.", beats=metric.beats, beaten=", ".join(beaten)) if beaten else ""
+    return tr(
+        "Best at your ε = {epsilon}: {stated}.{useless}", epsilon=at_most(epsilon), stated=stated, useless=useless
+    )
 
 
 def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
@@ -101,10 +108,15 @@ def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
             continue
         ahead = one if (one.mean[-1] > other.mean[-1]) == metric.higher else other
         found.append(
-            f"above ε = {at_most(float(f'{at:.2g}'))} {ahead.name} is ahead of {(other if ahead is one else one).name}"
+            tr(
+                "above ε = {value} {name} is ahead of {name2}",
+                value=at_most(float(f"{at:.2g}")),
+                name=ahead.name,
+                name2=(other if ahead is one else one).name,
+            )
         )
     stated = "; ".join(found[:MOST_CROSSINGS])
-    return f"{stated[0].upper()}{stated[1:]}, below it behind." if stated else ""
+    return tr("{upper}{stated}, below it behind.", upper=stated[0].upper(), stated=stated[1:]) if stated else ""
 
 
 def _last_crossing(one: Series, other: Series) -> float | None:
@@ -134,12 +146,12 @@ def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
     """Return what the lines are at the plan's ε, read off between the tested ones."""
     low, high = figure.span or (figure.series[0].x[0], figure.series[0].x[-1])
     if not low <= float(epsilon) <= high:
-        return f"Your ε = {at_most(epsilon)} lies outside the tested range."
+        return tr("Your ε = {epsilon} lies outside the tested range.", epsilon=at_most(epsilon))
     values = [(s.name, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
     if not values:
         return ""
     stated = ", ".join(f"{value:.3f} ({name})" for name, value in values)
-    return f"At your ε = {at_most(epsilon)}: about {stated}."
+    return tr("At your ε = {epsilon}: about {stated}.", epsilon=at_most(epsilon), stated=stated)
 
 
 def value_at(series: Series, epsilon: float) -> float | None:
@@ -158,9 +170,9 @@ def _near(figure: CurveFigure, metric: Metric) -> str:
         return ""
     found = [(s.name, e) for s in figure.series if (e := near_no_privacy(figure, s, metric)) is not None]
     if not found:
-        return f"No tested ε comes within {metric.near_words} of no privacy."
+        return tr("No tested ε comes within {near_words} of no privacy.", near_words=metric.near_words)
     stated = " and ".join(f"from ε = {at_most(e)} ({name})" for name, e in found)
-    return f"Within {metric.near_words} of no privacy: {stated}."
+    return tr("Within {near_words} of no privacy: {stated}.", near_words=metric.near_words, stated=stated)
 
 
 def _constant(figure: CurveFigure, metric: Metric) -> str:
@@ -173,8 +185,8 @@ def _constant(figure: CurveFigure, metric: Metric) -> str:
         if start is None:
             stated.append(f"never ({series.name})")
         elif start > series.x[0]:
-            stated.append(f"only from ε = {at_most(start)} ({series.name})")
-    return f"Better than {metric.beats}: {', '.join(stated)}." if stated else ""
+            stated.append(tr("only from ε = {start} ({name})", start=at_most(start), name=series.name))
+    return tr("Better than {beats}: {stated}.", beats=metric.beats, stated=", ".join(stated)) if stated else ""
 
 
 def _from_where(series: Series, holds: list[bool]) -> float | None:

@@ -25,6 +25,7 @@ from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figure
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -32,6 +33,7 @@ from workbench.gui.widgets.explain import Explainable, explain_button, of_one_ro
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
+from workbench.sanitize.learnable import Fitting
 from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
@@ -39,12 +41,12 @@ if TYPE_CHECKING:
     from workbench.studies.curve import CurvePlan
     from workbench.studies.metrics import Metric
 
-MADE_UP_HELP = (
-    "Made-up rows follow from the declared columns alone, and show nothing of yours: good for choosing ε and a kind of "
-    "model, but not for the accuracy on your rows."
+MADE_UP_HELP = tr_later(
+    "Made-up rows follow from the declared columns alone, and show nothing of yours: good for "
+    "choosing ε and a kind of model, but not for the accuracy on your rows."
 )
-ON_MADE_UP = "On made-up rows, which contain no real data."
-MISFIT = "This model cannot learn this target: see above."
+ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
+MISFIT = tr_later("This model cannot learn this target: see above.")
 CURVE, TABLE = "curve", "table"
 LOWEST = 300
 """Pixels in which a curve can be read."""
@@ -52,11 +54,11 @@ LOWEST = 300
 STANDARD = 2
 """Models of the standard comparison: the advised one and the next."""
 
-STANDARD_TIP = (
-    "Two models that fit the target, in every way of training that they have, drawn together; your lists of ε and "
-    "repeats stay as they are"
+STANDARD_TIP = tr_later(
+    "Two models that fit the target, in every way of training that they have, drawn together; "
+    "your lists of ε and repeats stay as they are"
 )
-DRAWN = "All models are drawn; Compare lists every line."
+DRAWN = tr_later("All models are drawn; Compare lists every line.")
 
 
 class UtilityPage(RunPage):
@@ -70,8 +72,8 @@ class UtilityPage(RunPage):
         from workbench.gui.widgets.curve_plot import CurvePlot
 
         self.setup = CurveSetup()
-        self.plot = CurvePlot("curve", "Accuracy against ε")
-        self.panel = PointPanel(session, self.plot, "curve", "See its run in Compare →")
+        self.plot = CurvePlot("curve", tr("Accuracy against ε"))
+        self.panel = PointPanel(session, self.plot, "curve", tr("See its run in Compare →"))
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable(session)
         self._live = LiveCurve()
@@ -87,19 +89,19 @@ class UtilityPage(RunPage):
         self._fill_header()
         self._words = label("", wrap=True, name="curve_words")
         self._arrange()
-        cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
-        self._standard = button("Standard comparison", "curve_standard", tip=STANDARD_TIP)
+        cancel = button(tr("Cancel"), "curve_cancel", tip=tr("Stop; what is trained is kept (Esc)"))
+        self._standard = button(tr("Standard comparison"), "curve_standard", tip=tr(STANDARD_TIP))
         self._standard.clicked.connect(self._compare)
-        self._made_up = QCheckBox("on made-up rows")
-        named(self._made_up, "curve_made_up", "On made-up rows", MADE_UP_HELP)
+        self._made_up = QCheckBox(tr("on made-up rows"))
+        named(self._made_up, "curve_made_up", tr("On made-up rows"), tr(MADE_UP_HELP))
         self._made_up.toggled.connect(lambda _on: self.refresh())
         self.foot.addWidget(self._made_up)
         self.foot.addWidget(self._standard)
-        self.set_run("Run", "curve_run", "Train every model (Ctrl+Return)", cancel)
-        tip = "Train a private model or network, and release that"
-        self.add_way("Train a model", "curve_to_train", "train", tip)
-        tip = "Publish the sanitised table as the plan says (Ctrl+Return)"
-        self.set_onward("Release the table →", "curve_to_release", "release", tip)
+        self.set_run(tr("Run"), "curve_run", tr("Train every model (Ctrl+Return)"), cancel)
+        tip = tr("Train a private model or network, and release that")
+        self.add_way(tr("Train a model"), "curve_to_train", "train", tip)
+        tip = tr("Publish the sanitised table as the plan says (Ctrl+Return)")
+        self.set_onward(tr("Release the table →"), "curve_to_release", "release", tip)
         self._connect()
         self._draw()
         self.refresh()
@@ -108,11 +110,13 @@ class UtilityPage(RunPage):
 
     def _fill_header(self) -> None:
         self._switch = {
-            CURVE: button("Curve", "curve_as_plot", "segment", tip="Show the figures as lines"),
-            TABLE: button("Table", "curve_as_table", "segment", tip="Show the figures as a table that can be sorted"),
+            CURVE: button(tr("Curve"), "curve_as_plot", "segment", tip=tr("Show the figures as lines")),
+            TABLE: button(
+                tr("Table"), "curve_as_table", "segment", tip=tr("Show the figures as a table that can be sorted")
+            ),
         }
-        self._copy = button("Copy", "curve_copy", tip="Copy what is shown, its badge on it (Ctrl+C)")
-        self._save = button("Save…", "curve_save", tip="Save it as PNG, SVG or CSV, its badge on it")
+        self._copy = button(tr("Copy"), "curve_copy", tip=tr("Copy what is shown, its badge on it (Ctrl+C)"))
+        self._save = button(tr("Save…"), "curve_save", tip=tr("Save it as PNG, SVG or CSV, its badge on it"))
         self._copy.clicked.connect(self.copy)
         self._save.clicked.connect(self._ask_and_save)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self, self.copy)
@@ -123,8 +127,8 @@ class UtilityPage(RunPage):
             segment.clicked.connect(self._draw)
             group.addButton(segment)
         self._switch[CURVE].setChecked(True)
-        tip = "What each step of privacy takes from a model's accuracy, and what would give it back"
-        why = button("Where accuracy goes →", "utility_way_why", "link", tip=tip)
+        tip = tr("What each step of privacy takes from a model's accuracy, and what would give it back")
+        why = button(tr("Where accuracy goes →"), "utility_way_why", "link", tip=tip)
         why.clicked.connect(lambda: self.session.go("why"))
         for part in (why, *self._switch.values(), self._copy, self._save):
             self.header.addWidget(part)
@@ -144,7 +148,7 @@ class UtilityPage(RunPage):
     def _arrange(self) -> None:
         empty = QWidget()
         self._empty = label("", "muted", wrap=True, name="curve_empty")
-        heading = label("How much worse do models get with privacy?", "heading")
+        heading = label(tr("How much worse do models get with privacy?"), "heading")
         inviting = stack(None, heading, self._empty, None)
         inviting.setContentsMargins(48, 0, 48, 0)
         empty.setLayout(inviting)
@@ -217,6 +221,7 @@ class UtilityPage(RunPage):
         done = {model: shot for model, shot in self._snapshots.items() if model in self.setup.models}
         # What was drawn of another plan, or of other rows, does not belong beside these.
         self._snapshots = done if self._studied == self._present() else {}
+        self.setup.kept = True
         self._to_follow = plans
         self._asked = plans[0]
         self._studied = self._present()
@@ -227,7 +232,7 @@ class UtilityPage(RunPage):
         """Begin the next model, or say that all of them are drawn."""
         if not self._to_follow:
             if len(self._snapshots) > 1:
-                self.session.notify("info", DRAWN)
+                self.session.notify("info", tr(DRAWN))
             return
         plan = self._to_follow.pop(0)
         self._live = LiveCurve()
@@ -240,7 +245,7 @@ class UtilityPage(RunPage):
         """Return whether to go on, having asked where these would be the first private figures of the table."""
         if self._made_up.isChecked():
             return True
-        answer = figures_first.may_show(self, self.session, made_up=MADE_UP_HELP)
+        answer = figures_first.may_show(self, self.session, made_up=tr(MADE_UP_HELP))
         if answer == figures_first.MADE_UP:
             self._made_up.setChecked(True)
         return bool(answer)
@@ -305,6 +310,7 @@ class UtilityPage(RunPage):
         self.forget()
         self._looks.stop()
         self._snapshots = {}
+        self.setup.kept = False
         self._draw()
         self.refresh()
 
@@ -336,11 +342,11 @@ class UtilityPage(RunPage):
         absent = self._snapshot.result.left_out.get(self.setup.measure.currentData(), "")
         partly = bool(self._to_follow) or self._snapshot.done < self._snapshot.total
         if partly and stated:
-            stated = f"So far: {stated[:1].lower()}{stated[1:]}"
+            stated = tr("So far: {lower}{stated}", lower=stated[:1].lower(), stated=stated[1:])
         if self._rows_made_up:
             stated = f"{ON_MADE_UP} {stated}".strip()
         if absent and metric.name != self.setup.measure.currentData():
-            absent += f" {metric.title} is drawn instead."
+            absent += tr(" {title} is drawn instead.", title=metric.title)
         stated = " ".join(filter(None, (absent, stated)))
         self._says.setVisible(bool(stated))  # of the first points there may be nothing to say
         self._words.setText(stated)
@@ -348,7 +354,7 @@ class UtilityPage(RunPage):
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         missing = what_is_missing(self.session)
-        self.setup.show_models(() if missing else fitting(self.session).predicting)
+        self.setup.show_models(Fitting() if missing else fitting(self.session))
         misfit = "" if missing else self._misfit(self.setup.model.currentData())
         self._standard.setVisible(not missing and not self.running)
         self._made_up.setVisible(not missing and not self.running)
@@ -358,18 +364,21 @@ class UtilityPage(RunPage):
         besides = plan is not None and not plan.against and float(epsilon) not in plan.epsilons
         self.setup.say_with(f"ε = {at_most(epsilon)}" if besides and not missing else "")
         fits = sum(len(one.fits()) for one in self.setup.plans(epsilon))
-        question = "how good each is" if plan is None else plan.measured.question
+        question = tr("how good each is") if plan is None else plan.measured.question
         self.show_buttons(
             missing, ready=plan is not None and not misfit, done=self._done(), way=self._better_as_model()
         )
         self._empty.setText(
             missing
-            or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
-            f"the model, and draws {question} on rows it has not seen. It spends none of the budget, as nothing of "
-            "it is ever released."
+            or tr(
+                "Run trains the same model on the same rows without privacy, on a sanitised table, and with "
+                "noise in the model, and draws {question} on rows it has not seen. It spends none of the "
+                "budget, as nothing of it is ever released.",
+                question=question,
+            )
             + ("" if not self._is_first() else f"\n\n⚠ {BEFORE}\n\n{MADE_UP_HELP}")
         )
-        self.set_note(missing or (misfit and MISFIT) or self._progress_note(fits))
+        self.set_note(missing or (misfit and tr(MISFIT)) or self._progress_note(fits))
 
     def _misfit(self, model: str) -> str:
         """Return why ``model`` cannot learn the target from the plan's columns; empty where it can."""
@@ -415,17 +424,21 @@ class UtilityPage(RunPage):
     def _progress_note(self, fits: int) -> str:
         shot = self._snapshot
         if self.running:
-            return "The curve grows while it is computed."
+            return tr("The curve grows while it is computed.")
         if shot is not None and self._studied != self._present():
-            return "The plan has changed since: Run draws the curve anew."
+            return tr("The plan has changed since: Run draws the curve anew.")
         if shot is not None and shot.done < shot.total:
-            return "Stopped; what is trained is kept, and Run does the rest."
+            return tr("Stopped; what is trained is kept, and Run does the rest.")
         if shot is not None and self._done():
             new = float(self.session.plan.epsilon) not in shot.result.plan.epsilons and not shot.result.plan.against
-            added = " Your ε lies between the points: Run adds it." if new else ""
-            return f"All {sum(one.total for one in self._snapshots.values()):,} models are trained.{added}"
+            added = tr(" Your ε lies between the points: Run adds it.") if new else ""
+            return tr(
+                "All {value} models are trained.{added}",
+                value=tr_number(sum(one.total for one in self._snapshots.values()), ","),
+                added=added,
+            )
         first = f" {figures_first.BESIDE}" if self._is_first() else ""
-        return f"{fits:,} models to train.{first}" if fits else ""
+        return tr("{fits} models to train.{first}", fits=tr_number(fits, ","), first=first) if fits else ""
 
     def _is_first(self) -> bool:
         return figures_first.is_first(self.session) and not self._made_up.isChecked()
@@ -480,12 +493,15 @@ class UtilityPage(RunPage):
             return
         if self._switch[TABLE].isChecked():
             self.table.copy()
-            self.session.notify("info", f"Copied the figures as text{'' if self._rows_made_up else PRIVATELY}.")
+            self.session.notify(
+                "info",
+                tr("Copied the figures as text{rows_made_up}.", rows_made_up="" if self._rows_made_up else PRIVATELY),
+            )
         else:
             copy_curve(self.session, self.plot)
 
     def _ask_and_save(self) -> None:
-        path = ask_where_to_save(self, "Save the curve", "curve.png", CURVE_FILES)
+        path = ask_where_to_save(self, tr("Save the curve"), "curve.png", CURVE_FILES)
         if path:
             self.save(path)
 

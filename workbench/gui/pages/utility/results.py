@@ -6,6 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHeaderView
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
@@ -15,12 +16,16 @@ from workbench.render.ticks import plain_number
 from workbench.render.values import CurveFigure
 
 EPSILON = 1
-EPSILON_HELP = "Privacy loss of a whole row; – where it does not matter"
+EPSILON_HELP = tr_later("Privacy loss of a whole row; – where it does not matter")
 COLUMNS = (
-    Column("way of training", help="What was trained, with the sign of its line"),
+    Column(tr_later("way of training"), help=tr_later("What was trained, with the sign of its line")),
     Column("ε", help=EPSILON_HELP, right=True),
-    Column("mean", help="Mean over the repeats on rows that were held out", right=True),
-    Column("± standard error", help="How sure the mean is: its standard error over the repeats", right=True),
+    Column(tr_later("mean"), help=tr_later("Mean over the repeats on rows that were held out"), right=True),
+    Column(
+        tr_later("± standard error"),
+        help=tr_later("How sure the mean is: its standard error over the repeats"),
+        right=True,
+    ),
 )
 
 
@@ -48,8 +53,8 @@ class ResultsTable(SettingsTable):
 
     def __init__(self, session: Session) -> None:
         self._figures = TableModel(session, COLUMNS)
-        super().__init__(session, self._figures, "curve_table", "Figures of the curve")
-        self.setToolTip("A click on a heading sorts; Ctrl+C copies what is selected")
+        super().__init__(session, self._figures, "curve_table", tr("Figures of the curve"), private=None)
+        self.setToolTip(tr("A click on a heading sorts; Ctrl+C copies what is selected"))
         self.verticalHeader().setDefaultSectionSize(ROW - 2)  # nearly all of the usual twelve lines are in sight
         self.horizontalHeader().setStretchLastSection(False)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -67,7 +72,7 @@ class ResultsTable(SettingsTable):
             self._figures.retitle(
                 EPSILON,
                 figure.against if other else "ε",
-                "What differs along the line" if other else EPSILON_HELP,
+                tr("What differs along the line") if other else tr(EPSILON_HELP),
             )
         former, self._shown = self._shown, [(of[0].exact, of[EPSILON].text) for of in lines]
         self._figures.show_lines(lines, same=former == self._shown)

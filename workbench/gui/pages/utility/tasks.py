@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.studies.results import Row
 
 KEY = "curve"
-MADE_UP = "made-up rows"
+MADE_UP = tr_later("made-up rows")
 EVERY = 0.25
 """Seconds between two pictures of a study that runs."""
 
@@ -183,10 +184,10 @@ def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.Abstrac
     try:
         journal = Journal.open(user_data() / "unfinished", identity(plan, data))
     except InputError as error:
-        emit(Notice("info", f"This study cannot be continued after a stop: {error}"))
+        emit(Notice("info", tr("This study cannot be continued after a stop: {error}", error=error)))
         return contextlib.nullcontext()
     if journal.done:
-        emit(Notice("info", f"{len(journal.done)} models are kept from a run that was stopped."))
+        emit(Notice("info", tr("{done} models are kept from a run that was stopped.", done=len(journal.done))))
     return journal
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
 
 
 def _state(session: Session) -> State:
@@ -12,21 +13,26 @@ def _state(session: Session) -> State:
 
 PAGE = Page(
     name="ways",
-    title="Decide",
+    title=tr_later("Decide"),
     room="release",
-    help="How well each way to release answers what recipients will ask, at each ε; release from here",
+    help=tr_later("How well each way to release answers what recipients will ask, at each ε; release from here"),
     make="workbench.gui.pages.ways.page:WaysPage",
     topic="ways",
     known_as="what to release ways",
     state=_state,
     about=(
-        "Each row is a question that recipients will ask, each column a way to release. A cell shows how close to the "
-        "truth the answer will be at the chosen ε, with ✓ where that is close enough. The marks follow from the "
-        "declared facts and the number of rows; none of the rows is read. Show the truth draws once from the rows, and "
-        "what it shows is private."
+        tr_later(
+            "Each row is a question that recipients will ask, each column a way to release. A cell shows "
+            "how close to the truth the answer will be at the chosen ε, with ✓ where that is close "
+            "enough. The marks follow from the declared facts and the number of rows; none of the rows "
+            "is read. Show the truth draws once from the rows, and what it shows is private."
+        )
     ),
     keys=(
-        "Click a heading, or press Return in a cell, to choose a way. Press F2 in “within” to type how close an answer "
-        "must be. Ctrl+Return releases, after you confirm. Esc stops a private draw."
+        tr_later(
+            "Click a heading, or press Return in a cell, to choose a way. Press F2 in “within” to type "
+            "how close an answer must be. Ctrl+Return releases, after you confirm. Esc stops a private "
+            "draw."
+        )
     ),
 )

@@ -14,6 +14,7 @@ from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import ParameterError, WorkbenchError
@@ -30,7 +31,7 @@ BESIDE = (Decimal("0.5"), Decimal(1), Decimal(3))
 """ε at which the marks are counted beside the chosen one."""
 
 MOST_KEPT = 128
-SEEN = "Private figures of these rows were shown before: the certificate will say so."
+SEEN = tr_later("Private figures of these rows were shown before: the certificate will say so.")
 
 _Key = tuple[DraftPlan, int]
 
@@ -131,7 +132,7 @@ class Marks(QObject):
             self._kept[key] = None, True
             self._next()
 
-        job = Job("Comparing the ways to release", work)
+        job = Job(tr("Comparing the ways to release"), work)
         self._running = self._jobs.start(job, key=FORESEE, shown=False, on_result=apply, on_failure=failed)
 
 
@@ -173,7 +174,7 @@ def look_for_epsilon(
         if session.opened is opened and session.plan.with_(epsilon=draft.epsilon) == draft:
             done(found)
 
-    job = Job(f"Looking for the least ε for {question.words}", work)
+    job = Job(tr("Looking for the least ε for {words}", words=question.words), work)
     return jobs.start(job, key=LEAST, shown=False, on_result=apply)
 
 
@@ -190,7 +191,7 @@ def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
         note_study(opened.table, "ways", emit=emit)
         return draw_ways(plan, opened.table, number, emit, cancel)
 
-    return follow_note(session, jobs, jobs.start(Job("Drawing by each way, beside the truth", work), key=DRAW))
+    return follow_note(session, jobs, jobs.start(Job(tr("Drawing by each way, beside the truth"), work), key=DRAW))
 
 
 def outside_of(session: Session) -> tuple[str, ...]:
@@ -203,7 +204,7 @@ def outside_of(session: Session) -> tuple[str, ...]:
     if session.opened.table.doubts:
         found.append(GUESSED.removeprefix("⚠ "))
     guessed = unconfirmed(session)
-    return (*found, *filter(None, (guessed, SEEN if session.account.seen else "")))
+    return (*found, *filter(None, (guessed, tr(SEEN) if session.account.seen else "")))
 
 
 def with_another(session: Session, text: str) -> DraftPlan:
@@ -238,5 +239,7 @@ def with_wish(plan: DraftPlan, question: Question, margin: str) -> DraftPlan:
         try:
             others.append(Wish.parse(text).text)
         except ParameterError as error:
-            raise ParameterError(f"{margin.strip()!r} is not a margin", hint="write it as ± 2") from error
+            raise ParameterError(
+                tr("{strip} is not a margin", strip=repr(margin.strip())), hint=tr("write it as ± 2")
+            ) from error
     return plan.with_(asked=dataclasses.replace(asked, wishes=tuple(others)))

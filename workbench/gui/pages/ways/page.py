@@ -26,6 +26,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
@@ -43,14 +44,14 @@ if TYPE_CHECKING:
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
-NO_TABLE = "Open a table in Data, Columns first."
-LEGEND = (
-    "± holds in 95 of 100 such releases, for values of a usual shape; your rows are not read for it. "
-    "✓ close enough, ✗ not, – not answered."
+NO_TABLE = tr_later("Open a table in Data, Columns first.")
+LEGEND = tr_later(
+    "± holds in 95 of 100 such releases, for values of a usual shape; your rows are not read for "
+    "it. ✓ close enough, ✗ not, – not answered."
 )
-WORKING = "Working out what recipients will see…"
-ROUGH = "Working out the marks more exactly…"
-NOTHING_ANSWERED = "At this ε no question is answered well: raise ε, or ask for less."
+WORKING = tr_later("Working out what recipients will see…")
+ROUGH = tr_later("Working out the marks more exactly…")
+NOTHING_ANSWERED = tr_later("At this ε no question is answered well: raise ε, or ask for less.")
 MORE = f"A figure that recipients will ask for, and how near it must be: {FORMS}. Return adds it"
 WITH_FIGURES = ("synthetic", "statistics", "rows")
 """Ways whose answers are figures with a margin, the first of which is tried first."""
@@ -75,7 +76,7 @@ class WaysPage(PageFrame):
         self._make_head()
         self._make_table()
         self._make_foot()
-        self._nothing = NothingYet(session, "ways_nothing", "Nothing to decide yet", "data", "Data →")
+        self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"), "data", tr("Data →"))
         self.body.addWidget(self._top)
         self.body.addWidget(self._sheet, 1)
         self.body.addWidget(self._nothing, 1)
@@ -98,7 +99,7 @@ class WaysPage(PageFrame):
             LEAST,
             MOST,
             session.plan.epsilon,
-            help_text="Privacy loss of one row's whole record, whichever way it is released",
+            help_text=tr("Privacy loss of one row's whole record, whichever way it is released"),
             slider=SLIDER,
         )
         self.entry.value_changed.connect(session.set_epsilon)
@@ -109,7 +110,7 @@ class WaysPage(PageFrame):
         self._at: dict[Decimal, QPushButton] = {}
         counts = row(spacing=4)
         for epsilon in BESIDE:
-            pressed = button("", f"ways_at_{entered(epsilon).replace('.', '_')}", "link", tip="Use this ε")
+            pressed = button("", f"ways_at_{entered(epsilon).replace('.', '_')}", "link", tip=tr("Use this ε"))
             pressed.clicked.connect(partial(session.set_epsilon, epsilon))
             self._at[epsilon] = pressed
             counts.addWidget(pressed)
@@ -131,11 +132,11 @@ class WaysPage(PageFrame):
         self._refused = label("", "problem", wrap=True, name="ways_refused")
         self._refused.hide()
         self._model.refused.connect(self._say_refused)
-        self._more = named(QLineEdit(), "ways_more", "Ask one more", MORE)
-        self._more.setPlaceholderText(f"Ask one more: {FORMS.rpartition(' or ')[2]}")
+        self._more = named(QLineEdit(), "ways_more", tr("Ask one more"), MORE)
+        self._more.setPlaceholderText(tr("Ask one more: {value}", value=FORMS.rpartition(" or ")[2]))
         self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
-        self._take = button("", "ways_take_least", "link", tip="Use this ε for the whole release")
+        self._take = button("", "ways_take_least", "link", tip=tr("Use this ε for the whole release"))
         self._take.clicked.connect(self._take_least)
         line = row(self._found, self._take)
         line.setStretch(0, 1)
@@ -143,10 +144,10 @@ class WaysPage(PageFrame):
         self._least_line.setLayout(line)
         self._badge = badge()
         self._truth = button(
-            "Show the truth", "ways_truth", tip="Draw once from the rows in each way: private, costs no ε"
+            tr("Show the truth"), "ways_truth", tip=tr("Draw once from the rows in each way: private, costs no ε")
         )
         self._truth.clicked.connect(self._show_truth)
-        legend = label(LEGEND, "muted", wrap=True)
+        legend = label(tr(LEGEND), "muted", wrap=True)
         head = row(legend, self._badge, self._truth)
         head.setStretch(0, 1)
         above = look(QWidget(), "clear")
@@ -160,14 +161,16 @@ class WaysPage(PageFrame):
         self._sheet.setLayout(layout)
 
     def _make_foot(self) -> None:
-        self._cancel = button("Cancel", "ways_cancel", tip="Stop the private draw (Esc)")
+        self._cancel = button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)"))
         self._cancel.clicked.connect(self.escape)
         self._cancel.hide()
-        self._better = button("", "ways_better", tip="Choose the advised way")
+        self._better = button("", "ways_better", tip=tr("Choose the advised way"))
         self._better.clicked.connect(self._choose_advised)
-        self._settings = button("Settings →", "ways_settings", tip="See exactly what is released, and where to")
+        self._settings = button(tr("Settings →"), "ways_settings", tip=tr("See exactly what is released, and where to"))
         self._settings.clicked.connect(lambda: self.session.go("release"))
-        self._release = button("Release…", "ways_release", "primary", tip="Asks once, then charges and publishes")
+        self._release = button(
+            tr("Release…"), "ways_release", "primary", tip=tr("Asks once, then charges and publishes")
+        )
         self._release.clicked.connect(self._press)
         for part in (self._cancel, self._settings, self._better, self._release):
             self.foot.addWidget(part)
@@ -179,9 +182,9 @@ class WaysPage(PageFrame):
         """Return what stands in the way; empty where nothing does."""
         session = self.session
         if session.opened is None:
-            return FOR_TABLES if session.images is not None else NO_TABLE
+            return FOR_TABLES if session.images is not None else tr(NO_TABLE)
         if session.plan.ready and not session.plan.protected:
-            return "The plan protects no column: say in Data which columns recipients need."
+            return tr("The plan protects no column: say in Data which columns recipients need.")
         return first_problem(session)
 
     def _follow(self) -> None:
@@ -222,7 +225,7 @@ class WaysPage(PageFrame):
         drawn = self._drawn[1] if self._drawn is not None and self._drawn[0] == session.plan else None
         self._model.show_questions(questions_of(session), drawn)
         self._badge.setVisible(drawn is not None)
-        self._truth.setText("Another draw" if drawn is not None else "Show the truth")
+        self._truth.setText(tr("Another draw") if drawn is not None else tr("Show the truth"))
         self._truth.setEnabled(self._drawing is None)
         self._show_counts()
         self._look_for_unanswered()
@@ -238,19 +241,23 @@ class WaysPage(PageFrame):
         for epsilon, pressed in self._at.items():
             pressed.setText(f"ε = {entered(epsilon)}: {self._count_at(epsilon)}")
             pressed.setAccessibleName(pressed.text())
-        self._count.setText(f"here {self._count_at(self.session.plan.epsilon)}")
+        self._count.setText(tr("here {epsilon}", epsilon=self._count_at(self.session.plan.epsilon)))
 
     def _count_at(self, epsilon: Decimal) -> str:
         found = self._marks.at(epsilon)
         way = None if found is None else next((w for w in found.ways if w.name == self.session.way), None)
         if way is None:
             return "…" if self._marks.working else "–"
-        return f"{way.useful} of {len(way.answers)} ✓" if way.known else f"{way.useful} or more of {len(way.answers)} ✓"
+        return (
+            f"{way.useful} of {len(way.answers)} ✓"
+            if way.known
+            else tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
+        )
 
     def _show_reason(self) -> None:
         found, session = self._marks.ways, self.session
         refused = self._marks.problem
-        stated = WORKING if refused is None else sentence(refused)
+        stated = tr(WORKING) if refused is None else sentence(refused)
         self._reason.setText(stated if found is None else found.reason)
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
         above = session.plan.epsilon > session.questions.most
@@ -268,15 +275,15 @@ class WaysPage(PageFrame):
         poor = own is not None and own.known and (bool(own.warning) or not own.useful or bool(own.problem))
         better = None if found is None or not poor or found.advised == way else found.way(found.advised)
         titles = {name: words for name, words, _ in ways()}
-        self._release.setText("Train →" if way == MODEL else "Release…")
+        self._release.setText(tr("Train →") if way == MODEL else tr("Release…"))
         self._release.setAccessibleName(
-            "Train a model in Models" if way == MODEL else f"Release {titles.get(way, way).lower()}"
+            tr("Train a model in Models") if way == MODEL else tr("Release {lower}", lower=titles.get(way, way).lower())
         )
         self._release.setEnabled(draft_refusal(session) is None and not (own is not None and own.problem))
         self._settings.setVisible(way != MODEL)
         self._better.setVisible(better is not None and better.useful > 0)
         if better is not None:
-            self._better.setText(f"{better.title} instead")
+            self._better.setText(tr("{title} instead", title=better.title))
             self._better.setAccessibleName(self._better.text())
         lead = self._better if better is not None and better.useful > 0 else None if poor else self._release
         self.primary = lead
@@ -289,10 +296,10 @@ class WaysPage(PageFrame):
         if refused is not None:
             return f"⚠ {sentence(refused)}"
         if self._marks.ways is None and self._marks.working:
-            return WORKING
+            return tr(WORKING)
         if own is not None and poor:
-            return own.warning or (f"⚠ {own.problem}" if own.problem else NOTHING_ANSWERED)
-        return ROUGH if self._marks.working else ""
+            return own.warning or (f"⚠ {own.problem}" if own.problem else tr(NOTHING_ANSWERED))
+        return tr(ROUGH) if self._marks.working else ""
 
     def _chosen(self) -> Way | None:
         found = self._marks.ways
@@ -312,7 +319,7 @@ class WaysPage(PageFrame):
             self._say_refused(sentence(error))
             return
         self._more.clear()
-        self.session.edit("ask one more", plan)
+        self.session.edit(tr("ask one more"), plan)
 
     def _look_for_new_wish(self) -> None:
         """Look for the least ε of a wish that was just typed."""
@@ -375,11 +382,18 @@ class WaysPage(PageFrame):
         near = f" within {wish.margin}" if wish is not None and question.wished else ""
         what = f"{question.words[:1].upper()}{question.words[1:]}{near}"
         if epsilon is None:
-            self._found.setText(f"{what}: no ε up to 50 is enough for {titles[way]}.")
+            self._found.setText(tr("{what}: no ε up to 50 is enough for {titles}.", what=what, titles=titles[way]))
         else:
-            self._found.setText(f"{what}: at least ε = {entered(epsilon)} for {titles[way]}.")
+            self._found.setText(
+                tr(
+                    "{what}: at least ε = {epsilon} for {titles}.",
+                    what=what,
+                    epsilon=entered(epsilon),
+                    titles=titles[way],
+                )
+            )
             other = "" if way == self.session.way else f" and {titles[way]}"
-            self._take.setText(f"Use ε = {entered(epsilon)}{other}")
+            self._take.setText(tr("Use ε = {epsilon}{other}", epsilon=entered(epsilon), other=other))
             self._take.setAccessibleName(self._take.text())
         taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
         self._take.setVisible(epsilon is not None and not taken)
@@ -423,7 +437,7 @@ class WaysPage(PageFrame):
     def _show_cancel(self) -> None:
         stopping = self._drawing is not None and self._drawing.stopping
         self._cancel.setVisible(self._drawing is not None)
-        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        self._cancel.setText(tr("Cancelling…") if stopping else tr("Cancel"))
         self._cancel.setEnabled(not stopping)
 
     @property

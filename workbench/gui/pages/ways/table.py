@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 
 from workbench.gui.pages.ways.marks import Marks, with_wish
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
-from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel, Index
 from workbench.gui.widgets.way_bar import ways
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
-SHORT = {"rows": "Noisy", "synthetic": "Synthetic", "model": "Model"}
+SHORT = {"rows": tr_later("Noisy"), "synthetic": tr_later("Synthetic"), "model": tr_later("Model")}
 """Titles of columns that are shorter than the words of the way."""
 
 MARKED = {"yes": " ✓", "no": " ✗"}
 UNKNOWN, NOTHING = "…", "–"
-WITHIN_HELP = "How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"
-TRUTH_HELP = "The true figure in your rows: private, shown only after you agree"
+WITHIN_HELP = tr_later(
+    "How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"
+)
+TRUTH_HELP = tr_later("The true figure in your rows: private, shown only after you agree")
 SIGN = 8
 """Pixels that the sign before a heading needs beyond what the font of the heading says."""
 
@@ -48,28 +50,28 @@ class DecideModel(EditedModel):
         names: of the ways, in the order of their columns.
 
     Signals:
-        told: the cells may be wider or narrower.
+        widths_changed: the cells may be wider or narrower.
     """
 
-    told = Signal()
+    widths_changed = Signal()
 
     def __init__(self, session: Session, marks: Marks) -> None:
         known = ways()
         self.names = tuple(name for name, _, _ in known)
         columns = (
-            Column("Question", self._asked, "What recipients will ask of the release", 164, 1.0, sorts=False),
+            Column(tr("Question"), self._asked, tr("What recipients will ask of the release"), 164, 1.0, sorts=False),
             Column(
-                "within",
+                tr("within"),
                 self._within,
-                WITHIN_HELP,
+                tr(WITHIN_HELP),
                 76,
                 right=True,
                 sorts=False,
                 field="within_editor",
-                spoken="How close an answer must be; if empty, better than having no table",
+                spoken=tr("How close an answer must be; if empty, better than having no table"),
                 edit=self._wish,
             ),
-            Column("truth", self._truth, TRUTH_HELP, 56, right=True, sorts=False),
+            Column(tr("truth"), self._truth, tr(TRUTH_HELP), 56, right=True, sorts=False),
             *(
                 Column(SHORT.get(name, words), partial(self._cell, name), tip, 120, 0.4, right=True, sorts=False)
                 for name, words, tip in known
@@ -105,7 +107,7 @@ class DecideModel(EditedModel):
             self.refresh()
         self._title()
         if self._found is not None:  # what is not known yet moves no column
-            self.told.emit()
+            self.widths_changed.emit()
 
     def stack_headings(self, *, stacked: bool) -> None:
         """Write the signs of the headings above their words, where those beside them would take too much room."""
@@ -127,8 +129,8 @@ class DecideModel(EditedModel):
     def _help(self, name: str, way: Way | None, star: str) -> str:
         parts = [self._tips[name] if way is None else way.gives]
         if way is not None:
-            parts += [way.problem and f"It cannot be made: {way.problem}.", way.warning]
-        return "\n".join(filter(None, (*parts, star and "★ advised", "Click to choose it.")))
+            parts += [way.problem and tr("It cannot be made: {problem}.", problem=way.problem), way.warning]
+        return "\n".join(filter(None, (*parts, star and "★ advised", tr("Click to choose it."))))
 
     # -- cells ----------------------------------------------------------------------------------------------------
 
@@ -141,10 +143,12 @@ class DecideModel(EditedModel):
         question = self._questions[at]
         wish = question.wish
         if wish is None:
-            return Cell("", tip="This question has no margin.")
+            return Cell("", tip=tr("This question has no margin."))
         if question.wished:
             return Cell(wish.margin, value=wish.margin.removeprefix("± "))
-        tip = f"No margin was typed, so it must be better than having no table: {_margin(question)}."
+        tip = tr(
+            "No margin was typed, so it must be better than having no table: {question}.", question=_margin(question)
+        )
         return Cell(_margin(question), "muted", tip, value="")
 
     def _truth(self, at: int) -> Cell:
@@ -155,9 +159,9 @@ class DecideModel(EditedModel):
     def _cell(self, name: str, at: int) -> Cell:
         found, question = self._found, self._questions[at]
         if found is None:
-            return Cell(UNKNOWN, "muted", "Not known yet", spoken="not known yet")
+            return Cell(UNKNOWN, "muted", tr("Not known yet"), spoken=tr("not known yet"))
         if name not in _names(found.ways) or at >= len(found.questions) or found.questions[at].key != question.key:
-            return Cell(NOTHING, "muted", "This way is not compared by these questions", spoken="not compared")
+            return Cell(NOTHING, "muted", tr("This way is not compared by these questions"), spoken=tr("not compared"))
         answer = found.way(name).answers[at]
         seen = None if self._drawn is None else self._drawn.seen.get((name, question.key))
         return answer_cell(question, answer, None if seen is None else figure(question, seen))
@@ -165,16 +169,16 @@ class DecideModel(EditedModel):
     def _wish(self, at: int, text: str) -> None:
         question = self._questions[at]
         plan = with_wish(self.session.plan, question, text)
-        self.session.edit(f"wish {question.words} within {text.strip()}", plan)
+        self.session.edit(tr("wish {words} within {strip}", words=question.words, strip=text.strip()), plan)
 
 
 def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
     """Return what a recipient sees of a question by a way, and whether it is near enough."""
     if answer.mark == "not known yet":
-        return Cell(UNKNOWN, "muted", "Not known yet", spoken="not known yet")
+        return Cell(UNKNOWN, "muted", tr("Not known yet"), spoken=tr("not known yet"))
     if answer.mark == "not answered":
-        tip = f"Answered {answer.note} only" if answer.note else "This way does not answer it"
-        return Cell(NOTHING, "muted", tip, spoken="not answered")
+        tip = tr("Answered {note} only", note=answer.note) if answer.note else tr("This way does not answer it")
+        return Cell(NOTHING, "muted", tip, spoken=tr("not answered"))
     if answer.half_length is None:
         kept = answer.note.replace("0.", ".")  # .71 of .85
         stated = seen or (kept if question.asked != "rows" else "yes" if answer.mark == "yes" else "noise")
@@ -185,11 +189,17 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
     words = {True: "close enough", False: "not close enough"}[near]
     if question.asked == "model":
         score, _, best = answer.note.partition(" of ")
-        tip = f"On made-up rows a model scores {score}; trained on the rows themselves it scores {best}"
+        tip = tr(
+            "On made-up rows a model scores {score}; trained on the rows themselves it scores {best}",
+            score=score,
+            best=best,
+        )
     elif question.asked == "rows":
         tip = answer.note
     else:
-        tip = f"Half of the expected 95 % interval; {words}" + (f"; {answer.note}" if answer.note else "")
+        tip = tr("Half of the expected 95 % interval; {words}", words=words) + (
+            f"; {answer.note}" if answer.note else ""
+        )
     spoken = f"{stated}, {words}"
     return Cell(f"{stated}{MARKED[answer.mark]}", "" if near else "danger", tip, spoken=spoken)
 
@@ -252,18 +262,18 @@ class DecideTable(SettingsTable):
     least_asked = Signal(int)
 
     def __init__(self, session: Session, model: DecideModel) -> None:
+        accessible = tr("Questions, and how close to the truth each way answers them")
         self._model, self._figures = model, FigureDelegate()
-        super().__init__(session, model, "decide_table", "Questions, and how close to the truth each way answers them")
+        super().__init__(session, model, "decide_table", accessible, private=lambda _rows: model._drawn is not None)
         for column in range(FIRST_WAY, model.columnCount()):
             self.setItemDelegateForColumn(column, self._figures)
         self.horizontalHeader().sectionClicked.connect(self._choose)
         self.horizontalHeader().setSortIndicatorShown(False)
-        self._add("decide_drop", "Drop Its Columns: Nobody Needs Them", "Del", self.drop_asked.emit)
-        self._add("decide_within", "Type How Near It Must Be", "", self._edit_within)
-        self._add("decide_least", "Find the Least ε for It", "", self.least_asked.emit)
+        self._add("decide_drop", tr("Drop Its Columns: Nobody Needs Them"), tr("Del"), self.drop_asked.emit)
+        self._add("decide_within", tr("Type How Near It Must Be"), "", self._edit_within)
+        self._add("decide_least", tr("Find the Least ε for It"), "", self.least_asked.emit)
         self.horizontalHeader().setStretchLastSection(False)
-        model.told.connect(self._share_out)
-        CopyRows(self, session, private=lambda _rows: model._drawn is not None)
+        model.widths_changed.connect(self._share_out)
 
     def _add(self, name: str, words: str, key: str, do: Callable[[int], object]) -> None:
         action = QAction(words, self)

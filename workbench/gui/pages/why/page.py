@@ -13,10 +13,10 @@ from workbench.gui.pages.why.tasks import run_why
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import typed
+from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
-from workbench.gui.widgets.basic import Card, badge, button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from workbench.studies.why.words import Line
 
 FEW_REPEATS = "10"
-GENERATED = "Made-up rows follow from the declared columns alone, and show nothing of yours."
-MISFIT = "This model cannot learn this target: see above."
+GENERATED = tr_later("Made-up rows follow from the declared columns alone, and show nothing of yours.")
+MISFIT = tr_later("This model cannot learn this target: see above.")
 
 
 class WhyPage(RunPage):
@@ -39,19 +39,25 @@ class WhyPage(RunPage):
         self._result: WhyResult | None = None
         self._studied: object = None
         self._typed = False
-        self.model = named(ChoiceBox(), "why_model", "Model", "The private model whose cost is explained")
+        self.model = named(ChoiceBox(), "why_model", tr("Model"), tr("The private model whose cost is explained"))
         for entry in learners.LEARNERS:
             self.model.addItem(entry.title, entry.name)
-        self.epsilon = named(QLineEdit(), "why_epsilon", "ε of the model", "Privacy loss of the model")
-        self.epsilon.setFixedWidth(96)
-        self.repeats = named(QLineEdit(FEW_REPEATS), "why_repeats", "Repeats", "80/20 splits that figures are means of")
-        self.repeats.setFixedWidth(56)
-        self.generated = QCheckBox("on made-up rows")
-        named(self.generated, "why_generated", "On made-up rows", "Rows that follow from the declared facts alone")
+        self.epsilon = named(QLineEdit(), "why_epsilon", tr("ε of the model"), tr("Privacy loss of the model"))
+        hold(self.epsilon, 96)
+        self.repeats = named(
+            QLineEdit(FEW_REPEATS), "why_repeats", tr("Repeats"), tr("80/20 splits that figures are means of")
+        )
+        hold(self.repeats, 56)
+        self.generated = QCheckBox(tr("on made-up rows"))
+        named(
+            self.generated, "why_generated", tr("On made-up rows"), tr("Rows that follow from the declared facts alone")
+        )
         self._problem = label("", "problem", wrap=True, name="why_problem")
         self._problem.hide()
         setup, line = Card(pad=12), QWidget()
-        fields = row(self.model, 8, label("ε", "muted"), self.epsilon, 8, label("repeats", "muted"), self.repeats, 8)
+        fields = row(
+            self.model, 8, label("ε", "muted"), self.epsilon, 8, label(tr("repeats"), "muted"), self.repeats, 8
+        )
         fields.addWidget(self.generated)
         fields.addStretch(1)
         line.setLayout(fields)
@@ -64,8 +70,8 @@ class WhyPage(RunPage):
         self._changes = BarLines(session, "why_change", "gain")
         self._absent = label("", "muted", wrap=True, name="why_absent")
         steps, changes = QWidget(), QWidget()
-        steps.setLayout(row(label("WHERE IT GOES", "caption"), None, self._badge))
-        changes.setLayout(row(label("WITH ONE THING CHANGED", "caption")))
+        steps.setLayout(row(label(tr("WHERE IT GOES"), "caption"), None, self._badge))
+        changes.setLayout(row(label(tr("WITH ONE THING CHANGED"), "caption")))
         self._where = Card(self._words, steps, self._steps)
         self._what = Card(changes, self._changes, self._absent)
         inner = QWidget()
@@ -79,10 +85,10 @@ class WhyPage(RunPage):
         scrolled.setWidget(inner)
         self.body.addWidget(setup)
         self.body.addWidget(scrolled, 1)
-        cancel = button("Cancel", "why_cancel", tip="Stop (Esc)")
-        self.set_run("Explain", "why_run", "Train every variant (Ctrl+Return)", cancel)
-        self.set_onward("Train a model →", "why_to_train", "train", "Train a private model, and release that")
-        back = button("← Curves", "why_way_utility", "link", tip="Back to the curves")
+        cancel = button(tr("Cancel"), "why_cancel", tip=tr("Stop (Esc)"))
+        self.set_run(tr("Explain"), "why_run", tr("Train every variant (Ctrl+Return)"), cancel)
+        self.set_onward(tr("Train a model →"), "why_to_train", "train", tr("Train a private model, and release that"))
+        back = button(tr("← Curves"), "why_way_utility", "link", tip=tr("Back to the curves"))
         back.clicked.connect(lambda: session.go("utility"))
         self.header.addWidget(back)
         self.model.currentIndexChanged.connect(lambda _index: self.refresh())
@@ -126,7 +132,7 @@ class WhyPage(RunPage):
     def _may_run(self) -> bool:
         if self.generated.isChecked():
             return True
-        answer = figures_first.may_show(self, self.session, made_up=GENERATED)
+        answer = figures_first.may_show(self, self.session, made_up=tr(GENERATED))
         if answer == figures_first.MADE_UP:
             self.generated.setChecked(True)
         return bool(answer)
@@ -143,12 +149,18 @@ class WhyPage(RunPage):
         extra = f"\n\n⚠ {BEFORE}\n\n{GENERATED}" if first else ""
         self._empty.setText(
             missing
-            or "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
-            f"then with one thing changed at a time. It spends none of the budget, as nothing of it is released.{extra}"
+            or tr(
+                "Explain trains the model without privacy, clamped to the bounds, without its noise and with "
+                "it, and then with one thing changed at a time. It spends none of the budget, as nothing of "
+                "it is released.{extra}",
+                extra=extra,
+            )
         )
-        note = "Each variant is trained on the same splits." if self.running else figures_first.BESIDE if first else ""
+        note = (
+            tr("Each variant is trained on the same splits.") if self.running else figures_first.BESIDE if first else ""
+        )
         if self._result is not None and not done and not self.running and not missing:
-            note = "What is shown was explained for other settings: Explain does it anew."
+            note = tr("What is shown was explained for other settings: Explain does it anew.")
         self.set_note(missing or note)
 
     def job_ended(self, handle: JobHandle) -> None:
@@ -199,7 +211,7 @@ class WhyPage(RunPage):
         if result is None:
             return
         self._badge.setVisible(not result.generated)
-        whose = "Made-up rows, none of yours. " if result.generated else ""
+        whose = tr("Made-up rows, none of yours. ") if result.generated else ""
         self._words.setText(whose + " ".join(in_sentences(result)))
         steps, changes = step_lines(result), change_lines(result)
         most = max((abs(line.point.mean) for line in (*steps, *changes)), default=0.0) or 1.0

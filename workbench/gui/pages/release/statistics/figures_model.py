@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import Signal
 
@@ -10,14 +11,15 @@ from workbench.gui.pages.release.statistics.tasks import Checked
 from workbench.gui.pages.release_tasks import asked_plan
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.statistics.asked import Statistic
 
-BINS_HELP = (
+BINS_HELP = tr_later(
     "Into how many bins a range of numbers is cut; auto: every value by itself where there are few, else 20 bins"
 )
-NOT_FOR = "Not for such values"
-MAKES_GROUPS = "This column makes the groups"
+NOT_FOR = tr_later("Not for such values")
+MAKES_GROUPS = tr_later("This column makes the groups")
 AUTO = "auto"
 
 
@@ -36,28 +38,34 @@ class FiguresModel(EditedModel):
             return Column(title, cell, help_text, width, grows, tick=tick)
 
         bins = Column(
-            "Bins",
+            tr("Bins"),
             self._bins_of,
-            BINS_HELP,
+            tr(BINS_HELP),
             width=56,
             right=True,
             field="bins_editor",
-            spoken="Number of bins; empty for the usual number",
+            spoken=tr("Number of bins; empty for the usual number"),
             edit=self._cut,
         )
-        shares = "How many rows are in each bin; of numbers also which share of all rows is below each bin's end"
-        mode = (
-            "The most frequent value, without its count. It is right 95 % of the time if it leads by at least the "
-            "rows shown"
+        shares = tr("How many rows are in each bin; of numbers also which share of all rows is below each bin's end")
+        mode = tr(
+            "The most frequent value, without its count. It is right 95 % of the time if it leads by at "
+            "least the rows shown"
         )
         columns = (
-            Column("Column", self._name, "A column that the plan protects", width=110, grows=0.3),
-            figure("Histogram", "histogram", shares, 128, 0.1),
+            Column(tr("Column"), self._name, tr("A column that the plan protects"), width=110, grows=0.3),
+            figure(tr("Histogram"), "histogram", shares, 128, 0.1),
             bins,
-            figure("Mean", "mean", "The mean of the values", 110, 0.15),
-            figure("Quantiles", "quantiles", "The values that 25 %, 50 % and 75 % of the rows do not pass", 110, 0.15),
-            figure("Sum", "sum", "The sum of the values", 100),
-            figure("Most frequent", "mode", mode, 110),
+            figure(tr("Mean"), "mean", tr("The mean of the values"), 110, 0.15),
+            figure(
+                tr("Quantiles"),
+                "quantiles",
+                tr("The values that 25 %, 50 % and 75 % of the rows do not pass"),
+                110,
+                0.15,
+            ),
+            figure(tr("Sum"), "sum", tr("The sum of the values"), 100),
+            figure(tr("Most frequent"), "mode", mode, 130),
         )
         super().__init__(session, columns)
         self._columns: tuple[DraftColumn, ...] = ()
@@ -96,13 +104,27 @@ class FiguresModel(EditedModel):
             self.endResetModel()
         self.refresh()
 
+    def state(self) -> Any:
+        """Return the ticks and the numbers of bins."""
+        return {name: frozenset(ticks) for name, ticks in self._ticks.items()}, dict(self._bins)
+
+    def restore(self, state: Any) -> None:
+        """Take back ticks and numbers of bins, of the columns that are still protected."""
+        ticks, bins = state
+        names = {column.name for column in self._columns}
+        self._ticks |= {name: set(ticked) for name, ticked in ticks.items() if name in names}
+        self._bins = {name: number for name, number in bins.items() if name in names}
+        self._edited()
+
     def tick_all(self, *, usual: bool) -> None:
         """Tick what answers the questions, or nothing."""
+        before = self.state()
         asked = self._usual() if usual else {}
         for column in self._columns:
             self._ticks[column.name] = set(asked.get(column.name, ()))
         self._bins.clear()
         self._edited()
+        self.keep_step(tr("tick the usual figures") if usual else tr("tick no figure"), before)
 
     def group_by(self, names: tuple[str, ...]) -> None:
         """Ask for every figure of each group that these columns make."""
@@ -159,7 +181,7 @@ class FiguresModel(EditedModel):
         columns, text = self._edited_with(at, "bins"), text.strip()
         bins = None
         if text.casefold() not in ("", AUTO):
-            bins = Statistic.declared()["bins"].parse(text, f"bins of {columns[0].name}")
+            bins = Statistic.declared()["bins"].parse(text, tr("bins of {name}", name=columns[0].name))
             assert bins is None or isinstance(bins, int)
         for column in columns:
             self._bins.pop(column.name, None)
@@ -202,7 +224,7 @@ class FiguresModel(EditedModel):
         return Cell(str(bins or AUTO), look, key=bins, value=str(bins or ""))
 
     def _why_not(self, column: DraftColumn) -> str:
-        return MAKES_GROUPS if column.name in self.groups else NOT_FOR
+        return tr(MAKES_GROUPS) if column.name in self.groups else tr(NOT_FOR)
 
 
 def _fits(column: DraftColumn, what: str) -> bool:

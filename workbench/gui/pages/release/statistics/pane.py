@@ -13,6 +13,7 @@ from workbench.gui.pages.release.statistics.tasks import checked, released, work
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -28,61 +29,70 @@ if TYPE_CHECKING:
 
 RELEASED = ReleaseWords(
     name="statistics",
-    question="Release these statistics?",
-    file="The figures; .csv or .json",
+    question=tr_later("Release these statistics?"),
+    file=tr_later("The figures; .csv or .json"),
     ending="statistics",
-    tip="Charge the budget, compute, certify and write the file",
-    kinds="CSV (*.csv);;JSON (*.json)",
+    tip=tr_later("Charge the budget, compute, certify and write the file"),
+    kinds=tr_later("CSV (*.csv);;JSON (*.json)"),
 )
-LOOK = "Look at the figures", "Reads the released file, which is public"
-STEPS = (
+LOOK = tr_later("Look at the figures"), tr_later("Reads the released file, which is public")
+STEPS = tr_later(
     "Histograms, shares and quantiles read from them count in the steps of the plan ({steps}); means and sums do not."
 )
-NO_GROUPS, NO_SECOND = "none, all rows", "no other"
-BY_HELP = "Every figure is released for each group that the declared values of this column make, also empty ones"
-COUNT_HELP = "How many rows each group has"
+NO_GROUPS, NO_SECOND = tr_later("none, all rows"), tr_later("no other")
+BY_HELP = tr_later(
+    "Every figure is released for each group that the declared values of this column make, also empty ones"
+)
+COUNT_HELP = tr_later("How many rows each group has")
 WIDEST = 170
 
 
 class StatisticsPane(WayPane):
     """The ticks and the groups; they answer what will be asked until a person chooses another."""
 
-    facts = (("figures", "spent on", "", lambda found: count(found.queries, "noisy query", "noisy queries")),)
+    facts = (("figures", tr_later("spent on"), "", lambda found: count(found.queries, "noisy query", "noisy queries")),)
     wide = True
 
     def __init__(self, page: ReleasePage) -> None:
         session = page.session
         super().__init__(session, RELEASED, "statistics", pad=12)
         self.model = FiguresModel(session)
-        accessible = "Protected columns: which figures are released, and half of the interval to expect of each"
+        accessible = tr("Protected columns: which figures are released, and half of the interval to expect of each")
         self.table = SettingsTable(session, self.model, "statistics_table", accessible)
         self.table.setMinimumHeight(6 * ROW)  # five columns
         self._filter = TableFilter(self.table, needs=False)
         usual = button(
-            "As asked", "statistics_usual", "link", tip="Tick what answers the questions that recipients will ask"
+            tr("As asked"),
+            "statistics_usual",
+            "link",
+            tip=tr("Tick what answers the questions that recipients will ask"),
         )
-        none = button("None", "statistics_none", "link", tip="Tick nothing")
+        none = button(tr("None"), "statistics_none", "link", tip=tr("Tick nothing"))
         usual.clicked.connect(lambda: self.model.tick_all(usual=True))
         none.clicked.connect(lambda: self.model.tick_all(usual=False))
         self._by = tuple(
-            named(ChoiceBox(), f"statistics_by_{number}", f"{which} column that makes groups", BY_HELP)
-            for number, which in ((1, "First"), (2, "Second"))
+            named(
+                ChoiceBox(), f"statistics_by_{number}", tr("{which} column that makes groups", which=which), tr(BY_HELP)
+            )
+            for number, which in ((1, tr("First")), (2, tr("Second")))
         )
         for box in self._by:
             box.setMaximumWidth(WIDEST)
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(12)
             box.activated.connect(lambda _at: self._grouped())
-        self._count = named(QCheckBox("count rows"), "statistics_count", "Count the rows of each group", COUNT_HELP)
+        self._count = named(
+            QCheckBox(tr("count rows")), "statistics_count", tr("Count the rows of each group"), tr(COUNT_HELP)
+        )
         self._count.toggled.connect(lambda _on: self.changed.emit())
         self._expected = label("", "muted", name="statistics_count_expected")
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
         self._sizes.hide()
-        head = row(label("WHAT IS RELEASED", "caption"), None, self._filter, usual, none)
+        head = row(label(tr("WHAT IS RELEASED"), "caption"), None, self._filter, usual, none)
         self.body.addLayout(head)
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._problem)
-        groups = row(label("groups by", "muted"), self._by[0], label("and", "muted"), self._by[1])
+        groups = row(label(tr("groups by"), "muted"), self._by[0], label(tr("and"), "muted"), self._by[1])
         for part in (self._count, self._expected):
             groups.addWidget(part)
         groups.addStretch(1)
@@ -96,7 +106,7 @@ class StatisticsPane(WayPane):
             view,
             lambda _opened, path, _plan, _emit, cancel: released(path, cancel),
             LOOK,
-            "The figures cannot be shown.",
+            tr("The figures cannot be shown."),
             kind="statistics",
             card=False,
         )
@@ -113,11 +123,11 @@ class StatisticsPane(WayPane):
         """Return that there is no protected column."""
         if self.session.plan.protected:
             return "", ""
-        return "The plan protects no column, and only of protected ones are there figures: protect one.", "protect"
+        return tr("The plan protects no column, and only of protected ones are there figures: protect one."), "protect"
 
     def nothing_asked(self) -> str:
         """Return that nothing is ticked."""
-        return "" if self.request().figures else "Nothing is ticked: tick a figure of a column."
+        return "" if self.request().figures else tr("Nothing is ticked: tick a figure of a column.")
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
         """Return what to expect of every figure."""
@@ -130,7 +140,7 @@ class StatisticsPane(WayPane):
         chosen = found.chosen
         assert isinstance(chosen.request, Request)
         columns = {name for one in chosen.request.figures for name in (one.column, *(one.by or ())) if name}
-        title = f"statistics of {count(len(columns), 'column')}"
+        title = tr("statistics of {columns}", columns=count(len(columns), "column"))
         return Asked(title, lambda plan, rows, kind: work_of(chosen, plan, rows, kind), FORMATS, way="statistics")
 
     def start_over(self) -> None:
@@ -157,7 +167,7 @@ class StatisticsPane(WayPane):
             box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
         self._show_groups()
         steps = steps_of(self.session)
-        self._steps.setText(STEPS.format(steps=steps) if steps else "")
+        self._steps.setText(tr(STEPS).format(steps=steps) if steps else "")
         self._steps.setVisible(bool(steps))
 
     def show_foreseen(self, found: Foreseen | None) -> None:

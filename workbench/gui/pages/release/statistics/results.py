@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, button, label, named, row
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from workbench.gui.pages.release.statistics.tasks import Released
 
 FIGURES, PICTURE = "figures", "picture"
-EVERY = "every statistic"
+EVERY = tr_later("every statistic")
 NUMBERS = ("estimate", "from", "to")
 WIDEST, HIGH = 240, 400
-INTERVALS = (
-    "From and to are the 95 % interval: it allows for the noise, for each figure by itself, and covers the figure of "
-    "these rows, not of a population."
+INTERVALS = tr_later(
+    "From and to are the 95 % interval: it allows for the noise, for each figure by itself, and "
+    "covers the figure of these rows, not of a population."
 )
 
 FILL, FAINT = 0.65, 0.25
@@ -50,7 +51,7 @@ class HistogramPicture(Chart):
 def _drawing(bars: tuple[Bar, ...], name: str) -> Drawing:
     labels, most = [bar.label for bar in bars], max(*(bar.high for bar in bars), 1.0)
     faint = {at: bar.estimate for at, bar in enumerate(bars) if bar.sparse}
-    key = Key("rows, bracket: 95 %", "accent", alpha=FILL), Key(SPARSE, "accent", alpha=FAINT)
+    key = Key(tr("rows, bracket: 95 %"), "accent", alpha=FILL), Key(SPARSE, "accent", alpha=FAINT)
     ends = [(at + 0.5, bar.low, bar.estimate, bar.high) for at, bar in enumerate(bars)]
     return Drawing(
         (
@@ -66,12 +67,18 @@ def _drawing(bars: tuple[Bar, ...], name: str) -> Drawing:
         below=ends_below(labels),
         key=key if faint else key[:1],
         words=lambda x: _words(bars[int(x)]),
-        spoken=f"Released histogram of {name}, {len(bars)} bins with their intervals",
+        spoken=tr("Released histogram of {name}, {bars} bins with their intervals", name=name, bars=len(bars)),
     )
 
 
 def _words(bar: Bar) -> str:
-    stated = f"{bar.label}: {plain(bar.estimate)} rows (95 %: {plain(bar.low)} to {plain(bar.high)})"
+    stated = tr(
+        "{label}: {estimate} rows (95 %: {low} to {high})",
+        label=bar.label,
+        estimate=plain(bar.estimate),
+        low=plain(bar.low),
+        high=plain(bar.high),
+    )
     return f"{stated}, {SPARSE}" if bar.sparse else stated
 
 
@@ -83,7 +90,9 @@ class ResultsCard(Card):
         self.setObjectName("statistics_results")
         self._found: Released | None = None
         self._model = RowsModel(session, NUMBERS)
-        self.table = RowsTable(session, self._model, "statistics_figures", "The released figures", row_height=ROW - 6)
+        self.table = RowsTable(
+            session, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
+        )
         self.table.verticalHeader().hide()
         self._copies = CopyRows(self.table, session, private=False)
         self._model.modelReset.connect(self.table.fit_columns)
@@ -96,29 +105,31 @@ class ResultsCard(Card):
         self._segments = {}
         group = QButtonGroup(self)
         for key, words, tip in (
-            (FIGURES, "Figures", "Every released figure with its interval"),
-            (PICTURE, "Histogram", "One released histogram, with the interval of each bin"),
+            (FIGURES, tr("Figures"), tr("Every released figure with its interval")),
+            (PICTURE, tr("Histogram"), tr("One released histogram, with the interval of each bin")),
         ):
             segment = self._segments[key] = button(words, f"statistics_show_{key}", "segment", tip=tip)
             segment.setCheckable(True)
             group.addButton(segment)
             segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
             self._stack.addWidget(self._views[key])
-        self._statistic = named(ChoiceBox(), "statistics_only", "Which statistic is shown")
-        self._histogram = named(ChoiceBox(), "statistics_of", "Which histogram is shown")
+        self._statistic = named(ChoiceBox(), "statistics_only", tr("Which statistic is shown"))
+        self._histogram = named(ChoiceBox(), "statistics_of", tr("Which histogram is shown"))
         for box, follow in ((self._statistic, self._show_figures), (self._histogram, self._show_bars)):
             box.setMaximumWidth(WIDEST)
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(16)
             box.activated.connect(lambda _at, follow=follow: follow())
         self._stated = label("", "muted", name="statistics_shown")
-        self._copy = button("Copy all", "statistics_copy", tip="Copy every figure in sight as a table; they are public")
+        self._copy = button(
+            tr("Copy all"), "statistics_copy", tip=tr("Copy every figure in sight as a table; they are public")
+        )
         self._copy.clicked.connect(lambda: self._copies.copy(whole=True))
         head = row(*self._segments.values(), 4, self._statistic, self._histogram, 8, self._stated, None, self._copy)
-        self.body.addWidget(label("RELEASED FIGURES", "caption"))
+        self.body.addWidget(label(tr("RELEASED FIGURES"), "caption"))
         self.body.addLayout(head)
         self.body.addWidget(self._stack, 1)
-        self.body.addWidget(label(INTERVALS, "muted", wrap=True))
+        self.body.addWidget(label(tr(INTERVALS), "muted", wrap=True))
         self.show_view(FIGURES)
 
     def show_released(self, found: Released | None) -> None:
@@ -127,7 +138,7 @@ class ResultsCard(Card):
         self._statistic.clear()
         self._histogram.clear()
         if found is not None:
-            for name in (EVERY, *found.statistics):
+            for name in (tr(EVERY), *found.statistics):
                 self._statistic.addItem(name)
             for column, group in found.histograms:
                 self._histogram.addItem(f"{column}, {group}" if group else column, (column, group))

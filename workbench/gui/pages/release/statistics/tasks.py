@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.pages.release_tasks import Chosen, Foreseen, certified, foresee
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.formatting import plain, rounded
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.statistics.forecast import FigureForecast
     from workbench.work.work import Work
 
-SPARSE = "too few to say"
+SPARSE = tr_later("too few to say")
 
 
 _SIZED = 3
@@ -66,7 +67,7 @@ class Bar:
         estimate: how many rows.
         low: lower end of the interval.
         high: upper end.
-        sparse: whether it cannot be told from none.
+        sparse: whether it could as well be zero.
     """
 
     label: str
@@ -137,17 +138,33 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
             f"{stated.statistic} of {stated.column} ± {rounded(stated.by_group_size[at].half_width, 3)}"
             for stated in shown
         )
-        parts.append(f"{100 * size.part:.3g} % of all rows ({round(size.rows):,}): {widths}{more}")
-    return f"Beside each tick groups are of equal size ({equal:,} rows). If a group has {'; '.join(parts)}."
+        parts.append(
+            tr(
+                "{part} % of all rows ({rows}): {widths}{more}",
+                part=tr_number(100 * size.part, ".3g"),
+                rows=tr_number(round(size.rows), ","),
+                widths=widths,
+                more=more,
+            )
+        )
+    return tr(
+        "Beside each tick groups are of equal size ({equal} rows). If a group has {parts}.",
+        equal=tr_number(equal, ","),
+        parts="; ".join(parts),
+    )
 
 
 def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expected:
     width = rounded(stated.half_width, 3)
     if stated.statistic == "mode":
         noisy = stated.half_width >= rows / max(stated.figures, 1)
-        whole = f"It is right in 95 % of releases where it leads all other values by {width} rows, for {unit} = "
-        whole += f"{plain(stated.epsilon)}; with 95 % no other value leads it by as many."
-        return Expected(f"lead ≥ {width}", f"{whole} Mostly chance." if noisy else whole, noisy)
+        whole = tr(
+            "It is right in 95 % of releases where it leads all other values by {width} rows, for {unit} = ",
+            width=width,
+            unit=unit,
+        )
+        whole += tr("{epsilon}; with 95 % no other value leads it by as many.", epsilon=plain(stated.epsilon))
+        return Expected(f"lead ≥ {width}", tr("{whole} Mostly chance.", whole=whole) if noisy else whole, noisy)
     words = f"± {width} {stated.unit}" if stated.unit in ("rows", "days") else f"± {width}"
     assumed = f", if {stated.assumes}" if stated.assumes else ""
     if stated.unit == "rows":
@@ -156,9 +173,22 @@ def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expec
         lower, upper = plan.column(stated.column).bounds()
         reach = max(abs(lower), abs(upper)) * rows if stated.statistic == "sum" else (upper - lower) / 2
         noisy = stated.half_width >= 0.99 * reach
-    whole = f"Half of the 95 % interval: {width} {stated.unit}{assumed}. Read from the {stated.source} for "
-    whole += f"{unit} = {plain(stated.epsilon)}, with which it gives {stated.figures:,} figures."
-    return Expected(words, f"{whole} Mostly noise: nothing much can be learnt." if noisy else whole, noisy)
+    whole = tr(
+        "Half of the 95 % interval: {width} {unit}{assumed}. Read from the {source} for ",
+        width=width,
+        unit=stated.unit,
+        assumed=assumed,
+        source=stated.source,
+    )
+    whole += tr(
+        "{unit} = {epsilon}, with which it gives {figures} figures.",
+        unit=unit,
+        epsilon=plain(stated.epsilon),
+        figures=tr_number(stated.figures, ","),
+    )
+    return Expected(
+        words, tr("{whole} Mostly noise: nothing much can be learnt.", whole=whole) if noisy else whole, noisy
+    )
 
 
 def released(path: Path, cancel: CancelToken) -> Released:
@@ -177,7 +207,7 @@ def released(path: Path, cancel: CancelToken) -> Released:
     # Not only for what it finds: it refuses a file that is larger than its figures, before that is read whole.
     problems = verify_release(path, cancel)
     if problems:
-        raise InputError(problems[0], str(path), "ask for the file as it was released")
+        raise InputError(problems[0], str(path), tr("ask for the file as it was released"))
     data = path.read_bytes()
     records = decode(data, document["output"]["format"], str(path))
     cancel.check()
@@ -189,7 +219,7 @@ def released(path: Path, cancel: CancelToken) -> Released:
     for name, key in (("estimate", "estimate"), ("from", "low"), ("to", "high")):
         shown[name] = [r[key] if isinstance(r[key], str) else plain(r[key]) for r in records]
     cancel.check()
-    shown["remark"] = [SPARSE if r["sparse"] else "" for r in records]
+    shown["remark"] = [tr(SPARSE) if r["sparse"] else "" for r in records]
     histograms: dict[tuple[str, str], list[Bar]] = {}
     for r in records:
         if r["statistic"] == "histogram":

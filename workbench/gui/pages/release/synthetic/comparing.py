@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.data.table import Table
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.compared import Pairs, Spread
 from workbench.gui.widgets.formatting import plain
 from workbench.privacy.local.cells import CellArray
@@ -25,7 +26,7 @@ from workbench.synth.columns import CoarseColumn, CodedRows, Codes, coded
 BARS = 30
 PAIR_COLUMNS = 40
 INVENTED = 0.1
-"""A correlation that is stronger than the original's by more than this is told of."""
+"""A correlation that is stronger than the original's by more than this is reported."""
 SPACED_ROWS = 100_000
 """Most rows, evenly spaced, from which correlations are computed: enough for two decimals."""
 
@@ -54,11 +55,22 @@ class Compared:
     def words(self) -> str:
         """The figure in words."""
         one, two = percent(self.quality.one_way), percent(self.quality.two_way)
-        some = "" if self.quality.pairs == self.quality.of_pairs else f" ({self.quality.pairs:,} pairs were counted)"
-        parts = f"{one} for one column, {two} for two{some}; " if self.quality.of_pairs else ""
-        return (
-            f"of the rows, on average, would have to move for the tables to agree: {parts}{self.worst} is farthest "
-            f"off, by {percent(self.quality.worst_distance)}."
+        some = (
+            ""
+            if self.quality.pairs == self.quality.of_pairs
+            else tr(" ({pairs} pairs were counted)", pairs=tr_number(self.quality.pairs, ","))
+        )
+        parts = (
+            tr("{one} for one column, {two} for two{some}; ", one=one, two=two, some=some)
+            if self.quality.of_pairs
+            else ""
+        )
+        return tr(
+            "of the rows, on average, would have to move for the tables to agree: {parts}{worst} is "
+            "farthest off, by {worst_distance}.",
+            parts=parts,
+            worst=self.worst,
+            worst_distance=percent(self.quality.worst_distance),
         )
 
     @property
@@ -71,9 +83,13 @@ class Compared:
         if not odd:
             return ""
         _, before, after, i, j = max(odd)
-        return (
-            f"⚠ {self.pairs.names[j]} and {self.pairs.names[i]} go together more in these rows ({after:.2f}) than in "
-            f"the original ({before:.2f}): a table of both may not have been counted. Another method may count it."
+        return tr(
+            "⚠ {names} and {names2} go together more in these rows ({after}) than in the original "
+            "({before}): a table of both may not have been counted. Another method may count it.",
+            names=self.pairs.names[j],
+            names2=self.pairs.names[i],
+            after=tr_number(after, ".2f"),
+            before=tr_number(before, ".2f"),
         )
 
 
@@ -136,7 +152,7 @@ def compared(
 
     def stated(done: int, of: int) -> None:
         if done % 20 == 0:
-            emit(Progress(done, of, "comparing pairs of columns"))
+            emit(Progress(done, of, tr("comparing pairs of columns")))
 
     quality = table_quality(original, drawn, sizes, cancel, stated)
     spreads = []

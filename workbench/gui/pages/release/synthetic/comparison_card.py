@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -28,11 +29,17 @@ HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
 """Pixels that each picture needs at least."""
 
 WIDEST_CHOICE = 220
-ADVICE = "Raise ε, or choose another method."
+ADVICE = tr_later("Raise ε, or choose another method.")
 LOOKS = {
-    SPREAD: ("Distribution", "How the values of one column are spread, in the original and in the synthetic rows"),
-    PAIRS: ("Correlations", "How the columns go together, in the original and in the synthetic rows"),
-    ROWS: ("Rows", "The rows that were released: public"),
+    SPREAD: (
+        tr_later("Distribution"),
+        tr_later("How the values of one column are spread, in the original and in the synthetic rows"),
+    ),
+    PAIRS: (
+        tr_later("Correlations"),
+        tr_later("How the columns go together, in the original and in the synthetic rows"),
+    ),
+    ROWS: (tr_later("Rows"), tr_later("The rows that were released: public")),
 }
 
 
@@ -49,7 +56,13 @@ class _Pictures(QStackedWidget):
 
 
 class ComparisonCard(Card):
-    """The figure and the pictures of one synthetic table; of a released one its rows, too."""
+    """The figure and the pictures of one synthetic table; of a released one its rows, too.
+
+    Signals:
+        compare_asked: a released table is to be shown beside the original.
+    """
+
+    compare_asked = Signal()
 
     def __init__(self, session: Session, name: str, title: str, *, rows: bool = False) -> None:
         """Make it.
@@ -63,6 +76,7 @@ class ComparisonCard(Card):
         super().__init__(pad=12, spacing=6)
         self.setObjectName(name)
         self._found: Compared | None = None
+        self._wanted = ""
         self._column = ""
         self.title = label(title, "caption")
         self.badge = badge()
@@ -76,8 +90,8 @@ class ComparisonCard(Card):
         self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
         self._beside = (self.learned, self.invented)
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
-        self.correlations = Correlations(session, name, "Synthetic", ADVICE)
-        self._choice = named(ChoiceBox(), f"{name}_column", "Column whose distribution is shown")
+        self.correlations = Correlations(session, name, tr("Synthetic"), tr(ADVICE))
+        self._choice = named(ChoiceBox(), f"{name}_column", tr("Column whose distribution is shown"))
         self._choice.setMaximumWidth(WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.textActivated.connect(self._choose)
@@ -85,7 +99,9 @@ class ComparisonCard(Card):
         self._views = {SPREAD: self.distribution, PAIRS: self.correlations}
         self._model = RowsModel(session)
         if rows:
-            table = RowsTable(session, self._model, f"{name}_table", "The released rows: public", row_height=ROW - 6)
+            table = RowsTable(
+                session, self._model, f"{name}_table", tr("The released rows: public"), row_height=ROW - 6
+            )
             CopyRows(table, session, private=False)
             self._model.modelReset.connect(table.fit_columns)
             self._views[ROWS] = table
@@ -96,7 +112,7 @@ class ComparisonCard(Card):
             segment = self._segments[key] = button(words, f"{name}_{key}", "segment", tip=tip)
             segment.setCheckable(True)
             group.addButton(segment)
-            segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
+            segment.clicked.connect(lambda _checked, key=key: self._press(key))
             self._pictures.addWidget(view)
         self._facts = label("", "muted", name=f"{name}_facts")
         self._stated = dict.fromkeys(LOOKS, "")
@@ -106,6 +122,15 @@ class ComparisonCard(Card):
             self.body.addWidget(part)
         self.body.addWidget(self._pictures, 1)
         self.show_view(SPREAD)
+
+    def _press(self, key: str) -> None:
+        """Show what was chosen; what stands beside the original is shown once somebody asks for it."""
+        if key == ROWS or self._found is not None:
+            self.show_view(key)
+            return
+        self._wanted = key
+        self._segments[ROWS].setChecked(True)
+        self.compare_asked.emit()
 
     def show_view(self, key: str) -> None:
         """Show the spread of one column, the correlations of all, or the rows."""
@@ -144,14 +169,17 @@ class ComparisonCard(Card):
             for part in self._beside:
                 part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
         self._facts.setText(next(self._stated[key] for key, one in self._segments.items() if one.isChecked()))
+        if found is not None and self._wanted:
+            self.show_view(self._wanted)
+        self._wanted = ""
 
     def _segments_checked(self, key: str) -> bool:
         return key in self._segments and self._segments[key].isChecked()
 
     def show_released(self, found: ReleasedRows | None) -> None:
-        """Show a released table with its comparison, or none."""
+        """Show the rows of a released table, or none; nothing beside the original yet."""
         self.show_rows(*((None, 0) if found is None else (found.frame, found.rows)))
-        self.show_compared(*((None, "") if found is None else (found.compared, found.path.name)))
+        self.show_compared(None)
         if found is not None:
             self.show_view(ROWS)
 
@@ -159,7 +187,11 @@ class ComparisonCard(Card):
         """Show the first rows of a released table of ``rows`` rows, or none."""
         self._model.show_frame(frame)
         seen = 0 if frame is None else frame.height
-        self._stated[ROWS] = f"the first {seen:,} of {rows:,} rows" if seen < rows else f"{rows:,} rows"
+        self._stated[ROWS] = (
+            tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows, ","))
+            if seen < rows
+            else f"{rows:,} rows"
+        )
 
     def _choose(self, name: str) -> None:
         self._column = name

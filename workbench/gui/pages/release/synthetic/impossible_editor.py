@@ -11,16 +11,17 @@ from workbench.data.impossible import checked_list, joined, statements
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose
 from workbench.params import ParameterError
 
-HELP = (
-    "Values that never occur together, as is publicly known: no row with them is drawn, and the certificate names "
-    "them. Such as: sex = male & pregnant = yes; age = 0..15 & job = retired"
+HELP = tr_later(
+    "Values that never occur together, as is publicly known: no row with them is drawn, and the "
+    "certificate names them. Such as: sex = male & pregnant = yes; age = 0..15 & job = retired"
 )
-QUESTION = "Which two values never occur together?"
+QUESTION = tr_later("Which two values never occur together?")
 ABOUT = (
     "Say only what is publicly known, not what you see in the rows. It is kept in the plan, and the certificate "
     "names it. Several values are written a|b, a range of numbers 0..15."
@@ -40,10 +41,10 @@ class ImpossibleEditor(QWidget):
         super().__init__()
         look(self, "clear")
         self._session = session
-        self._line = named(QLineEdit(), "synthetic_impossible", "Impossible", HELP)
-        self._line.setPlaceholderText("sex = male & pregnant = yes")
+        self._line = named(QLineEdit(), "synthetic_impossible", tr("Impossible"), tr(HELP))
+        self._line.setPlaceholderText(tr("sex = male & pregnant = yes"))
         self._line.editingFinished.connect(self._take)
-        self._more = button("Add…", "synthetic_impossible_add", tip="Choose two columns and the values")
+        self._more = button(tr("Add…"), "synthetic_impossible_add", tip=tr("Choose two columns and the values"))
         self._more.clicked.connect(self._ask)
         line = row(self._line, self._more)
         line.setStretch(0, 1)
@@ -75,14 +76,14 @@ class ImpossibleEditor(QWidget):
         mark_wrong(self._line, wrong=False)
         self.problem.emit("")
         plan = self._session.plan
-        self._session.edit("declare what is impossible", plan.with_(impossible=written))
+        self._session.edit(tr("declare what is impossible"), plan.with_(impossible=written))
 
     def _ask(self) -> None:
         columns = _open_to_choice(self._session)
         if len(columns) < 2:
             return
         entry = _Two(columns)
-        if choose(self, QUESTION, ABOUT, {"yes": "Declare it"}, entry=entry) == "yes":
+        if choose(self, tr(QUESTION), ABOUT, {"yes": "Declare it"}, entry=entry) == "yes":
             made = joined(self._session.plan.impossible, entry.statement())
             self._declare(tuple(part.strip() for part in (made or "").split(";")))
 
@@ -96,9 +97,9 @@ class _Two(Entry):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 8, 0, 8)
         self._boxes: list[tuple[ChoiceBox, ChoiceBox]] = []
-        for at, word in enumerate(("never", "together with")):
-            column = named(ChoiceBox(), f"impossible_column_{at}", "Column", "Column")
-            value = named(ChoiceBox(), f"impossible_value_{at}", "Value", "Value; several as a|b, a range as 0..15")
+        for at, word in enumerate(("never", tr("together with"))):
+            column = named(ChoiceBox(), f"impossible_column_{at}", tr("Column"), tr("Column"))
+            value = named(ChoiceBox(), f"impossible_value_{at}", tr("Value"), "Value; several as a|b, a range as 0..15")
             value.setEditable(True)
             value.setMinimumContentsLength(14)
             column.addItems([one.name for one in columns])
@@ -119,12 +120,12 @@ class _Two(Entry):
     def problem(self) -> str:
         """Return why it cannot be declared."""
         if any(not value.currentText().strip() for _, value in self._boxes):
-            return "Choose a value of each."
+            return tr("Choose a value of each.")
         try:
             found = statements(self.statement())
         except ParameterError as error:
             return without_place(error)
-        return "" if len(found) == 1 and len(found[0].parts) == 2 else "Declare one thing at a time."
+        return "" if len(found) == 1 and len(found[0].parts) == 2 else tr("Declare one thing at a time.")
 
     def _offer(self, at: int) -> None:
         column, value = self._boxes[at]
@@ -135,7 +136,7 @@ class _Two(Entry):
         )
         edit = value.lineEdit()
         if edit is not None:
-            edit.setPlaceholderText("such as 0..15" if chosen.numeric else "")
+            edit.setPlaceholderText(tr("such as 0..15") if chosen.numeric else "")
         self._edited()
 
     def _edited(self) -> None:

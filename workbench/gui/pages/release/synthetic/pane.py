@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
+from workbench import synth
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
 from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
-from workbench.gui.pages.release.synthetic.tasks import checked, preview, released_rows, work_of
+from workbench.gui.pages.release.synthetic.tasks import checked, preview, released_beside, released_rows, work_of
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.style.language import typed
+from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -24,28 +25,25 @@ from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
-from workbench.synth import MARGINALS, MST, SYNTHESISERS, synthesiser
+from workbench.synth import MARGINALS, MST, synthesiser
 from workbench.synth.parameters import SynthesisParameters
 
 if TYPE_CHECKING:
     from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.sanitize.plan import Plan
 
-FREE = "The preview is private, costs nothing and is never released."
-NEEDS_TIP = "Estimated from the numbers of rows, columns and values; Cancel stops it within a second"
-LOOK = (
-    "Look at the rows, and compare them with the original",
-    "Reads the released file; what is compared with the original is private and costs nothing",
-)
+FREE = tr_later("The preview is private, costs nothing and is never released.")
+NEEDS_TIP = tr_later("Estimated from the numbers of rows, columns and values; Cancel stops it within a second")
+LOOK = (tr_later("Look at the rows"), tr_later("Reads the released file; nothing of the original"))
 RELEASED = ReleaseWords(
     name="synthetic",
-    question="Draw and release new synthetic rows?",
-    file="The synthetic table; .csv, .tsv or .parquet",
+    question=tr_later("Draw and release new synthetic rows?"),
+    file=tr_later("The synthetic table; .csv, .tsv or .parquet"),
     ending="synthetic",
-    tip="Charge the budget, count, draw, certify and write the file",
+    tip=tr_later("Charge the budget, count, draw, certify and write the file"),
 )
-OWN_STEPS = "While cuts are automatic values keep their own steps; only noisy rows are rounded ({steps})."
-PLANNED_STEPS = "Values are rounded as the plan says: {steps}."
+OWN_STEPS = tr_later("While cuts are automatic values keep their own steps; only noisy rows are rounded ({steps}).")
+PLANNED_STEPS = tr_later("Values are rounded as the plan says: {steps}.")
 NO_TARGET = "none"
 WIDEST = 320
 
@@ -54,8 +52,8 @@ class SyntheticPane(WayPane):
     """The settings; method, target and rows follow table and plan until a person chooses another."""
 
     facts = (
-        ("counts", "spent on", "", lambda found: found.counted),
-        ("needs", "takes about", NEEDS_TIP, lambda found: found.needs.words()),
+        ("counts", tr_later("spent on"), "", lambda found: found.counted),
+        ("needs", tr_later("takes about"), NEEDS_TIP, lambda found: found.needs.words()),
     )
 
     def __init__(self, page: ReleasePage) -> None:
@@ -64,12 +62,15 @@ class SyntheticPane(WayPane):
         self._page, self._draw = page, 0
         self._drawing: JobHandle | None = None
         self._planned = session.plan
-        self.method = named(ChoiceBox(), "synthetic_method", "Method", "Which tables are counted")
-        for entry in SYNTHESISERS:
+        self.method = named(ChoiceBox(), "synthetic_method", tr("Method"), tr("Which tables are counted"))
+        for entry in synth.SYNTHESISERS:
             self.method.addItem(entry.title, entry.name)
         self._help = label("", "muted", wrap=True, name="synthetic_method_help")
         self.target = named(
-            ChoiceBox(), "synthetic_target", "Target", "The column that the recipient wants to predict from the others"
+            ChoiceBox(),
+            "synthetic_target",
+            tr("Target"),
+            tr("The column that the recipient wants to predict from the others"),
         )
         for box in (self.method, self.target):
             box.setMaximumWidth(WIDEST)
@@ -77,10 +78,10 @@ class SyntheticPane(WayPane):
             box.setMinimumContentsLength(14)
         declared = SynthesisParameters.declared()
         self._fields = {
-            "rows": named(QLineEdit(), "synthetic_rows", "Rows", declared["rows"].help),
-            "cuts": named(QLineEdit(), "synthetic_cuts", "Cuts", declared["cuts"].help),
+            "rows": named(QLineEdit(), "synthetic_rows", tr("Rows"), declared["rows"].help),
+            "cuts": named(QLineEdit(), "synthetic_cuts", tr("Cuts"), declared["cuts"].help),
         }
-        self._fields["cuts"].setPlaceholderText("auto")
+        self._fields["cuts"].setPlaceholderText(tr("auto"))
         for field in self._fields.values():
             field.setFixedWidth(88)
         self._impossible = ImpossibleEditor(session)
@@ -90,14 +91,15 @@ class SyntheticPane(WayPane):
         self._fields["rows"].textEdited.connect(lambda _text: self.chose("rows"))
         self._fields["cuts"].textEdited.connect(lambda _text: self.chose("cuts"))
         self._impossible.problem.connect(self.say)
-        self._again = button("Draw a preview", "synthetic_preview_start", tip=FREE)
+        self._again = button(tr("Draw a preview"), "synthetic_preview_start", tip=tr(FREE))
         self._again.clicked.connect(self._preview)
         self.others = (self._again,)
-        self._preview_card = ComparisonCard(session, "synthetic_preview", "A PRIVATE PREVIEW")
+        self._preview_card = ComparisonCard(session, "synthetic_preview", tr("A PRIVATE PREVIEW"))
         self._preview_card.hide()
-        view = ComparisonCard(session, "synthetic_released", "RELEASED, BESIDE THE ORIGINAL", rows=True)
-        failed = "It cannot be compared with the original."
+        view = ComparisonCard(session, "synthetic_released", "RELEASED", rows=True)
+        failed = tr("It cannot be shown.")
         self.results = ReleasedPart(page, view, released_rows, LOOK, failed, kind="synthetic", card=False)
+        view.compare_asked.connect(lambda: self._compare(view))
         self.below = (self._preview_card, self.results, view)
 
     def request(self) -> SynthesisParameters | None:
@@ -145,7 +147,7 @@ class SyntheticPane(WayPane):
             part.setEnabled(on)
 
     def _arrange(self) -> None:
-        self.body.addWidget(label("WHAT IS DRAWN", "caption"))
+        self.body.addWidget(label(tr("WHAT IS DRAWN"), "caption"))
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
@@ -153,8 +155,8 @@ class SyntheticPane(WayPane):
         fields: tuple[tuple[str, QWidget, int, int], ...] = (
             ("method", self.method, 0, 0),
             ("target", self.target, 1, 0),
-            ("rows to draw", self._fields["rows"], 2, 0),
-            ("cuts of numbers", self._fields["cuts"], 2, 2),
+            (tr("rows to draw"), self._fields["rows"], 2, 0),
+            (tr("cuts of numbers"), self._fields["cuts"], 2, 2),
             ("impossible", self._impossible, 3, 0),
         )
         for words, field, down, across in fields:
@@ -175,7 +177,7 @@ class SyntheticPane(WayPane):
         """Show how many parts a range is cut into while nobody has said so."""
         if found is not None:
             cuts = found.facts.cuts
-            self._fields["cuts"].setPlaceholderText(f"auto: {cuts}" if cuts else "auto")
+            self._fields["cuts"].setPlaceholderText(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
 
     def _number(self, key: str) -> int | None:
         """Return what stands in a field; ``None`` for empty cuts."""
@@ -197,9 +199,13 @@ class SyntheticPane(WayPane):
         plan = self.session.plan
         kept = [column.name for column in plan.columns if column.action == "keep"]
         if kept:
-            stated = f"The plan publishes {listed(kept)} as it is, and no row of a synthetic table is anybody's: "
-            return f"{stated}protect or drop {'it' if len(kept) == 1 else 'them'}.", "protect"
-        return ("", "") if plan.protected else ("No column is left to synthesise: protect at least one.", "protect")
+            stated = tr(
+                "The plan publishes {kept} as it is, and no row of a synthetic table is anybody's: ", kept=listed(kept)
+            )
+            return tr(
+                "{stated}protect or drop {len}.", stated=stated, len="it" if len(kept) == 1 else "them"
+            ), "protect"
+        return ("", "") if plan.protected else (tr("No column is left to synthesise: protect at least one."), "protect")
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
         """Return what would be counted."""
@@ -234,6 +240,14 @@ class SyntheticPane(WayPane):
         stated = synthesiser(self.method.currentData()).help
         self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")
 
+    def _compare(self, view: ComparisonCard) -> None:
+        """Show what was released beside the original, where the person wants private figures."""
+        session, jobs, results = self.session, self._page.jobs, self.results
+        if results is not None and figures_first.may_show(self._page, session):
+            handle = results.read(released_beside, view.show_compared, tr("Comparing with the original"))
+            if handle is not None:
+                figures_first.follow_note(session, jobs, handle)
+
     # -- the preview ----------------------------------------------------------------------------------------------
 
     @property
@@ -243,7 +257,7 @@ class SyntheticPane(WayPane):
 
     def _say_steps(self) -> None:
         steps = steps_of(self.session)
-        stated = OWN_STEPS if self._fields["cuts"].text().strip() == "" else PLANNED_STEPS
+        stated = tr(OWN_STEPS) if self._fields["cuts"].text().strip() == "" else tr(PLANNED_STEPS)
         self._steps.setText(stated.format(steps=steps) if steps else "")
         self._steps.setVisible(bool(steps))
 
@@ -259,7 +273,7 @@ class SyntheticPane(WayPane):
     def show_others(self, *, ready: bool) -> None:
         """Show the preview and the button that draws it."""
         self._again.setEnabled(ready)
-        self._again.setText("Another draw" if self._draw else "Draw a preview")
+        self._again.setText(tr("Another draw") if self._draw else tr("Draw a preview"))
         self._preview_card.setVisible(self._draw > 0)
 
     def _preview(self) -> None:
@@ -275,7 +289,13 @@ class SyntheticPane(WayPane):
             if self._drawing is handle:
                 self._draw = number
                 rows = count(found.rows, "row")
-                stated = f"draw {number}, {rows} by {request.method} at ε = {at_most(chosen.epsilon)}"
+                stated = tr(
+                    "draw {number}, {rows} by {method} at ε = {epsilon}",
+                    number=number,
+                    rows=rows,
+                    method=request.method,
+                    epsilon=at_most(chosen.epsilon),
+                )
                 self._preview_card.show_compared(found, stated)
                 self.refreshed.emit()
                 if number == 1:

@@ -15,6 +15,7 @@ from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -25,6 +26,7 @@ from workbench.synth.parameters import SynthesisParameters
 if TYPE_CHECKING:
     import polars as pl
 
+    from workbench.data.table import Table
     from workbench.gui.pages.release.synthetic.comparing import Compared
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
@@ -57,24 +59,24 @@ class Checked:
     def counted(self) -> str:
         """What is counted with noise, in words."""
         stated = count(self.tables, "noisy table")
-        return f"{stated}, {count(self.selections, 'noisy choice')} of a pair" if self.selections else stated
+        return (
+            tr("{stated}, {selections} of a pair", stated=stated, selections=count(self.selections, "noisy choice"))
+            if self.selections
+            else stated
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRows:
-    """A released table as it can be looked at, and how far it is from the original.
+    """A released table as it can be looked at: public.
 
     Attributes:
-        path: the file.
-        frame: its first rows as text; public.
+        frame: its first rows as text.
         rows: how many it has.
-        compared: the comparison with the table that is open; private.
     """
 
-    path: Path
     frame: pl.DataFrame
     rows: int
-    compared: Compared
 
 
 def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
@@ -126,7 +128,7 @@ def preview(
     def work(emit: Emit, cancel: CancelToken) -> Compared:
         return drawn_preview(opened, draft.plan(), chosen, number, emit, cancel)
 
-    job = Job("Drawing a private preview", work, about=opened.title)
+    job = Job(tr("Drawing a private preview"), work, about=opened.title)
     return jobs.start(job, key=KEY_PREVIEW, on_result=apply, on_failure=on_failure)
 
 
@@ -149,7 +151,7 @@ def drawn_preview(
     check_columns(plan, opened.table)
     table = plan.rows_of(opened.table)
     if not table.rows:
-        raise InputError("the table has no rows", hint="open another one")
+        raise InputError(tr("the table has no rows"), hint=tr("open another one"))
     method, setting = _setting(plan, table.rows, chosen)
     note_study(opened.table, "synthetic", emit=emit)
     name = str(number).encode()
@@ -169,23 +171,36 @@ def drawn_preview(
 
 
 def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
-    """Return a released table and its comparison with the original; runs in a worker."""
-    from workbench.gui.pages.release.synthetic.comparing import compared
+    """Return the rows of a released table; runs in a worker, and reads nothing of the original."""
+    released = _certified(path, cancel)[2]
+    return ReleasedRows(released.frame.head(SHOWN_ROWS), released.rows)
+
+
+def _certified(path: Path, cancel: CancelToken) -> tuple[dict[str, Any], Plan, Table]:
+    """Return a released table with its certificate and the plan in it."""
     from workbench.release.certificate import certificate_path, read_any_certificate
+    from workbench.release.open_release import certified_rows
+
+    document = read_any_certificate(certificate_path(path))
+    return document, *certified_rows(path, document, certificate_path(path), cancel)
+
+
+def released_beside(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> Compared:
+    """Return the comparison of a released table with the original, which is private; runs in a worker."""
+    from workbench.gui.pages.release.synthetic.comparing import compared
     from workbench.release.ledger.study_note import note_study
-    from workbench.release.open_release import certified_rows, released_cells
+    from workbench.release.open_release import released_cells
     from workbench.sanitize.engine import check_columns
     from workbench.synth.columns import coarse_columns
 
-    document = read_any_certificate(certificate_path(path))
-    certified, released = certified_rows(path, document, certificate_path(path), cancel)
+    document, certified, released = _certified(path, cancel)
     if plan is not None and any(certified.column(c.name).cells != c.cells for c in plan.protected if c.numeric):
         plan = plan.unrounded()  # its rounding was for noisy rows
     plan = plan or certified
     check_columns(plan, opened.table)
     note_study(opened.table, "synthetic", emit=emit)
     columns = coarse_columns([column.facts() for column in plan.protected])
-    stated = compared(
+    return compared(
         columns,
         plan.rows_of(opened.table),
         lambda column: released_cells(column.grid, released),
@@ -194,7 +209,6 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
         emit,
         cancel,
     )
-    return ReleasedRows(path, released.frame.head(SHOWN_ROWS), released.rows, stated)
 
 
 def _setting(plan: Plan, rows: int, chosen: Chosen) -> Any:

@@ -1,0 +1,188 @@
+"""What made a newcomer stumble on her way from a table to a release that the recipient can use."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hands import Hands
+from mishaps import retype, text_of
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QWidget
+
+from workbench.gui.app import main_window
+from workbench.gui.pages import PAGES
+from workbench.gui.shell import main_window as shell
+from workbench.gui.widgets import figures_first
+from workbench.release.ledger.ledger import Ledger
+
+IS_FIRST = figures_first.is_first  # before the fixture that takes every question as answered
+
+
+def noted() -> list[str]:
+    with Ledger.read() as book:
+        return [figures.study for figures in book.figures()]
+
+
+@pytest.fixture
+def released(people, press, idle, answer, qtbot, tmp_path, monkeypatch):
+    """The settings after a release of synthetic rows by clicks; nothing private was agreed to."""
+    monkeypatch.setattr(figures_first, "is_first", IS_FIRST)
+    press(people, "tab_synthetic")
+    idle(people)
+    retype(people, qtbot, "release_target", tmp_path / "new.csv")
+    answer("yes")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: bool(people.session.released))
+    idle(people)
+    return people
+
+
+def test_a_release_shows_its_rows_alone_and_the_original_only_when_it_is_asked_for(released, press, idle, answer):
+    assert released.findChild(QWidget, "synthetic_released_table").isVisible()
+    assert noted() == []  # no later certificate will say what nobody asked for
+    assert "Released 2,000 synthetic rows to" in released.statusBar().currentMessage()
+    told = answer("no")
+    press(released, "synthetic_released_distribution")
+    idle(released)
+    assert "Show private figures of this table?" in told[-1]
+    assert noted() == []
+    assert released.findChild(QWidget, "synthetic_released_table").isVisible()
+    answer("shown")
+    press(released, "synthetic_released_correlations")
+    idle(released)
+    assert noted() == ["synthetic"]
+    assert released.findChild(QWidget, "synthetic_released").badge.isVisible()
+    assert released.findChild(QAbstractButton, "synthetic_released_correlations").isChecked()
+
+
+def test_a_release_leads_to_its_files_which_are_selected_and_dated(released, press, idle, answer, qtbot, tmp_path):
+    assert released.page.primary.text() == "Released →"
+    press(released, "to_ledger")
+    idle(released)
+    assert released.page.objectName() == "page_released"
+    lines = released.page.table.lines
+    assert lines.cell(0, 0).text.startswith("20")
+    assert text_of(released, "shown_release_1_file").endswith("new.csv")
+    # another table, released later: its release is the one that is shown, although this one was chosen before
+    released.session.may_leave = lambda then: True
+    released.open("sample:iris")
+    idle(released)
+    press(released, "tab_synthetic")
+    idle(released)
+    retype(released, qtbot, "release_target", tmp_path / "flowers.csv")
+    answer("yes")
+    press(released, "release_now")
+    qtbot.waitUntil(lambda: bool(released.session.released))
+    idle(released)
+    press(released, "to_ledger")
+    idle(released)
+    lines = released.page.table.lines
+    assert lines.height() == 2
+    assert lines.cell(released.page.table.currentIndex().row(), 1).text == "flowers.csv"
+
+
+def test_all_and_none_stay_where_they_are_while_the_list_is_filtered(people, press, idle, qtbot):
+    press(people, "tab_questions")
+    idle(people)
+    places = [people.findChild(QWidget, f"questions_{name}").pos() for name in ("all", "none")]
+    qtbot.keyClicks(people.findChild(QLineEdit, "question_columns_filter"), "a")
+    qtbot.wait(50)
+    assert [people.findChild(QWidget, f"questions_{name}").pos() for name in ("all", "none")] == places
+
+
+def test_verifying_the_ledger_moves_nothing(released, press, idle):
+    press(released, "tab_ledger")
+    idle(released)
+    caps = released.findChild(QWidget, "ledger_caps")
+    before = caps.mapTo(released, caps.rect().topLeft())
+    press(released, "ledger_verify")
+    idle(released)
+    assert text_of(released, "ledger_told").startswith("✓")
+    moved = caps.mapTo(released, caps.rect().topLeft()) - before
+    assert moved.manhattanLength() <= 2
+
+
+def test_what_epsilon_means_follows_the_plan_and_goes_with_its_table(people, press, idle):
+    people.session.explain(people.session.plan.epsilon)
+    panel = people.explain_panel
+    assert panel.isVisible()
+    people.session.set_epsilon(Decimal("0.5"))
+    assert panel._title.accessibleName() == "ε = 0.5"
+    people.session.explain(Decimal(7))
+    people.session.set_epsilon(Decimal(2))
+    assert panel._title.accessibleName() == "ε = 7", "another amount was asked about"
+    people.session.may_leave = lambda then: True
+    people.open("sample:iris")
+    idle(people)
+    assert not panel.isVisible()
+
+
+def test_a_dictionary_that_is_read_takes_the_refusal_of_the_one_before_away(people, idle, tmp_path, monkeypatch):
+    path = tmp_path / "dictionary.csv"
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    menu = people.page.findChild(QWidget, "dictionary").menu()
+    (importing,) = [action for action in menu.actions() if action.objectName() == "dictionary_import"]
+    path.write_text("name,lowr\nage,0\n", "utf-8")
+    importing.trigger()
+    idle(people)
+    assert "lowr" in people.findChild(QLabel, "banner_text").text()
+    path.write_text("Variable,Type,Label,Min,Max\nage,int,Age in years,0,110\n", "utf-8")
+    importing.trigger()
+    idle(people)
+    assert people.session.plan.column("age").upper == 110
+    assert not people.findChild(QLabel, "banner_text").isVisible()
+
+
+def test_the_tour_follows_who_goes_ahead(monkeypatch, qtbot, idle, press):
+    monkeypatch.setattr(shell, "FIRST_TOUR", True)
+    first = main_window()
+    first.show()
+    qtbot.waitExposed(first)
+    press(first, "sample_people")
+    idle(first)
+    count = first.findChild(QLabel, "tour_count")
+    assert first.page.objectName() == "page_questions"
+    assert count.text() == "2 of 5"
+    press(first, "questions_onward")
+    assert count.text() == "3 of 5"
+    press(first, "tab_data")
+    assert count.text() == "3 of 5", "never back"
+    first.jobs.shut_down()
+    first.close()
+    first.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.mark.parametrize("percent", [110, 130, 150, 200])
+def test_no_page_widens_the_window_at_a_larger_text_and_fields_of_numbers_grow_with_it(window, press, idle, percent):
+    press(window, "sample_people")
+    idle(window)
+    press(window, "tab_train")
+    field = window.findChild(QLineEdit, "train_epsilon")
+    usual = field.width()
+    window.theme.set_scale(percent)
+    try:
+        for page in PAGES:
+            press(window, f"tab_{page.name}")
+            idle(window)
+            assert window.minimumSizeHint().width() <= 1280, page.name
+            assert (window.width(), window.height()) == (1280, 800), page.name
+        press(window, "tab_train")
+        assert field.width() > usual
+    finally:
+        window.theme.set_scale(100)
+    assert field.width() == usual
+    assert (window.width(), window.height()) == (1280, 800)
+
+
+def test_what_was_not_suggested_because_others_were_is_no_warning(window, qtbot, tmp_path):
+    from survey import write_survey
+
+    person = Hands(window, qtbot)
+    person.drop(write_survey(tmp_path / "survey.csv"))
+    assert person.cell("question_columns", "Q01", "").startswith("not among the first")
+    person.click_cell("question_columns", "Q01", "Needed")
+    assert person.cell("question_columns", "Q01", "") == ""
+    person.click_cell("question_columns", "Surname", "Needed")
+    assert "⚠ not suggested" in person.cell("question_columns", "Surname", "")
