@@ -32,10 +32,10 @@ SMOOTHNESS = 0.2
 
 _BEND = 0.3
 ROUNDS = 150
-_ENOUGH = 1e-5
+_ENOUGH = 3e-5
 _LEAST_VARIANCE = 1e-3
 
-_SETTLING, _STILL = 100, 1e-3
+_SETTLING, _STILL = 60, 1e-2
 _SCALINGS = 10
 _LEAST_ROWS = 0.1
 """Rows that all cells of a settled table get beside its own, so that later rounds can raise those that have none."""
