@@ -5,8 +5,9 @@ inference for differential privacy", ICML):
 
     Σ over measured tables ‖n·(marginal, joined as measured) − noisy counts‖² / (2·variance)  +  smoothness,
 
-by entropic mirror descent on the potentials: their gradient is that of the loss in the marginals. Everything is
-post-processing of released counts.
+by entropic mirror descent on the potentials: their gradient is that of the loss in the marginals. It begins where each
+table alone fits best (:attr:`Term.settled`), as it reaches small counts slowly. Everything is post-processing of
+released counts.
 
 Where an axis is ordered and not joined, the second differences of neighbouring counts are charged by Huber's function
 (absolute value, rounded off near 0), weighed by the noise: a count that stands out by more than its noise explains
