@@ -151,7 +151,7 @@ def _projected(counts: Doubles, total: float) -> Doubles:
         level = (above.sum() - total) / above.size
         kept = above[above > level]
         if kept.size in (0, above.size):
-            return np.maximum(counts - level, 0.0)
+            return np.asarray(np.maximum(counts - level, 0.0))
         above = kept
 
 
