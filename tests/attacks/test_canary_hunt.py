@@ -52,7 +52,7 @@ MORE = (
     "plan people.csv --epsilon 2 -o drafted.toml",
     "sanitize people.csv --plan plan.toml -o printed.csv --pdf s.pdf --html s.html --bundle bundle",
     "sanitize people.parquet --plan plan.toml -o sanitised.parquet",
-    "statistics people.parquet --plan plan.toml --epsilon 4 --delta 0.00001 --sum pay --by city -o sums.csv --pdf t.pdf",
+    "statistics people.parquet --plan plan.toml --epsilon 4 --delta 1e-5 --sum pay --by city -o sums.csv --pdf t.pdf",
     "synthesize people.csv --plan plan.toml --epsilon 4 --method mst -o synthetic.csv",
     "synthesize people.csv --plan plan.toml --epsilon 4 --method aim -o aim.parquet",
     "synthesize people.csv --plan plan.toml --epsilon 4 --method marginals --target group -o marginals.tsv",

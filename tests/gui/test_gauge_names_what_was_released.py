@@ -16,7 +16,7 @@ from workbench.gui.session.session import ReleasedStep
     [
         ([{"model": True}], "a model released"),
         ([{"central": "synthetic"}, {"model": True}], "synthetic rows, a model released"),
-        ([{"model": True}, {}], "released"),
+        ([{"model": True}, {}], "table released"),
     ],
 )
 def test_the_gauge_names_what_was_released_by_this_plan(window, press, idle, how, told):

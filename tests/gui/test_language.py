@@ -130,6 +130,14 @@ def test_what_was_said_is_said_again() -> None:
 
 
 @pytest.mark.usefixtures("_english_again")
+def test_a_sentence_that_is_one_of_its_names_alone_is_said_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_language("fr")
+    monkeypatch.setattr(language._now, "texts", {"from {rows}": "{rows}"})
+    rows = tr_n("{n} row", "{n} rows", 3)
+    assert again(tr("from {rows}", rows=rows)) == rows
+
+
+@pytest.mark.usefixtures("_english_again")
 def test_the_window_changes_its_language_while_it_is_open(window: MainWindow) -> None:
     title = window.rail.buttons["data"].text()
     window.menus.actions["language_ru"].trigger()

@@ -48,7 +48,7 @@ def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
     hands.click("sample_people")
     hands.idle()
     assert window.session.plan.epsilon == 3
-    assert "zip is left out" in window.statusBar().currentMessage()
+    assert "leaves out zip" in window.statusBar().currentMessage()
     hands.click("tab_rows")
     hands.idle()
     assert text(window, "release_learn").startswith("A recipient can learn the mean of age to ± ")

@@ -464,20 +464,27 @@ def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
     noisy, synthetic, statistics, _ = ways
     lost = [c.name for c in forecast.columns if mostly_noise(c, rows)]
     faded = [c.name for c in forecast.columns if c.relations_kept < FADED] if len(forecast.columns) > 1 else []
-    at = f"At ε = {float(forecast.epsilon_row):.4g}"
+    epsilon = f"{float(forecast.epsilon_row):.4g}"
     asks = () if inputs.plan.questions is None else answered_by(inputs.plan).asks
     if asks == (A_MODEL,) and target is not None:
         return MODEL, f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
     if asks == (LOOKED_AT,) and not noisy.warning:
-        return ROWS, f"{at} noisy rows suit those who look at rows."
+        return ROWS, f"At ε = {epsilon} noisy rows suit those who look at rows."
     if not lost and not faded and noisy.useful == max(way.useful for way in ways):
-        return ROWS, f"{at} noisy rows keep the values and their relations; no other way lets a recipient do as much."
+        return (
+            ROWS,
+            f"At ε = {epsilon} noisy rows keep the values and their relations; no other way lets a recipient do as "
+            "much.",
+        )
     if lost:
-        why = f"{at} noisy rows would be mostly noise in {len(lost)} of {len(forecast.columns)} columns"
+        why = f"At ε = {epsilon} noisy rows would be mostly noise in {len(lost)} of {len(forecast.columns)} columns"
     elif faded:
-        why = f"{at} noisy rows hide how {len(faded)} of {len(forecast.columns)} columns go together with others"
+        why = (
+            f"At ε = {epsilon} noisy rows hide how {len(faded)} of {len(forecast.columns)} columns go together with "
+            "others"
+        )
     else:
-        why = f"{at} noisy rows answer {noisy.useful} of {len(inputs.questions)} questions"
+        why = f"At ε = {epsilon} noisy rows answer {noisy.useful} of {len(inputs.questions)} questions"
     if synthetic.useful and synthetic.useful >= statistics.useful:
         return SYNTHETIC, f"{why}. Synthetic rows keep more at the same ε: release synthetic rows."
     if statistics.useful:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.session import ReleasedStep, Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
@@ -44,6 +44,10 @@ class BudgetGauge(Card):
             self.body.addWidget(part)
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
+        self.refresh()
+
+    def retranslate(self) -> None:
+        """Say the numbers in another language."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -85,15 +89,19 @@ class BudgetGauge(Card):
         self._bar.show_parts(())
         for key in ("cap", "spent", "reserved", "left"):
             self._facts.hide_line(key)
-        self._warn(tr("This may be a known table: see Release, Settings.") if account.in_doubt else account.problem)
+        self._warn(
+            tr("This may be a known table: see Release, Settings.")
+            if account.in_doubt
+            else tr_sentence(account.problem)
+        )
 
     def _show_first(self, cost: Decimal | None) -> None:
         """Show a dataset that nothing was released of: its first release sets the cap."""
         self._show_figure(at_most(cost) if cost is not None else "–", in_full(cost))
         self._meaning.setText(tr("ε of this plan") if self._session.images is None else tr("nothing released yet"))
         self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
-        self._facts.show_line("cap", "cap", tr("the first release sets it"), "muted")
-        self._facts.show_line("spent", "spent", "ε 0")
+        self._facts.show_line("cap", tr("cap"), tr("the first release sets it"), "muted")
+        self._facts.show_line("spent", tr("spent"), "ε 0")
         self._facts.hide_line("reserved")
         self._facts.hide_line("left")
 
@@ -102,11 +110,10 @@ class BudgetGauge(Card):
         after = remaining - (cost or Decimal(0))
         self._show_figure(at_least(max(remaining, Decimal(0))), in_full(max(remaining, Decimal(0))))
         self._meaning.setText(tr("left"))
-        self._facts.show_line("cap", "cap", f"ε {cap_beside(cap, remaining)}", tip=in_full(cap))
+        self._facts.show_line("cap", tr("cap"), f"ε {cap_beside(cap, remaining)}", tip=in_full(cap))
         going = account.releases - account.going
-        releases = tr("spent, {going} release{going2}", going=going, going2="s" if going != 1 else "")
-        spent = at_most(account.spent)
-        self._facts.show_line("spent", releases if going else "spent", spent, tip=in_full(account.spent))
+        name = tr_n("spent, {n} release", "spent, {n} releases", going) if going else tr("spent")
+        self._facts.show_line("spent", name, at_most(account.spent), tip=in_full(account.spent))
         if account.reserved:
             reserved = at_most(account.reserved)
             self._facts.show_line("reserved", tr("reserved, running"), reserved, tip=in_full(account.reserved))
@@ -143,10 +150,14 @@ class BudgetGauge(Card):
         if account.problem or left is None or account.delta_cap is None:
             self._facts.hide_line("delta")
             return
-        tip = f"δ spent {entered(account.delta_spent)}"
-        tip += f", reserved {entered(account.delta_reserved)}" if account.delta_reserved else ""
-        stated = f"{at_least(max(left, Decimal(0)))} of {at_least(account.delta_cap)}"
-        self._facts.show_line("delta", "δ left", stated, tip=tip)
+        spent, reserved = entered(account.delta_spent), entered(account.delta_reserved)
+        tip = (
+            tr("δ spent {spent}, reserved {reserved}", spent=spent, reserved=reserved)
+            if account.delta_reserved
+            else tr("δ spent {spent}", spent=spent)
+        )
+        stated = tr("{left} of {cap}", left=at_least(max(left, Decimal(0))), cap=at_least(account.delta_cap))
+        self._facts.show_line("delta", tr("δ left"), stated, tip=tip)
 
     def _show_figure(self, text: str, tip: str = "") -> None:
         """Show the large figure and what stands behind it; never the one with the tooltip of another."""
@@ -164,39 +175,54 @@ _EXPLAIN_TIP = tr_later("What somebody who suspects a thing about one person can
 
 def released_words(steps: Sequence[ReleasedStep]) -> str:
     """Return what was released by one plan: the table, a model, synthetic rows or figures; empty where nothing was."""
-    stated = ["a model" if s.model else _CENTRAL.get(s.central, s.central) if s.central else "" for s in steps]
+    stated = [_kind_words("model" if s.model else s.central) for s in steps]
     if "" in stated:
-        return "released"
+        return tr("table released")
     kinds = list(dict.fromkeys(stated))
-    return f"{', '.join(kinds)} released" if kinds else ""
+    return tr("{kinds} released", kinds=", ".join(kinds)) if kinds else ""
 
 
-_CENTRAL = {"synthetic": tr_later("synthetic rows"), "statistics": "statistics", "rappor": tr_later("RAPPOR reports")}
+_KINDS = {
+    "model": tr_later("a model"),
+    "synthetic": tr_later("synthetic rows"),
+    "statistics": tr_later("statistics"),
+    "rappor": tr_later("RAPPOR reports"),
+}
+
+
+def _kind_words(kind: str) -> str:
+    return tr(_KINDS.get(kind, kind)) if kind else ""
 
 
 def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0)) -> str:
     """Return what a release does to the caps that nobody has set yet, as a further sentence; else nothing."""
-    first = account.cap is None
-    sets = [f"ε = {entered(epsilon)}"] if first else []
-    sets += [f"δ = {entered(delta)}"] if delta and account.delta_cap is None else []
-    if not sets:
+    first, of_delta = account.cap is None, bool(delta) and account.delta_cap is None
+    if not first and not of_delta:
         return ""
-    stated = " and ".join(sets)
-    with_it = "" if first else " with δ"
-    return tr(
-        " As the first release{with_it} it also sets the cap to {stated}, or to more that you enter "
-        "below; at {stated} no further one is possible.",
-        with_it=with_it,
-        stated=stated,
-    )
+    cap = f"δ = {entered(delta)}"
+    if first:
+        own = f"ε = {entered(epsilon)}"
+        cap = tr("{epsilon} and {delta}", epsilon=own, delta=cap) if of_delta else own
+        said = tr(
+            "As the first release it also sets the cap to {cap}, or to more that you enter below; at {cap} no further "
+            "one is possible.",
+            cap=cap,
+        )
+    else:
+        said = tr(
+            "As the first release with δ it also sets the cap to {cap}, or to more that you enter below; at {cap} no "
+            "further one is possible.",
+            cap=cap,
+        )
+    return f" {said}"
 
 
 def high_words(epsilon: Decimal) -> str:
     """Return what a high ε allows, in words."""
     return tr(
-        "ε = {epsilon} is high: a suspicion of 10 % can grow to {epsilon2}.",
+        "ε = {epsilon} is high: a suspicion of 10 % can grow to {belief}.",
         epsilon=at_most(epsilon),
-        epsilon2=_believed(epsilon),
+        belief=_believed(epsilon),
     )
 
 

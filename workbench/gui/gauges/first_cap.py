@@ -7,7 +7,7 @@ from decimal import Decimal
 from PySide6.QtWidgets import QGridLayout, QLineEdit
 
 from workbench.gui.session.account_view import AccountView
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import hold, label, mark_wrong, named
 from workbench.gui.widgets.dialogs import Entry
 from workbench.gui.widgets.formatting import entered
@@ -47,7 +47,7 @@ class FirstCap(Entry):
             try:
                 value = self._read(key)
             except ParameterError as error:
-                return error.what
+                return tr_sentence(error.what)
             if value < self._cost[key]:
                 return tr("This release alone costs {cost}.", cost=entered(self._cost[key]))
         return ""

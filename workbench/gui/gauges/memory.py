@@ -27,9 +27,17 @@ WORDS = {
         tr_later("predicted in all"),
         tr_later("The window and the training together; the second mark on the bar"),
     ),
-    "limit": ("limit", tr_later("What this computer can give")),
+    "limit": (tr_later("limit"), tr_later("What this computer can give")),
 }
 """Of a figure that is not always known: what its line is called, and its tool tip."""
+
+PHASES = {
+    "model": tr_later("model"),
+    "batch": tr_later("batch"),
+    "backward": tr_later("backward"),
+    "step": tr_later("step"),
+}
+"""What the phases of a training are called."""
 
 LINE, LEAST_BAR, LETTERS = 18, 48, 11
 """Pixels of a line's height, of the shortest bar, and of the letters."""
@@ -100,7 +108,9 @@ class PhaseBars(Chart):
         if another:
             self.updateGeometry()
             self.setVisible(bool(phases))
-        self.setAccessibleDescription("; ".join(map(_words, self._phases)) + (f"; now: {now}" if now else ""))
+        self.setAccessibleDescription(
+            "; ".join(map(_words, self._phases)) + (f"; {tr('now: {phase}', phase=_called(now))}" if now else "")
+        )
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -120,9 +130,10 @@ class PhaseBars(Chart):
         whole = 1.05 * max(max(p.predicted, p.peak) for p in self._phases) or 1.0
         return [
             BarLine(
-                f"{'▸' if p.name == self._now else '  '} {p.name}",
+                f"{'▸' if p.name == self._now else '  '} {_called(p.name)}",
                 p.peak / whole,
-                f"{'! ' if exceeds(p) else ''}{measured(p)} of {memory(p.predicted)}",
+                ("! " if exceeds(p) else "")
+                + tr("{peak} of {predicted}", peak=measured(p), predicted=memory(p.predicted)),
                 "warn" if exceeds(p) else "muted",
                 strong=p.name == self._now,
                 mark=p.predicted / whole,
@@ -172,16 +183,16 @@ class MemoryGauge(Card):
         if sample.phases:  # of a training; the window's own samples have none
             self.phases.show_phases(sample.phases, sample.phase)
         self._caption.setText(
-            tr("MEMORY") if self._device == "cpu" else tr("MEMORY OF {upper}", upper=self._device.upper())
+            tr("MEMORY") if self._device == "cpu" else tr("MEMORY OF {device}", device=self._device.upper())
         )
         self._figure.setText(memory(sample.now))
-        self._facts.show_line("peak", "peak", memory(self._peak))
+        self._facts.show_line("peak", tr("peak"), memory(self._peak))
         for key, size in (("predicted", self._predicted), ("limit", self._limit)):
             if size is None:
                 self._facts.hide_line(key)
             else:
                 name, tip = WORDS[key]
-                self._facts.show_line(key, name, memory(size), tip=tip)
+                self._facts.show_line(key, tr(name), memory(size), tip=tr(tip))
         whole = self._limit or 2 * self._peak or 1
         full = sample.now > 0.9 * whole
         marks = [self._peak / whole, *([self._predicted / whole] if self._predicted else [])]
@@ -215,6 +226,14 @@ def measured(phase: PhaseMemory) -> str:
     return own.rpartition(" ")[0] if own.rpartition(" ")[2] == other.rpartition(" ")[2] else own
 
 
+def _called(phase: str) -> str:
+    return tr(PHASES.get(phase, phase))
+
+
 def _words(phase: PhaseMemory) -> str:
-    taken = f"{memory(phase.peak)} measured" if phase.peak else tr("not begun")
-    return f"{phase.name}: {taken}, {memory(phase.predicted)} predicted"
+    name, predicted = _called(phase.name), memory(phase.predicted)
+    if not phase.peak:
+        return tr("{phase}: not begun, {predicted} predicted", phase=name, predicted=predicted)
+    return tr(
+        "{phase}: {peak} measured, {predicted} predicted", phase=name, peak=memory(phase.peak), predicted=predicted
+    )

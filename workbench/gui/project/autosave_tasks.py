@@ -20,7 +20,7 @@ from workbench.gui.project.project_tasks import Missing, Saved, open_as
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.paths import user_data, user_state
@@ -28,16 +28,16 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 KEY = "autosave"
-_COMMENT = tr_later(
-    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no value "
+_COMMENT = (
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no value "  # not translated
     "of the table and is removed when the window is closed."
 )
-_IMAGES = tr_later(
-    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no image "
+_IMAGES = (
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt holds no image "  # not translated
     "and no label, and is removed when the window is closed."
 )
-_FROM_DATA = tr_later(
-    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt is removed when "
+_FROM_DATA = (
+    "Unsaved work of a window of the privacy workbench, kept against a crash.\nIt is removed when "  # not translated
     'the window is closed. PRIVATE: what has bounds_origin = "data" was read off the rows.'
 )
 _NAME = re.compile(r"[0-9a-f]{8}-(?P<pid>\d+)-(?P<started>\d+)-[0-9a-f]{8}" + re.escape(SUFFIX))
@@ -112,9 +112,7 @@ def keep_unsaved(
 
         kept = plan.writable()
         saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
-        comment = (
-            tr(_IMAGES) if isinstance(opened, OpenImages) else tr(_FROM_DATA) if holds_values(kept) else tr(_COMMENT)
-        )
+        comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(kept) else _COMMENT
         slot.keep(turn, write_toml(saved | project_raw(opened, kept, _folder(), network, way), comment))
 
     job = Job(tr("Keeping unsaved work"), work)
@@ -175,7 +173,7 @@ def claim() -> Unsaved | None:
         except OSError:
             continue
         try:
-            raw = read_toml(mine, tr("unsaved work"))
+            raw = read_toml(mine, "unsaved work")  # not translated
             title = Path(str(raw.get("images") or raw["table"])).name.removeprefix("sample:")
         except (InputError, KeyError) as error:
             mine = mine.replace(mine.with_suffix(".damaged"))

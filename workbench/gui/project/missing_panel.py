@@ -49,16 +49,12 @@ class MissingPanel(QWidget):
     def _offer(self, gone: SourceMissingError, path: Path | None) -> None:
         self._gone, self._path = gone, path
         images = gone.project.declared is not None
-        what = tr("images are") if images else tr("table is")
-        name = tr("the unsaved work") if path is None else path.name
+        name = tr("The unsaved work") if path is None else f"{path.name[:1].upper()}{path.name[1:]}"
+        source = gone.project.source
         self._text.setText(
-            tr(
-                "{upper}{name}: its {what} not there any more: {source}",
-                upper=name[:1].upper(),
-                name=name[1:],
-                what=what,
-                source=gone.project.source,
-            )
+            tr("{name}: its images are not there any more: {source}", name=name, source=source)
+            if images
+            else tr("{name}: its table is not there any more: {source}", name=name, source=source)
         )
         self.setAccessibleName(self._text.text())
         self._folder.setVisible(images)

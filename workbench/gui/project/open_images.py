@@ -49,7 +49,7 @@ def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
     """Show the images that were read; what was planned stays where the same ones were read again."""
     same = session.images is not None and session.images.source == opened.source
     session.open(opened, session.plan if same else DraftPlan(), session.network.plan if same else None)
-    session.notify("info", tr("Opened {title}: {stated}.", title=opened.title, stated=opened.stated))
+    session.notify("info", tr("Opened {title}: {size}.", title=opened.title, size=opened.stated))
     read_account(session, jobs)
 
 

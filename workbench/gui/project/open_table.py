@@ -15,7 +15,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
@@ -91,8 +91,9 @@ def open_table(
         session.open(opened, plan)
         if not same:
             session.go("questions")
-        size = f"{count(opened.table.rows, 'row')}, {count(len(opened.table.names), 'column')}"
-        session.notify("info", " ".join(filter(None, (f"Opened {opened.title}: {size}.", opened.lesson))))
+        rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")
+        told = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
+        session.notify("info", " ".join(filter(None, (told, tr_sentence(opened.lesson)))))
         read_account(session, jobs)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]
@@ -106,15 +107,10 @@ def open_table(
 
     def failed(error: BaseException) -> None:
         if isinstance(error, WorkbenchError) and session.open_data is not None:
-            stated = sentence(error)
+            stated, title = sentence(error), session.open_data.title
             session.notify(
                 "error",
-                tr(
-                    "{name} was not opened, {title} still is: {stated}",
-                    name=name,
-                    title=session.open_data.title,
-                    stated=stated,
-                ),
+                tr("{name} was not opened, {title} still is: {error}", name=name, title=title, error=stated),
             )
         else:
             session.report(error)

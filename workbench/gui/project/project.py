@@ -76,7 +76,7 @@ class Project(QObject):
             return
         folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
         suggested = self.path or folder / f"{Path(opened.title).stem}{SUFFIX}"
-        chosen = ask_where_to_save(self._window, tr("Save the project"), str(suggested), PROJECTS)
+        chosen = ask_where_to_save(self._window, tr("Save the project"), str(suggested), tr(PROJECTS))
         if chosen and self._still(opened):
             self._save_into(Path(chosen if chosen.endswith(".toml") else chosen + SUFFIX), then)
 

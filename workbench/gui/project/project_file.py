@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.session.draft import FACTS, DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError
 
@@ -29,18 +29,18 @@ VERSION = 1
 _OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions", "column")
 _OF_IMAGES = ("epsilon", "account")
 _KEYS = ("project", "table", "way", "reading", "images", "declared", "network")
-_COMMENT = tr_later(
-    "A project of the privacy workbench: where the table is, how it is read, and the plan.\nIt "
+_COMMENT = (
+    "A project of the privacy workbench: where the table is, how it is read, and the plan.\nIt "  # not translated
     'holds no value of the table; what is declared below is public. "?" is not declared yet.'
 )
-_FROM_DATA = tr_later(
-    "A project of the privacy workbench: where the table is, how it is read, and the plan.\n"
+_FROM_DATA = (
+    "A project of the privacy workbench: where the table is, how it is read, and the plan.\n"  # not translated
     'PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so the '
     'file has values of the table.\nWhat is declared of the other columns is public. "?" is not '
     "declared yet."
 )
-_IMAGES = tr_later(
-    "A project of the privacy workbench: where the images are, what is declared of them, and the "
+_IMAGES = (
+    "A project of the privacy workbench: where the images are, what is declared of them, and the "  # not translated
     "training.\nIt holds no image and no label; names of classes are here only if they were "
     "declared, and are public then."
 )
@@ -99,7 +99,7 @@ def project_text(
     """Return the project as TOML."""
     from workbench.params.codec import write_toml
 
-    comment = tr(_IMAGES) if isinstance(opened, OpenImages) else tr(_FROM_DATA) if holds_values(plan) else tr(_COMMENT)
+    comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
     return write_toml(project_raw(opened, plan, folder, network, way), comment)
 
 
@@ -167,9 +167,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     unknown = set(raw) - {*(_OF_IMAGES if of_images else _OF_TABLES), "project"}
     unknown -= {"images", "declared", "network"} if of_images else {"table", "way", "reading"}
     if unknown:
-        raise ParameterError(
-            tr("the key {unknown} is not known", unknown=repr(min(unknown))), str(path), tr("remove it")
-        )
+        raise ParameterError(tr("the key {key} is not known", key=repr(min(unknown))), str(path), tr("remove it"))
     options = ReadOptions.from_plain(parts["reading"]) if "reading" in parts else None
     try:
         plan = DraftPlan.from_raw({k: v for k, v in raw.items() if k not in _KEYS})
@@ -201,9 +199,9 @@ def _way(named: object, path: Path) -> str:
     known = [name for name, _, _ in ways()]
     if named and named not in known:
         raise ParameterError(
-            tr("the way {named} is not known", named=repr(named)),
+            tr("the way {way} is not known", way=repr(named)),
             str(path),
-            tr("choose one of {known}", known=", ".join(known)),
+            tr("choose one of {names}", names=", ".join(known)),
         )
     return str(named)
 

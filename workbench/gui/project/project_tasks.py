@@ -47,10 +47,12 @@ class SourceMissingError(InputError):
     """
 
     def __init__(self, project: ProjectFile, digest: str) -> None:
-        what = tr("table is") if project.declared is None else tr("images are")
-        super().__init__(
-            tr("the project’s {what} not there any more", what=what), project.source, tr("choose where to find it now")
+        what = (
+            tr("the project’s table is not there any more")
+            if project.declared is None
+            else tr("the project’s images are not there any more")
         )
+        super().__init__(what, project.source, tr("choose where to find it now"))
         self.project, self.digest = project, digest
 
 
@@ -83,10 +85,12 @@ def save_project(
         from workbench.release.atomic import write_output
 
         if path.exists() and not opened.is_sample and Path(opened.source).exists() and path.samefile(opened.source):
-            what = "images" if isinstance(opened, OpenImages) else "table"
-            raise ParameterError(
-                tr("the project would replace the {what}", what=what), str(path), tr("name another file")
+            what = (
+                tr("the project would replace the images")
+                if isinstance(opened, OpenImages)
+                else tr("the project would replace the table")
             )
+            raise ParameterError(what, str(path), tr("name another file"))
         if expected and _digest(path) not in ("", expected):
             return ""
         data = project_text(opened, plan, path.parent, network, way).encode()
@@ -180,9 +184,12 @@ def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:
     gone, new = [n for n in before if n not in now], [n for n in now if n not in before]
     out = []
     if gone:
-        out.append(tr("The table no longer has {gone}: what the plan said of it is gone.", gone=", ".join(gone)))
+        out.append(tr("The table no longer has {columns}: what the plan said of it is gone.", columns=", ".join(gone)))
     if new:
         out.append(
-            tr("The table has {new}, which the project does not know: declare it in Data, Columns.", new=", ".join(new))
+            tr(
+                "The table has {columns}, which the project does not know: declare it in Data, Columns.",
+                columns=", ".join(new),
+            )
         )
     return out

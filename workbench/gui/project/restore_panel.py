@@ -9,7 +9,7 @@ from workbench.gui.project.project import Project
 from workbench.gui.project.project_tasks import Saved
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import day, tr, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import button, label, look
 
@@ -54,7 +54,7 @@ class RestorePanel(QWidget):
     def _offer(self, found: Unsaved | None) -> None:
         self._found = found
         if found is not None:
-            when = f"{found.time:%Y-%m-%d, %H:%M}"
+            when = f"{day(found.time)}, {found.time:%H:%M}"
             self._text.setText(
                 tr(
                     "The last window ended unexpectedly: changes to {title} of {when} were kept.",
@@ -67,7 +67,7 @@ class RestorePanel(QWidget):
 
     def _report_charges(self, sentences: list[str]) -> None:
         if sentences:
-            stated = "; ".join(sentences)
+            stated = "; ".join(map(tr_sentence, sentences))
             self._session.notify("warning", f"{stated[:1].upper()}{stated[1:]}.")
 
     def _ask_and_take(self) -> None:

@@ -45,7 +45,9 @@ def changed_since(source: str, opened: Stamp | None) -> str:
     now = stamp_of(source)
     if opened is None or now == opened:
         return ""
-    what = tr("is no longer there") if now is None else tr("has changed on the disk since it was opened")
+    name = os.path.basename(source)
+    if now is None:
+        return tr("{name} is no longer there. What is released is the table as it was opened", name=name)
     return tr(
-        "{source} {what}. What is released is the table as it was opened", source=os.path.basename(source), what=what
+        "{name} has changed on the disk since it was opened. What is released is the table as it was opened", name=name
     )

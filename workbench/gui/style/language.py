@@ -121,7 +121,8 @@ def tr(text: str, /, **values: object) -> str:
             _plain[said] = text
         return said
     said = said.format_map(values)
-    _keep(said, lambda: tr(text, **{name: _value_again(value) for name, value in values.items()}))
+    if said not in values.values():  # a translation may be one of its names alone: said again, it would be without end
+        _keep(said, lambda: tr(text, **{name: _value_again(value) for name, value in values.items()}))
     return said
 
 

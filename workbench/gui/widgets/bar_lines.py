@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr_sentence
 from workbench.gui.widgets.bar import Bar, Ink, Part
 from workbench.gui.widgets.basic import label
 from workbench.render.values import BAND
@@ -32,7 +33,7 @@ class BarLines(QWidget):
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(8)
         self._grid.setColumnStretch(BAR, 1)
-        self._grid.addWidget(label(BAND, "muted"), 0, FIGURE, _RIGHT)
+        self._grid.addWidget(label(tr_sentence(BAND), "muted"), 0, FIGURE, _RIGHT)
         self._grid.addWidget(label(change, "muted"), 0, CHANGE, _RIGHT)
         self._parts: list[QWidget] = []
 

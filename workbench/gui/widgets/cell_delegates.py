@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import again, tr_sentence
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.table_model import Column, EditedModel, Index
 
@@ -44,7 +45,7 @@ class ChoiceDelegate(InkDelegate):
     def width(self, metrics: QFontMetrics) -> int:
         """Return the width in which each word that every row can have is read whole beside the chevron."""
         words = () if callable(self._choices) else self._choices
-        return max(map(metrics.horizontalAdvance, words), default=0) + PADDING + CHEVRON + 2
+        return max(map(metrics.horizontalAdvance, map(tr_sentence, words)), default=0) + PADDING + CHEVRON + 2
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         """Keep the text clear of the chevron."""
@@ -72,10 +73,9 @@ class ChoiceDelegate(InkDelegate):
         combo = ChoiceBox(parent)
         combo.setObjectName("choice_editor")
         if callable(self._choices):
-            combo.addItems(list(self._choices(index.row())))
             combo.view().setMinimumWidth(LONG_CHOICE)
-        else:
-            combo.addItems(list(self._choices))
+        for word in self._choices(index.row()) if callable(self._choices) else self._choices:
+            combo.addItem(tr_sentence(word), word)
         combo.activated.connect(lambda: self._done(combo))
         QTimer.singleShot(0, combo, combo.showPopup)
         return combo
@@ -91,13 +91,13 @@ class ChoiceDelegate(InkDelegate):
     def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
         """Show the present word."""
         assert isinstance(editor, QComboBox)
-        editor.setCurrentText(index.data(Qt.ItemDataRole.EditRole))
+        editor.setCurrentIndex(max(editor.findData(index.data(Qt.ItemDataRole.EditRole)), 0))
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
         """Take the word, also the present one where other rows are to have it too."""
         assert isinstance(editor, QComboBox)
-        if editor.currentText() != index.data(Qt.ItemDataRole.EditRole) or self._chosen:
-            model.setData(index, editor.currentText())
+        if editor.currentData() != index.data(Qt.ItemDataRole.EditRole) or self._chosen:
+            model.setData(index, editor.currentData())
 
     def _done(self, combo: QComboBox) -> None:
         self._chosen = True
@@ -117,11 +117,11 @@ class TextDelegate(InkDelegate):
         """Return the field."""
         field = QLineEdit(parent)
         field.setObjectName(self._column.field)
-        field.setAccessibleName(self._column.spoken)
+        field.setAccessibleName(again(self._column.spoken))
         field.setFrame(False)
         field.setAlignment(index.data(Qt.ItemDataRole.TextAlignmentRole))  # a figure stays where it is
         if not field.alignment() & Qt.AlignmentFlag.AlignRight:
-            field.setPlaceholderText(self._column.hint)
+            field.setPlaceholderText(again(self._column.hint))
         return field
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name

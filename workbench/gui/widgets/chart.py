@@ -16,6 +16,7 @@ from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr_number
 from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.chart_marks import Canvas, Key, Mark, Scale
 from workbench.render.fonts import scaled
@@ -253,5 +254,5 @@ def row_ticks(most: float) -> tuple[Tick, ...]:
 def in_short(rows: float) -> str:
     """Return a number of rows in at most six characters."""
     if rows < 100_000:
-        return f"{rows:,.0f}" if rows >= 10 or rows == round(rows) else f"{rows:.1f}"
-    return f"{rows / 1e3:,.0f} k" if rows < 1e6 else f"{rows / 1e6:,.3g} M"
+        return tr_number(rows, ",.0f" if rows >= 10 or rows == round(rows) else ".1f")
+    return f"{tr_number(rows / 1e3, ',.0f')} k" if rows < 1e6 else f"{tr_number(rows / 1e6, ',.3g')} M"

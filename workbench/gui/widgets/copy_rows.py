@@ -104,8 +104,13 @@ class CopyRows(QObject):
             texts = [copied(model.index(r, c)) if (r, c) in chosen else "" for c in columns]
             lines.append("\t".join(map(_cell, texts)))
         QGuiApplication.clipboard().setText("\n".join(lines) + "\n")
-        stated = tr(", which are private") if private else ""
-        self._session.notify("info", tr("Copied {rows}{stated}.", rows=count(len(rows), "row"), stated=stated))
+        copied_rows = count(len(rows), "row")
+        self._session.notify(
+            "info",
+            tr("Copied {rows}, which are private.", rows=copied_rows)
+            if private
+            else tr("Copied {rows}.", rows=copied_rows),
+        )
 
 
 def _cell(text: str) -> str:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label
 from workbench.gui.widgets.chart import Chart, Drawing
@@ -108,7 +108,7 @@ class PairMap(Chart):
         for i, j in self._by_change()[:TOLD]:
             before, after = self._values(i, j)
             stated.append(f"{self.names[j]} × {self.names[i]} {written(before)} → {written(after)}")
-        return tr("Changed most: {stated}.", stated=",  ".join(stated)) if stated else ""
+        return tr("Changed most: {pairs}.", pairs=",  ".join(stated)) if stated else ""
 
     # -- the person -----------------------------------------------------------------------------------------------
 
@@ -186,9 +186,7 @@ class PairMap(Chart):
             self._notify()
 
     def _notify(self) -> None:
-        self.setAccessibleName(
-            tr("Correlations before and after the draw. {nothing}", nothing=self.words() or tr(NOTHING))
-        )
+        self.setAccessibleName(f"{tr('Correlations before and after the draw.')} {self.words() or tr(NOTHING)}")
         self.setAccessibleDescription(tr(HELP))
         self.pair_changed.emit()
         self.update()
@@ -208,16 +206,13 @@ class PairMap(Chart):
         kind = measure(self._pairs.numeric[one], self._pairs.numeric[other])
         if math.isnan(before) and math.isnan(after):
             return tr("{title}: there is no correlation to compute, as one of the two does not vary.", title=title)
-        change = (
-            "" if math.isnan(after - before) else tr(", changed by {after}", after=written(after - before, signed=True))
-        )
+        figures = {"title": title, "before": written(before), "after": written(after), "measure": tr_sentence(kind)}
+        if math.isnan(after - before):
+            return tr("{title}: {before} before, {after} after the draw ({measure})", **figures)
         return tr(
-            "{title}: {before} before, {after} after the draw{change} ({kind})",
-            title=title,
-            before=written(before),
-            after=written(after),
-            change=change,
-            kind=kind,
+            "{title}: {before} before, {after} after the draw, changed by {change} ({measure})",
+            change=written(after - before, signed=True),
+            **figures,
         )
 
     def _size(self) -> tuple[float, float]:
@@ -244,7 +239,7 @@ class PairMap(Chart):
         """Return both triangles; the names are at their rows, and once more where their columns begin."""
         if len(self._order) < 2:
             return Drawing(empty=tr(NOTHING) if self._pairs is not None else "", frame="none")
-        return Drawing([*self._side(0, tr("Original")), *self._side(1, self._title)], frame="none")
+        return Drawing([*self._side(0, tr("Original")), *self._side(1, tr(self._title))], frame="none")
 
     def _side(self, side: int, title: str) -> Iterator[mark.Mark]:
         size, names = self._size()[1], self.names
@@ -287,7 +282,7 @@ class Correlations(QWidget):
     """The triangles, what is said of the marked pair, and what the numbers are."""
 
     def __init__(
-        self, session: Session, name: str = "preview", drawn: str = tr_later("Sanitised"), advice: str = tr(LOST_ADVICE)
+        self, session: Session, name: str = "preview", drawn: str = tr_later("Sanitised"), advice: str = LOST_ADVICE
     ) -> None:
         """Make it.
 
@@ -328,13 +323,15 @@ class Correlations(QWidget):
         self._lost.setVisible(bool(lost))
         if pairs is None:
             return ""
-        stated = [f"from {count(pairs.rows, 'row')}" + (f" of {pairs.of_rows:,}" if pairs.rows < pairs.of_rows else "")]
+        rows, whole = count(pairs.rows, "row"), tr_number(pairs.of_rows, ",")
+        part = pairs.rows < pairs.of_rows
+        stated = [tr("from {rows} of {whole}", rows=rows, whole=whole) if part else tr("from {rows}", rows=rows)]
         if len(pairs.names) > SHOWN:
             stated.append(
                 tr(
-                    "the {shown} of {left_out} columns that changed most",
+                    "the {shown} of {whole} columns that changed most",
                     shown=SHOWN,
-                    left_out=len(pairs.names) + pairs.left_out,
+                    whole=len(pairs.names) + pairs.left_out,
                 )
             )
         return ", ".join(stated)
@@ -350,7 +347,7 @@ def most_changed(pairs: Pairs) -> list[int]:
     return sorted(int(i) for i in np.argsort(-change, kind="stable")[:SHOWN])
 
 
-def lost_words(pairs: Pairs, target: str | None, advice: str = tr(LOST_ADVICE)) -> str:
+def lost_words(pairs: Pairs, target: str | None, advice: str = LOST_ADVICE) -> str:
     """Return which columns lose most of their correlation with the target in this draw, and what helps; private."""
     if target not in pairs.names:
         return ""
@@ -364,14 +361,9 @@ def lost_words(pairs: Pairs, target: str | None, advice: str = tr(LOST_ADVICE)) 
     if not lost:
         return ""
     stated = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:LOST])
-    more = tr(" and {lost} more", lost=len(lost) - LOST) if len(lost) > LOST else ""
-    return tr(
-        "⚠ Lost with {target} (private): {stated}{more}. {advice}",
-        target=target,
-        stated=stated,
-        more=more,
-        advice=advice,
-    )
+    if len(lost) > LOST:
+        stated = tr("{names} and {number} more", names=stated, number=len(lost) - LOST)
+    return f"{tr('⚠ Lost with {target} (private): {columns}.', target=target, columns=stated)} {tr(advice)}"
 
 
 def written(value: float, *, signed: bool = False) -> str:
@@ -379,7 +371,7 @@ def written(value: float, *, signed: bool = False) -> str:
     if math.isnan(value):
         return "–"
     text = f"{value:+.2f}" if signed else f"{value:.2f}"
-    return "0.00" if text in ("-0.00", "+0.00") else text.replace("-", "−")
+    return localised("0.00" if text in ("-0.00", "+0.00") else text.replace("-", "−"))
 
 
 def _sign(value: float) -> str:

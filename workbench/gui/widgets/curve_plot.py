@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import label, look, named
 from workbench.gui.widgets.formatting import at_most
 from workbench.render.curve import CurveView, x_range
@@ -219,10 +219,10 @@ class CurvePlot(QWidget):
         line, index = self._view.figure.series[point[0]], point[1]
         spread = line.high[index] - line.mean[index]
         digits = self._view.figure.decimals
-        band = f" ± {spread:.{digits}f}" if spread else ""
+        band = f" ± {tr_number(spread, f'.{digits}f')}" if spread else ""
         marker = SIGNS[STYLES[line.style].marker]
         of = self._view.figure.against or "ε"
-        value = f"{line.mean[index]:.{digits}f}{band}"
+        value = f"{tr_number(line.mean[index], f'.{digits}f')}{band}"
         self._callout.setText(f"{marker} {line.name}\n{of} = {at_most(line.x[index])}:  {value}")
         self._callout.setAccessibleName(self._callout.text().replace("\n", ", "))
         self._place_callout(self._view.place(*point))

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError
@@ -35,7 +35,7 @@ class DeltaEntry(QLineEdit):
         try:
             self._read()
         except ParameterError as error:
-            return error.what
+            return tr_sentence(error.what)
         return ""
 
     def value(self) -> Decimal | None:

@@ -13,7 +13,7 @@ from workbench.gui.widgets.formatting import unbroken
 
 TABLES = tr_later("Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)")
 IMAGES = tr_later("Images (*-ubyte *-ubyte.gz *.bin *.bin.gz *.npz *.zip)")
-DATA = f"Tables and images ({TABLES.partition('(')[2].partition(')')[0]} {IMAGES.partition('(')[2]}"
+ALL = tr_later("All files (*)")
 PICTURES = tr_later("PNG and JPEG images (*.png *.jpg *.jpeg *.PNG *.JPG *.JPEG)")
 WEIGHTS = tr_later("Weights (*.safetensors *.pt *.pth *.bin)")
 FOLDER_OF_IMAGES = tr_later("Open a folder of images")
@@ -22,60 +22,67 @@ CERTIFICATES = tr_later("Certificates (*.certificate.json *.json);;All files (*)
 PROJECTS = tr_later("Projects (*.workbench.toml *.toml)")
 
 
-def ask_for_table(parent: QWidget, title: str = tr_later("Open a table")) -> str:
+def ask_for_table(parent: QWidget, title: str = "") -> str:
     """Ask which table to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, title, "", tr(TABLES))[0]
+    return QFileDialog.getOpenFileName(parent, title or tr("Open a table"), "", tr(TABLES))[0]
 
 
 def ask_for_data(parent: QWidget) -> str:
     """Ask which table or set of images to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Open a table or images", "", f"{DATA};;{TABLES}")[0]
+    tables, images = _patterns(TABLES), _patterns(IMAGES)
+    kinds = f"{tr('Tables and images')} ({tables} {images});;{tr(TABLES)}"
+    return QFileDialog.getOpenFileName(parent, tr("Open a table or images"), "", kinds)[0]
+
+
+def _patterns(kind: str) -> str:
+    """Return the names of files that a line of a dialog lists first."""
+    return kind.partition("(")[2].partition(")")[0]
 
 
 def ask_for_images(parent: QWidget, title: str) -> str:
     """Ask for a file of images; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, title, "", f"{IMAGES};;All files (*)")[0]
+    return QFileDialog.getOpenFileName(parent, title, "", f"{tr(IMAGES)};;{tr(ALL)}")[0]
 
 
 def ask_for_pictures(parent: QWidget, title: str) -> tuple[str, ...]:
     """Ask for single images, or for a file of them; empty where the person thought better of it."""
-    kinds = tr("{pictures};;{images};;All files (*)", pictures=tr(PICTURES), images=tr(IMAGES))
+    kinds = f"{tr(PICTURES)};;{tr(IMAGES)};;{tr(ALL)}"
     return tuple(QFileDialog.getOpenFileNames(parent, title, "", kinds)[0])
 
 
 def ask_for_weights(parent: QWidget, title: str) -> str:
     """Ask for a file of public weights; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, title, "", f"{WEIGHTS};;All files (*)")[0]
+    return QFileDialog.getOpenFileName(parent, title, "", f"{tr(WEIGHTS)};;{tr(ALL)}")[0]
 
 
 def ask_for_project(parent: QWidget) -> str:
     """Ask which project to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Open a project", "", tr(PROJECTS))[0]
+    return QFileDialog.getOpenFileName(parent, tr("Open a project"), "", tr(PROJECTS))[0]
 
 
 def ask_for_certificate(parent: QWidget) -> str:
     """Ask which certificate goes with a released table; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Choose a certificate", "", tr(CERTIFICATES))[0]
+    return QFileDialog.getOpenFileName(parent, tr("Choose a certificate"), "", tr(CERTIFICATES))[0]
 
 
 def ask_for_dictionary(parent: QWidget) -> str:
     """Ask which data dictionary to import; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Import a data dictionary", "", tr(DICTIONARIES))[0]
+    return QFileDialog.getOpenFileName(parent, tr("Import a data dictionary"), "", tr(DICTIONARIES))[0]
 
 
 def ask_for_sweep(parent: QWidget) -> str:
     """Ask for the CSV of a sweep; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Open a sweep", "", "Sweeps (*.csv);;All files (*)")[0]
+    return QFileDialog.getOpenFileName(parent, tr("Open a sweep"), "", tr("Sweeps (*.csv);;All files (*)"))[0]
 
 
 def ask_where_to_save(parent: QWidget, title: str, suggested: str, kinds: str) -> str:
     """Ask where to save something; empty where the person thought better of it."""
-    return QFileDialog.getSaveFileName(parent, title, suggested, kinds)[0]
+    return QFileDialog.getSaveFileName(parent, title, suggested, tr(kinds))[0]
 
 
 def ask_for_folder(parent: QWidget, title: str) -> str:
     """Ask for a folder; empty where the person thought better of it."""
-    return QFileDialog.getExistingDirectory(parent, title)
+    return QFileDialog.getExistingDirectory(parent, tr(title))
 
 
 class Entry(QWidget):
@@ -202,7 +209,7 @@ def choose(
     buttons = {key: box.addButton(verb, QMessageBox.ButtonRole.AcceptRole) for key, verb in verbs.items()}
     first, each = next(iter(buttons.values())), dict(buttons)
     ordered = "" in buttons
-    none = buttons.pop("", None) or box.addButton(no, QMessageBox.ButtonRole.RejectRole)
+    none = buttons.pop("", None) or box.addButton(tr(no), QMessageBox.ButtonRole.RejectRole)
     for key, made in buttons.items():
         made.setObjectName(f"confirm_{key}")
     none.setObjectName("confirm_no")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
@@ -21,10 +21,12 @@ class Distribution(Chart):
     margins = QMarginsF(SCALE, KEY + 4, 2, 22)
     usual = QSize(400, 130)
 
-    def __init__(self, session: Session, name: str = "preview_distribution", drawn: str = "sanitised") -> None:
+    def __init__(
+        self, session: Session, name: str = "preview_distribution", drawn: str = tr_later("sanitised")
+    ) -> None:
         """Make it; ``drawn`` is what the rows of the draw are called."""
         super().__init__(session, name)
-        self._word = drawn
+        self._drawn_word = drawn
         self._column: Spread | None = None
         self._drawn = False
         self._recovered: Recovered | None = None
@@ -33,7 +35,9 @@ class Distribution(Chart):
         """Draw the spread of one column, or nothing."""
         self._column, self._drawn = column, column is not None
         self.setAccessibleName(
-            tr("Distribution of {name}, original and {word}", name=column.name, word=self._word) if column else ""
+            tr("Distribution of {name}, original and {drawn}", name=column.name, drawn=tr(self._drawn_word))
+            if column
+            else ""
         )
         self.update()
 
@@ -60,13 +64,13 @@ class Distribution(Chart):
         }
         most = max(*column.original, *column.sanitised, *(high for _, _, high in shares.values()), 1)
         marks = [mark.bars(dict(enumerate(column.original)), "muted", alpha=FILL)]
-        key = [Key("original", "muted", alpha=FILL)]
+        key = [Key(tr("original"), "muted", alpha=FILL)]
         if self._drawn:
             marks.append(mark.levels(dict(enumerate(column.sanitised)), "sanitized"))
-            key.append(Key(self._word, "sanitized", "level"))
+            key.append(Key(tr(self._drawn_word), "sanitized", "level"))
         if found is not None:
-            dashed = "" if found.truth is None else tr(" mean, 95 % (dashed: the original’s)")
-            key.append(Key(f"recovered{dashed or ', 95 %'}", "private"))
+            dashed = tr("recovered mean, 95 % (dashed: the original’s)")
+            key.append(Key(tr("recovered, 95 %") if found.truth is None else dashed, "private"))
             if found.name == column.name:
                 marks += [_mean(*found.mean)] if found.mean is not None else []
                 marks += [mark.upright(found.truth, "muted", width=2.0)] if found.truth is not None else []
@@ -84,11 +88,12 @@ class Distribution(Chart):
         )
 
     def _words(self, column: Spread, at: int, shares: dict[int, tuple[float, float, float]]) -> str:
-        before = f"{column.labels[at]}: {column.original[at]:,} rows"
+        said, rows = column.labels[at], tr_n("{n} row", "{n} rows", column.original[at])
+        after = tr_number(column.sanitised[at], ",")
         stated = (
-            tr("{before}, {sanitised} after the draw", before=before, sanitised=tr_number(column.sanitised[at], ","))
+            tr("{value}: {rows}, {after} after the draw", value=said, rows=rows, after=after)
             if self._drawn
-            else before
+            else tr("{value}: {rows}", value=said, rows=rows)
         )
         if at not in shares:
             return stated

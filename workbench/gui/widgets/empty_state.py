@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import button, label, row
 
 
@@ -43,4 +44,4 @@ class NothingYet(QWidget):
         self._show()
 
     def _show(self) -> None:
-        self._why.setText(self._said if self._session.images is None else FOR_TABLES)
+        self._why.setText(self._said if self._session.images is None else tr(FOR_TABLES))

@@ -68,7 +68,9 @@ class PrivacyEntry(QWidget):
         self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
         self._problem.hide()
         whole = stack(spacing=4)
-        whole.addLayout(row(self.field, label(ends[0], "muted"), self.slider, label(ends[1], "muted"), spacing=12))
+        whole.addLayout(
+            row(self.field, label(tr(ends[0]), "muted"), self.slider, label(tr(ends[1]), "muted"), spacing=12)
+        )
         whole.addWidget(self._problem)
         self.setLayout(whole)
         self.field.textEdited.connect(self._typed)
@@ -110,6 +112,11 @@ class PrivacyEntry(QWidget):
         else:
             self._former = value
             self._show()
+
+    def retranslate(self) -> None:
+        """Write the number as another language does; a refused text stays."""
+        if not self.problem():
+            self._show_field()
 
     def problem(self) -> str:
         """Return what is wrong with what stands in the field; empty where nothing is."""
@@ -154,12 +161,8 @@ class PrivacyEntry(QWidget):
                 low=low,
                 high=high,
             )
-        return tr(
-            "{hint} {symbol} = {former} is still in force.",
-            hint=hint,
-            symbol=self._symbol,
-            former=entered(self._former),
-        )
+        holds = tr("{symbol} = {value} is still in force.", symbol=self._symbol, value=entered(self._former))
+        return f"{hint} {holds}"
 
     def _finish(self) -> None:
         """Write a decimal comma as the point that it was read as; a refused text stays with its reason."""

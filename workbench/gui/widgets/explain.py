@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
 from workbench.gui.widgets.chart import Below, Chart, Drawing
@@ -104,24 +104,27 @@ class ExplainPanel(Card):
         session.explain_asked.connect(self.explain)
         session.plan_changed.connect(self._follow_plan)
         session.table_changed.connect(self.hide)
+        self._asked = Asked(Decimal(0))
         self._of_plan: Decimal | None = None  # the plan's ε, where that is what is explained
         self.hide()
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
         """Explain ``epsilon``."""
-        of = f" for {about}" if about else ""
-        self._title.set_whole(f"ε = {at_most(epsilon)}{of}", f"ε = {entered(epsilon)}{of}")
-        rows = self._session.plan.rows_per_person
-        counted = (
-            tr(" One person has up to {rows} rows here, and ε counts them together.", rows=tr_number(rows, ","))
-            if rows > 1
-            else ""
-        )
-        self._text.setText(in_words(epsilon, delta, about) + counted)
+        self._asked = Asked(epsilon, delta, about)
+        self._title.set_whole(_heading(at_most(epsilon), about), _heading(entered(epsilon), about))
+        said, rows = in_words(epsilon, delta, about), self._session.plan.rows_per_person
+        if rows > 1:
+            counted = tr(
+                "One person has up to {rows} rows here, and ε counts them together.", rows=tr_number(rows, ",")
+            )
+            said = f"{said} {counted}"
+        self._text.setText(said)
         for prior in PRIORS:
             reached = posterior(float(epsilon), prior)
             self._facts.show_line(
-                f"prior_{prior}", f"from {percent(prior)}", tr("to at most {high}", high=percent(reached.high))
+                f"prior_{prior}",
+                tr("from {prior}", prior=percent(prior)),
+                tr("to at most {high}", high=percent(reached.high)),
             )
         self._curve.show_epsilon(float(epsilon))
         same = not about and self._session.opened is not None and epsilon == of_plan(self._session).epsilon
@@ -130,6 +133,11 @@ class ExplainPanel(Card):
         self.setAccessibleDescription(self._text.text())
         self.show()
         _bring_into_sight(self)
+
+    def retranslate(self) -> None:
+        """Explain the same in another language."""
+        if not self.isHidden():
+            self.explain(self._asked.epsilon, self._asked.delta, self._asked.about)
 
     def _follow_plan(self) -> None:
         """Explain the plan's ε as it is now, where it is what was asked about."""
@@ -145,8 +153,8 @@ class ExplainPanel(Card):
         self._amounts = {}
         stated = (
             ("whole", plan, tr("this plan")),
-            ("spent", account.spent or None, "spent"),
-            ("cap", account.cap, "cap"),
+            ("spent", account.spent or None, tr("spent")),
+            ("cap", account.cap, tr("cap")),
         )
         for key, amount, words in stated:
             shown = amount is not None and not (whole and amount == epsilon) and amount not in self._amounts.values()
@@ -164,22 +172,42 @@ class ExplainPanel(Card):
 def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> str:
     """Return what an ε means for someone who is 10 % sure, in one sentence."""
     belief = posterior(float(epsilon), 0.1)
-    note = f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
-    who = tr("one person's {about}", about=about) if about else tr("one person")
-    seen = tr(" from the released {about} alone", about=about) if about else ""
-    least = (
-        tr("and never less than {low}", low=percent(belief.low))
-        if belief.low >= NOTHING
-        else tr("or down to almost 0 %")
-    )
-    return tr(
-        "Someone who was 10 % sure of a fact about {who} could become at most {high} sure{seen}, {least}.{note}",
-        who=who,
-        high=percent(belief.high),
-        seen=seen,
-        least=least,
-        note=note,
-    )
+    figures = {"high": percent(belief.high), "low": percent(belief.low)}
+    low = belief.low >= NOTHING
+    if about and low:
+        said = tr(
+            "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
+            "released {about} alone, and never less than {low}.",
+            about=about,
+            **figures,
+        )
+    elif about:
+        said = tr(
+            "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
+            "released {about} alone, or down to almost 0 %.",
+            about=about,
+            **figures,
+        )
+    elif low:
+        said = tr(
+            "Someone who was 10 % sure of a fact about one person could become at most {high} sure, and never less "
+            "than {low}.",
+            **figures,
+        )
+    else:
+        said = tr(
+            "Someone who was 10 % sure of a fact about one person could become at most {high} sure, or down to almost "
+            "0 %.",
+            **figures,
+        )
+    note = tr_sentence(DELTA_NOTE)
+    return f"{said} {note[:1].upper()}{note[1:]}." if delta else said
+
+
+def _heading(epsilon: str, about: str) -> str:
+    if not about:
+        return f"ε = {epsilon}"
+    return tr("ε = {epsilon} for {about}", epsilon=epsilon, about=about)
 
 
 class Explainable(QObject):
@@ -259,8 +287,10 @@ def explain_button(session: Session, name: str, asked: Callable[[], Asked | None
 
 def question(asked: Asked) -> str:
     """Return the question a menu asks."""
-    of = f" for {asked.about}" if asked.about else ""
-    return tr("What Does ε = {epsilon}{of} Mean?", epsilon=at_most(asked.epsilon), of=of)
+    epsilon = at_most(asked.epsilon)
+    if asked.about:
+        return tr("What Does ε = {epsilon} for {about} Mean?", epsilon=epsilon, about=asked.about)
+    return tr("What Does ε = {epsilon} Mean?", epsilon=epsilon)
 
 
 def _bring_into_sight(panel: QWidget) -> None:
@@ -279,4 +309,4 @@ def _bring_into_sight(panel: QWidget) -> None:
 
 def percent(share: float) -> str:
     """Return a share with three digits, or four if three would look like certainty."""
-    return f"{100 * share:.{4 if share > 0.999 else 3}g} %"
+    return f"{tr_number(100 * share, '.4g' if share > 0.999 else '.3g')} %"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr_number
 from workbench.gui.widgets.table_model import Cell, Column, Roles, TableModel
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class RowsModel(TableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole) -> Any:  # noqa: N802
         """Return a column's name or a row's number."""
         if orientation == Qt.Orientation.Vertical:
-            return f"{section + 1:,}" if role == Roles.DisplayRole else None
+            return tr_number(section + 1, ",") if role == Roles.DisplayRole else None
         return super().headerData(section, orientation, role)
 
     def _plan_changed(self) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.dialogs import choose
 
 SHOWN, MADE_UP = "shown", "made_up"
@@ -41,7 +41,8 @@ def may_show(parent: QWidget, session: Session, *, made_up: str = "") -> str:
     if not is_first(session):
         return SHOWN
     verbs = {MADE_UP: tr("Use made-up rows"), SHOWN: tr("Show them")} if made_up else {SHOWN: tr("Show them")}
-    text = f"{BEFORE}\n\n{made_up}" if made_up else BEFORE
+    before = tr_sentence(BEFORE)
+    text = f"{before}\n\n{made_up}" if made_up else before
     answer = choose(parent, tr("Show private figures of this table?"), text, verbs)
     if answer == SHOWN:
         agree(session)

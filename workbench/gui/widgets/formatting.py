@@ -130,6 +130,13 @@ def listed(names: Sequence[str], most: int = 2) -> str:
     return tr("{names} and {number} more", names=", ".join(names[:most]), number=len(names) - most)
 
 
+def together(names: Sequence[str]) -> str:
+    """Return all names as a sentence says them: ``a``, ``a and b``, ``a, b and c``."""
+    if len(names) < 2:
+        return "".join(names)
+    return tr("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])
+
+
 def count(number: int, noun: str, nouns: str = "") -> str:
     """Return ``1 row`` or ``2,000 rows``; the nouns are literals, which ``packaging/translations.py`` lists."""
     return tr_n(f"{{n}} {noun}", f"{{n}} {nouns or noun + 's'}", number)

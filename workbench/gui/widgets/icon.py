@@ -8,12 +8,10 @@ from PySide6.QtCore import QByteArray, QRectF
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
-from workbench.gui.style.language import tr, tr_later
-
 SIDE = 16
 
-_DRAWING = tr_later(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}"><path d="{path}" '
+_DRAWING = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}"><path d="{path}" '  # not translated
     'fill="none" stroke="{ink}" stroke-width="1.4" stroke-linecap="round" '
     'stroke-linejoin="round"/></svg>'
 )
@@ -27,7 +25,7 @@ def draw_icon(painter: QPainter, path: str, ink: QColor, box: QRectF) -> None:
 @functools.lru_cache(maxsize=64)
 def _renderer(path: str, ink: str) -> QSvgRenderer:
     """Return the drawing; read once for each colour, as the rail is painted at every step of the pointer."""
-    drawn = QSvgRenderer(QByteArray(tr(_DRAWING).format(side=SIDE, path=path, ink=ink).encode()))
+    drawn = QSvgRenderer(QByteArray(_DRAWING.format(side=SIDE, path=path, ink=ink).encode()))
     if not drawn.isValid():
         raise ValueError(f"not the path of an SVG: {path}")
     return drawn

@@ -40,11 +40,14 @@ def written_words(opened: OpenTable, path: Path, source_changed: str, *, replace
     stated = f"\n\n⚠ {source_changed}." if source_changed else ""
     dialect = opened.table.dialect
     if path.suffix.lower() == ".csv" and dialect is not None and dialect.delimiter not in ("", ","):
-        stated += tr(
-            "\n\nIts values are separated by commas, unlike those of {title}; a name in .tsv writes tabs.",
+        said = tr(
+            "Its values are separated by commas, unlike those of {title}; a name in .tsv writes tabs.",
             title=opened.title,
         )
-    return stated + (tr("\n\nIt replaces the existing file {path}", path=path) if replaces else "")
+        stated += f"\n\n{said}"
+    if replaces:
+        stated += f"\n\n{tr('It replaces the existing file {path}', path=path)}"
+    return stated
 
 
 def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:

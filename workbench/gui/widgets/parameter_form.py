@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QScrollArea, QWidget
 
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import button, label, look, mark_wrong, named, row, rule, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
@@ -19,7 +19,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField, TextField
 
-GIVEN_LATER = "guessed"
+GIVEN_LATER = tr_later("guessed")
 SELDOM = tr_later("RARELY CHANGED")
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 HELP_HEIGHT = 54
@@ -78,11 +78,11 @@ class Form(QWidget):
         asked = {key: spec for key, spec in declared.items() if key not in self._given}
         # A stable sort: in their order.
         self._specs = dict(sorted(asked.items(), key=lambda item: (item[0] not in first, item[1].advanced)))
-        self._titles = {
-            key: (titles or {}).get(key) or spec.title or key.replace("_", " ") for key, spec in self._specs.items()
-        }
+        self._given_titles = dict(titles or {})
         first_advanced = next((key for key, spec in self._specs.items() if spec.advanced and key not in first), None)
-        self._helps: dict[QObject, str] = {}
+        self._explains: dict[QObject, str] = {}
+        self._defaults = defaults
+        self._labels: dict[str, tuple[QLabel, QWidget]] = {}
         united = any(spec.unit for spec in self._specs.values())
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -99,19 +99,15 @@ class Form(QWidget):
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
                 at += 1
-            self._add(grid, at, left, key, defaults[key], united=united)
+            self._add(grid, at, left, key, united=united)
         self._check()
 
-    def _add(self, grid: QGridLayout, at: int, left: int, key: str, default: Any, *, united: bool) -> None:
+    def _add(self, grid: QGridLayout, at: int, left: int, key: str, *, united: bool) -> None:
         """Add title, field, unit and problem of one parameter, from row ``at`` and column ``left`` on."""
-        name, spec, words = self.objectName(), self._specs[key], self._titles[key]
-        title = label(f"{words}, {spec.symbol}" if spec.symbol else words)
-        field = self._make(name, key, spec, default)
-        help_text = spec.help[:1].upper() + spec.help[1:]
-        for part in (title, field):
-            part.setToolTip(help_text)
-        field.setAccessibleName(words)
-        field.setAccessibleDescription(help_text)
+        name, spec, title = self.objectName(), self._specs[key], label()
+        field = self._make(name, key, spec, self._defaults[key])
+        self._labels[key] = title, field
+        self._say(key)
         title.setBuddy(field)
         problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
         problem.hide()
@@ -127,9 +123,32 @@ class Form(QWidget):
             grid.addWidget(field, at, left + 1, 1, 2)
         grid.addWidget(problem, at + 1, left + 1, 1, 2)
         for part in (title, field, *field.findChildren(QWidget)):
-            self._helps[part] = f"{help_text}.{_usual(spec, default)}"
+            self._explains[part] = key
             part.installEventFilter(self)
         self._fields[key], self._problems[key] = field, problem
+
+    def _say(self, key: str) -> None:
+        """Write the title of a parameter and what it means."""
+        (title, field), words, help_text = self._labels[key], self._title_of(key), self._help_of(key)
+        symbol = self._specs[key].symbol
+        title.setText(f"{words}, {symbol}" if symbol else words)
+        for part in (title, field):
+            part.setToolTip(help_text)
+        field.setAccessibleName(words)
+        field.setAccessibleDescription(help_text)
+
+    def _title_of(self, key: str) -> str:
+        return tr_sentence(self._given_titles.get(key) or self._specs[key].title or key.replace("_", " "))
+
+    def _help_of(self, key: str) -> str:
+        text = tr_sentence(self._specs[key].help)
+        return text[:1].upper() + text[1:]
+
+    def retranslate(self) -> None:
+        """Say titles, helps and problems in another language."""
+        for key in self._labels:
+            self._say(key)
+        self._check()
 
     def value(self) -> Parameters | None:
         """Return the parameters, or ``None`` while a field or their combination is refused."""
@@ -156,8 +175,10 @@ class Form(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Explain the field that the keys or the pointer come to."""
-        if event.type() in LOOKED_AT and watched in self._helps:
-            self.explained.emit(self._helps[watched])
+        if event.type() in LOOKED_AT and watched in self._explains:
+            key = self._explains[watched]
+            usual = _usual(self._specs[key], self._defaults[key])
+            self.explained.emit(" ".join(filter(None, (f"{self._help_of(key)}.", usual))))
         return False
 
     # -- fields ---------------------------------------------------------------------------------------------------
@@ -167,7 +188,7 @@ class Form(QWidget):
         if isinstance(spec, RealField) and spec.symbol in PRIVACY and not spec.optional and spec.upto is not None:
             low = Decimal(repr(float(spec.at_least or 1e-12)))
             start = low if default is dataclasses.MISSING else Decimal(repr(float(default)))
-            ends = (tr("more private"), tr("more accurate")) if spec.symbol == "ε" else ("stricter", "looser")
+            ends = (tr("more private"), tr("more accurate")) if spec.symbol == "ε" else (tr("stricter"), tr("looser"))
             entry = PrivacyEntry(
                 object_name, low, Decimal(repr(float(spec.upto))), start, symbol=spec.symbol, ends=ends
             )
@@ -181,15 +202,15 @@ class Form(QWidget):
         if isinstance(spec, ChoiceField):
             combo = named(ChoiceBox(), object_name)
             if spec.optional:
-                combo.addItem(GIVEN_LATER, None)
+                combo.addItem(tr(GIVEN_LATER), None)
             for word in spec.words:
-                combo.addItem(word, word)
+                combo.addItem(tr_sentence(word), word)
             combo.setCurrentIndex(max(combo.findData(None if default is dataclasses.MISSING else default), 0))
             combo.currentIndexChanged.connect(self._edited)
             return combo
-        line = PathField(object_name, "", spec.help) if _is_file(spec) else named(QLineEdit(), object_name)
+        line = PathField(object_name, "", tr_sentence(spec.help)) if _is_file(spec) else named(QLineEdit(), object_name)
         if spec.optional:
-            line.setPlaceholderText(spec.empty or GIVEN_LATER)
+            line.setPlaceholderText(tr_sentence(spec.empty) or tr(GIVEN_LATER))
         if default not in (None, dataclasses.MISSING):
             line.setText(_written(spec.plain(default)))
         line.textEdited.connect(self._edited)
@@ -198,20 +219,20 @@ class Form(QWidget):
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
         """Return what stands behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
-            return label(spec.unit, "muted", wrap=True)
-        words = self._titles[key]
+            return label(tr_sentence(spec.unit), "muted", wrap=True)
+        words = self._title_of(key)
         chooser = button(
             "…",
             f"{name}_{key}_choose",
-            tip=tr("Choose a file: {words}", words=words),
-            accessible=tr("Choose: {words}", words=words),
+            tip=tr("Choose a file: {title}", title=words),
+            accessible=tr("Choose: {title}", title=words),
         )
         chooser.setMinimumWidth(40)
         chooser.clicked.connect(lambda: self._choose_file(key))
         return chooser
 
     def _choose_file(self, key: str) -> None:
-        words, field = self._titles[key], self._fields[key]
+        words, field = self._title_of(key), self._fields[key]
         path = ASKED[self._specs[key].file](self, words[:1].upper() + words[1:])  # type: ignore[attr-defined]
         if path:
             assert isinstance(field, PathField)
@@ -221,7 +242,7 @@ class Form(QWidget):
     def _read(self, key: str) -> Any:
         """Return the checked value of a field, or raise :class:`ParameterError`."""
         field, spec = self._fields[key], self._specs[key]
-        words = self._titles[key]
+        words = self._title_of(key)
         if isinstance(field, PrivacyEntry):
             return spec.check(float(field.value()), words)
         if isinstance(field, QCheckBox):
@@ -259,7 +280,7 @@ class Form(QWidget):
                 values[key] = self._read(key)
             except ParameterError as error:
                 refused = True
-                text = error.what
+                text = tr_sentence(error.what)
             problem.setText(text)
             problem.setVisible(bool(text))
             mark_wrong(self._fields[key], bool(text))
@@ -271,10 +292,11 @@ class Form(QWidget):
         except ParameterError as error:
             # The combination is refused: shown below the field that it is about.
             if error.field in self._given or not self._problems:
-                self.refused = f"{error.what[:1].upper()}{error.what[1:]}."
+                what = tr_sentence(error.what)
+                self.refused = f"{what[:1].upper()}{what[1:]}."
                 return None
             key = error.field if error.field in self._problems else next(iter(self._problems))
-            self._problems[key].setText(error.what)
+            self._problems[key].setText(tr_sentence(error.what))
             self._problems[key].show()
             mark_wrong(self._fields[key], wrong=True)
             return None
@@ -288,7 +310,7 @@ def _usual(spec: Field, default: Any) -> str:
     """Return a sentence on what a field is where nobody changes it; empty where that follows from the table."""
     if default in (None, dataclasses.MISSING):
         return ""
-    return f" Usually {_written(spec.plain(default))}."
+    return tr("Usually {value}.", value=_written(spec.plain(default)))
 
 
 def _written(value: Any) -> str:
@@ -296,7 +318,7 @@ def _written(value: Any) -> str:
         return entered(Decimal(repr(value)))
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return {"\t": "tab", " ": "space"}.get(value, str(value))
+    return {"\t": "tab", " ": "space"}.get(value, str(value))  # words that the field reads
 
 
 def explained(form: Form, *above: QWidget) -> QWidget:

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import again, tr, tr_sentence
 from workbench.gui.widgets.formatting import STAR, count
 from workbench.gui.widgets.table_model import EditedModel
 from workbench.params import ParameterError
@@ -42,7 +42,7 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
     if not width:
         raise ParameterError(tr("the clipboard holds no cells"), hint=tr("copy a block of cells first"))
     if place + width > len(model.columns):
-        what = tr("the block is {width} wide, which do not fit from here on", width=count(width, "column"))
+        what = tr("the block is {columns} wide, which do not fit from here on", columns=count(width, "column"))
         raise ParameterError(what, hint=tr("start further left"))
     names = {model.name_at(row): row for row in range(model.height())}
     named = place == 0 and model.columns[0].edit is None
@@ -52,9 +52,9 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
         block = list(block) * len(rows)
     if len(block) > len(rows):
         what = tr(
-            "the block has {block}, and there are {rows} from here on",
-            block=count(len(block), "row"),
-            rows=count(len(rows), "row"),
+            "the block has {rows}, and there are {left} from here on",
+            rows=count(len(block), "row"),
+            left=count(len(rows), "row"),
         )
         raise ParameterError(what, hint=tr("start further up"))
     for at, (row, cells) in enumerate(zip(rows, block, strict=False), start=1):
@@ -65,15 +65,15 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
 
 def _row_of(names: dict[str, int], name: str, at: int) -> int:
     if name not in names:
-        raise ParameterError(
-            tr("row {at}: the table has no row {name}{name2}", at=at, name=repr(name), name2=did_you_mean(name, names))
-        )
+        told = tr("row {at}: the table has no row {name}", at=at, name=repr(name))
+        raise ParameterError(f"{told}{tr_sentence(did_you_mean(name, names))}")
     return names[name]
 
 
 def _paste_cell(model: EditedModel, at: int, row: int, place: int, text: str) -> None:
     cell, column = model.cell(row, place), model.columns[place]
-    where = f"row {at} ({model.name_at(row)}), {column.title.lower()}"
+    title = again(column.title).lower()
+    where = tr("row {at} ({name}), {title}", at=at, name=model.name_at(row), title=title)
     try:
         if column.edit is not None and cell.value is not None:
             words = column.choices(row) if callable(column.choices) else column.choices
@@ -85,7 +85,7 @@ def _paste_cell(model: EditedModel, at: int, row: int, place: int, text: str) ->
         else:
             raise ParameterError(tr("this cell cannot be edited"), hint=tr("leave it empty"))
     except ParameterError as error:
-        raise ParameterError(f"{where}: {error.what}", hint=error.remedies) from None
+        raise ParameterError(f"{where}: {tr_sentence(error.what)}", hint=error.remedies) from None
     model.forget_cells()
     if taken is False:
         raise ParameterError(tr("{where}: {text} is not taken", where=where, text=repr(text)))
@@ -94,17 +94,22 @@ def _paste_cell(model: EditedModel, at: int, row: int, place: int, text: str) ->
 def _one_of(text: str, words: Sequence[str]) -> str:
     """Return the word of a list that is meant: in any case, and without what the list says behind it."""
     wanted = text.rstrip(SIGNS).casefold()
-    same = [word for word in words if word.rstrip(SIGNS).casefold() == wanted]
+    same = [word for word in words if wanted in (_bare(word), _bare(tr_sentence(word)))]
     found = same or [word for word in words if word.casefold().startswith(f"{wanted}  ")]
     if not found:
-        hint = f"write {', '.join(words)}"
+        told = tr("{text} is not known", text=repr(text))
         raise ParameterError(
-            tr("{text} is not known{text2}", text=repr(text), text2=did_you_mean(text, words)), hint=hint
+            f"{told}{tr_sentence(did_you_mean(text, words))}", hint=tr("write {words}", words=", ".join(words))
         )
     return found[0]
 
 
+def _bare(word: str) -> str:
+    return word.rstrip(SIGNS).casefold()
+
+
 def _ticked(text: str) -> bool:
-    if text.casefold() not in TICKED + FREE:
+    yes, no = (*TICKED, tr("yes").casefold()), (*FREE, tr("no").casefold())
+    if text.casefold() not in yes + no:
         raise ParameterError(tr("{text} is neither yes nor no", text=repr(text)), hint=tr("write yes or no"))
-    return text.casefold() in TICKED
+    return text.casefold() in yes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import ReleasedStep
 from workbench.gui.session.verify_task import verify
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import day, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, look, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
@@ -24,6 +24,8 @@ from workbench.params import WorkbenchError
 
 PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
 _FAULT = tr_later("A bug in the program; its trace is logged.")
+FILES = {"file": tr_later("file"), "model": tr_later("model"), "certificate": tr_later("certificate")}
+"""What the files of a release are called."""
 
 
 class ReleasedCard(Card):
@@ -71,27 +73,25 @@ class ReleasedCard(Card):
     def _say_what(self, number: int) -> None:
         step = self.step
         cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
-        self.setAccessibleName(
-            tr("Release {number}, locked: {title} at {cost}", number=number, title=step.title, cost=cost)
+        name = tr_sentence(step.title)
+        self.setAccessibleName(tr("Release {number}, locked: {title} at {cost}", number=number, title=name, cost=cost))
+        said = (
+            tr("✓ Released on {day}: {title} at {cost}", day=_day_of(step.time), title=name, cost=cost)
+            if step.time
+            else tr("✓ Released: {title} at {cost}", title=name, cost=cost)
         )
-        when = f" on {step.time[:10]}" if step.time else ""
-        title = label(
-            tr("✓ Released{when}: {title} at {cost}", when=when, title=step.title, cost=cost), "heading", wrap=True
-        )
+        title = label(said, "heading", wrap=True)
         title.setToolTip(
             tr(
-                "A release cannot be undone: its charge{epsilon} is final, and what was published is public.",
-                epsilon=exactly(step.epsilon),
+                "A release cannot be undone: its charge{exactly} is final, and what was published is public.",
+                exactly=exactly(step.epsilon),
             )
         )
-        top = row(
-            title,
-            label(tr("locked · release {release_id}", release_id=step.release_id), "muted", name=f"{self._begins}_id"),
-        )
+        top = row(title, label(tr("locked · release {id}", id=step.release_id), "muted", name=f"{self._begins}_id"))
         top.setStretch(0, 1)
         self._add_line(top)
         if step.worth:
-            self.body.addWidget(label(step.worth, wrap=True, name=f"{self._begins}_worth"))
+            self.body.addWidget(label(tr_sentence(step.worth), wrap=True, name=f"{self._begins}_worth"))
         if not step.files:
             gone = tr("It was written to {folder} and is not there any more.", folder=step.folder / step.title)
             self.body.addWidget(label(gone, "muted", wrap=True, name=f"{self._begins}_gone"))
@@ -100,8 +100,8 @@ class ReleasedCard(Card):
         shown = Elided(str(path), elide=Qt.TextElideMode.ElideMiddle)
         shown.setObjectName(f"{self._begins}_{word}")
         shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        words = label(word, "muted")
-        words.setFixedWidth(80)
+        words = label(tr(FILES.get(word, word)), "muted")
+        words.setMinimumWidth(80)
         line = row(words)
         line.addWidget(shown, 1)
         self._add_line(line)
@@ -180,7 +180,9 @@ class ReleasedCard(Card):
 
     def _save_bundle(self) -> None:
         """Ask where, and write the bundle."""
-        path = ask_where_to_save(self, tr("Make a bundle: name a new folder"), f"{self._output}.bundle", "Folder (*)")
+        path = ask_where_to_save(
+            self, tr("Make a bundle: name a new folder"), f"{self._output}.bundle", tr("Folder (*)")
+        )
         if path:
             self._write(self._bundle, Path(path), save_bundle)
 
@@ -193,10 +195,9 @@ class ReleasedCard(Card):
             self._notify(stated, kind)
 
         def failed(error: BaseException) -> None:
-            known = sentence(error) if isinstance(error, WorkbenchError) else tr(_FAULT)
-            ended(tr("✕ It could not be written. {known}", known=known), "danger")
+            ended(f"{tr('✕ It could not be written.')} {_why(error)}", "danger")
 
-        handle = save(self._jobs, self._output, path, lambda: ended(f"✓ Saved {path}", "accent"), failed)
+        handle = save(self._jobs, self._output, path, lambda: ended(tr("✓ Saved {path}", path=path), "accent"), failed)
         handle.cancelled.connect(lambda: ended("", "muted"))
 
     def _check(self) -> None:
@@ -208,9 +209,12 @@ class ReleasedCard(Card):
         from workbench.release.statements import CANNOT_KNOW
 
         self._verify.setEnabled(True)
-        self._result.setToolTip(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.")
+        unknown = tr_sentence(CANNOT_KNOW)
+        self._result.setToolTip(f"{unknown[:1].upper()}{unknown[1:]}.")
         if faults:
-            listed = "; ".join(faults[:3]) + (tr("; and {len} more", len=len(faults) - 3) if len(faults) > 3 else "")
+            listed = "; ".join(map(tr_sentence, faults[:3]))
+            if len(faults) > 3:
+                listed = tr("{faults}; and {n} more", faults=listed, n=len(faults) - 3)
             self._notify(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
         else:
             time = datetime.now().astimezone().strftime("%H:%M:%S")
@@ -229,8 +233,16 @@ class ReleasedCard(Card):
 
     def _failed(self, error: BaseException) -> None:
         self._verify.setEnabled(True)
-        known = sentence(error) if isinstance(error, WorkbenchError) else tr(_FAULT)
-        self._notify(tr("✕ It could not be verified. {known}", known=known), "danger")
+        self._notify(f"{tr('✕ It could not be verified.')} {_why(error)}", "danger")
+
+
+def _why(error: BaseException) -> str:
+    return sentence(error) if isinstance(error, WorkbenchError) else tr(_FAULT)
+
+
+def _day_of(time: str) -> str:
+    """Return the day of a time in ISO 8601."""
+    return day(date.fromisoformat(time[:10]))
 
 
 def open_folder(folder: Path) -> bool:

@@ -145,7 +145,7 @@ class SettingsTable(TableView):
         except ParameterError as error:
             self._session.notify("error", tr("Nothing was pasted: {error}", error=without_place(error)))
             return
-        self._session.notify("info", tr("{capitalize}: done. Ctrl+Z takes it back.", capitalize=words.capitalize()))
+        self._session.notify("info", tr("{step}: done. Ctrl+Z takes it back.", step=f"{words[:1].upper()}{words[1:]}"))
 
     def paste_block(self, rows: Sequence[int], column: int, block: Sequence[Sequence[str]]) -> str:
         """Take a block over ``rows`` from a column on; return what was done, for the Edit menu.
@@ -153,7 +153,7 @@ class SettingsTable(TableView):
         Raises:
             ParameterError: a cell is refused; nothing is taken.
         """
-        words, model = f"paste {count(len(block), 'row')}", self._rows
+        words, model = tr("paste {rows}", rows=count(len(block), "row")), self._rows
         assert isinstance(model, EditedModel)
         with model.one_step(words):
             paste_cells(model, rows, column, block)

@@ -36,15 +36,16 @@ def ask_to_stop(parent: QWidget, handle: JobHandle) -> None:
             "lose": tr("Cancel and lose ε = {lost}", lost=at_most(lost)) if lost else tr("Cancel")
         }
 
-    said = choose(parent, f"Stop {handle.title}?", *stated(), moot=handle.ended, anew=stated)
+    said = choose(parent, tr("Stop {title}?", title=handle.title), *stated(), moot=handle.ended, anew=stated)
     if said == "pause":
         handle.pause()
     elif said:
         handle.cancel()
 
 
-def ask_to_stop_all(parent: QWidget, handles: Sequence[JobHandle], verb: str = "quit") -> Stop:
-    """Ask, where ``verb`` would lose ε or a training, what is to become of that; nothing is stopped yet."""
+def ask_to_stop_all(parent: QWidget, handles: Sequence[JobHandle], verb: str = "") -> Stop:
+    """Ask, where ``verb`` (to quit) would lose ε or a training, what is to become of that; nothing is stopped yet."""
+    verb = verb or tr("quit")
     costly = [h for h in handles if is_costly(h)]
     if not costly:
         return Stop.YES
@@ -85,14 +86,14 @@ def _words(handles: Sequence[JobHandle]) -> str:
     """Return what each choice means, of all jobs together."""
     lost = _lost(handles)
     names = ", ".join(h.title for h in handles)
-    stated = tr("{names} is running.", names=names)
+    told = tr("{names} is running.", names=names)
     if lost:
-        stated = tr(
+        told = tr(
             "{names} is running, and ε = {lost} is charged by now. If you cancel it, that ε is lost: it "
             "stays charged and nothing is released.",
             names=names,
             lost=at_most(lost),
         )
     if all(h.on_pause is not None for h in handles):
-        stated += tr(" If you pause it, it goes on later at no further cost.")
-    return stated
+        return f"{told} {tr('If you pause it, it goes on later at no further cost.')}"
+    return told

@@ -15,6 +15,7 @@ TIP = tr_later(
     "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all "
     "in sight) and edited at once"
 )
+SHOW = {"columns": tr_later("Show columns by name"), "lines": tr_later("Show lines by name")}
 NEEDS_TIP = tr_later("Show only what blocks a release: something open, wrong, guessed or refused")
 
 
@@ -46,19 +47,19 @@ class _Field(QLineEdit):
 class TableFilter(QWidget):
     """A field and a box, and how many rows they leave."""
 
-    def __init__(self, table: SettingsTable, what: str = "columns", tip: str = tr(TIP), *, needs: bool = True) -> None:
+    def __init__(self, table: SettingsTable, what: str = "columns", tip: str = "", *, needs: bool = True) -> None:
         """Make the filter of ``table``.
 
         Args:
             table: what is filtered.
             what: what its rows are.
-            tip: what the field does.
+            tip: what the field does; by default what it does with columns.
             needs: whether some rows need the person, so that there is a box for them.
         """
         super().__init__()
         self._table = table
         name = table.objectName()
-        self.field = named(_Field(table), f"{name}_filter", tr("Show {what} by name", what=what), tip)
+        self.field = named(_Field(table), f"{name}_filter", tr(SHOW[what]), tip or tr(TIP))
         self.field.setPlaceholderText(tr("Filter by name"))
         self.field.setClearButtonEnabled(True)
         self.field.setFixedWidth(WIDTH)

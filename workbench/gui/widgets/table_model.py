@@ -11,9 +11,10 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QPixmap
 
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.error_text import in_the_window
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import PlanEdit
-from workbench.gui.style.language import again
+from workbench.gui.style.language import again, tr
 from workbench.params import ParameterError
 
 Index = QModelIndex | QPersistentModelIndex
@@ -218,7 +219,7 @@ class TableModel(QAbstractTableModel):
             case Roles.UserRole:
                 return cell.exact or cell.text
             case Roles.ToolTipRole:
-                return cell.tip or column.help or None
+                return cell.tip or again(column.help) or None
             case Roles.ForegroundRole if cell.look:
                 return QColor(getattr(self.session.theme, cell.look, cell.look))
             case Roles.TextAlignmentRole:
@@ -300,11 +301,11 @@ class EditedModel(TableModel):
             else:
                 return False
         except ParameterError as error:
-            self.refused.emit(str(error))
+            self.refused.emit(in_the_window(error))
             return False
         if taken is False:
             return False
-        self.keep_step(f"change {column.title.lower()}", before)
+        self.keep_step(tr("change {title}", title=again(column.title).lower()), before)
         self.refused.emit("")
         return True
 

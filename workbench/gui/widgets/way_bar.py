@@ -9,17 +9,25 @@ from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, row
+from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.widgets.basic import button, named, row
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = "rows", "synthetic", "statistics", "model"
 WAYS = (
     (ROWS, tr_later("Noisy rows"), tr_later("Release every row with noise in its cells")),
     (SYNTHETIC, tr_later("Synthetic rows"), tr_later("Release new rows of the same shape, drawn from noisy counts")),
     (STATISTICS, tr_later("Statistics"), tr_later("Release means, sums, counts and quantiles with noise")),
-    (MODEL, "A model", tr_later("Release a private model instead of a table")),
+    (MODEL, tr_later("A model"), tr_later("Release a private model instead of a table")),
 )
 """The name of each way, its words, and what it releases."""
+
+INSIDE = {
+    ROWS: tr_later("noisy rows"),
+    SYNTHETIC: tr_later("synthetic rows"),
+    STATISTICS: tr_later("statistics"),
+    MODEL: tr_later("a model"),
+}
+"""The words of a way inside a sentence."""
 
 
 PADDING = 26
@@ -29,13 +37,26 @@ PADDING = 26
 def ways() -> tuple[tuple[str, str, str], ...]:
     """Return every way to release, also the kinds of release whose fields follow from their requests.
 
-    All of them cost the plan's ε: a kind whose cost follows from its own parameters is none of them.
+    Words and tips are in the language of the person. All of them cost the plan's ε: a kind whose cost follows from its
+    own parameters is none of them.
     """
     from workbench.release.kinds import KINDS
 
     listed = [name for name, _words, _tip in WAYS]
     more = [kind for kind in KINDS if kind.derived and not kind.own_cost and kind.name not in listed]
-    return (*WAYS, *((k.name, f"{k.released[:1].upper()}{k.released[1:]}", k.help or k.gives) for k in more))
+    further = ((k.name, _capital(tr_sentence(k.released)), tr_sentence(k.help or k.gives)) for k in more)
+    return (*((name, tr(words), tr(tip)) for name, words, tip in WAYS), *further)
+
+
+def inside(name: str) -> str:
+    """Return the words of a way as they stand inside a sentence."""
+    if name in INSIDE:
+        return tr(INSIDE[name])
+    return next((tr_sentence(words) for known, words, _ in ways() if known == name), name)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 class WayBar(QWidget):
@@ -70,6 +91,13 @@ class WayBar(QWidget):
         session.way_changed.connect(self._mark)
         session.questions_changed.connect(self._mark)
         self._mark()
+
+    def retranslate(self) -> None:
+        """Say the ways in another language, each whole."""
+        for name, words, tip in ways():
+            if name in self._segments:
+                named(self._segments[name], f"{self.page}_way_{name}", words, tip).setText(words)
+        self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Keep the keys on the segment that is pressed: Qt gives them to the first one when another page's goes."""

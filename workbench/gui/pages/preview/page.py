@@ -13,7 +13,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -76,7 +76,7 @@ class PreviewPage(PageFrame):
         self._facts = Elided("", "muted")
         self._facts.setObjectName("preview_facts")
         self._recovered = Elided("", name="preview_recovered")
-        self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"), "protect", "← Columns")
+        self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"), "protect", tr("← Columns"))
         self._first = self._ask_first()
         self._arrange()
         self._next = self.set_primary(
@@ -135,7 +135,7 @@ class PreviewPage(PageFrame):
 
     def _ask_first(self) -> QWidget:
         """Return what stands in place of the draw while no private figure of the table was shown."""
-        stated = label(BEFORE, wrap=True, name="preview_before")
+        stated = label(tr_sentence(BEFORE), wrap=True, name="preview_before")
         stated.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         other = label(tr(WITHOUT), "muted", wrap=True, name="preview_without")
         other.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -231,7 +231,7 @@ class PreviewPage(PageFrame):
             self._nothing.say(
                 tr("Open a table first.")
                 if session.opened is None
-                else f"{problems[0].column}: {problems[0].text}."
+                else f"{problems[0].column}: {tr_sentence(problems[0].text)}."
                 if problems
                 else tr("No column is protected.")
             )
@@ -292,7 +292,7 @@ class PreviewPage(PageFrame):
         if self._view == SPREAD:
             handle = preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed))
         else:
-            self._say(PAIRS, "comparing…")
+            self._say(PAIRS, tr("comparing…"))
             handle = preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
         if not self._made_up:
             figures_first.follow_note(self.session, self.jobs, handle)
@@ -327,7 +327,7 @@ class PreviewPage(PageFrame):
         if self._rows_of != self._asked:
             self.distribution.await_draw()
             self._show_recovered(None)
-            self._say(SPREAD, "drawing…")
+            self._say(SPREAD, tr("drawing…"))
         self._rows_of = self._asked
         self._ask_column()  # after the rows, whose tables it uses again
         seen = rows.original.height
@@ -338,7 +338,7 @@ class PreviewPage(PageFrame):
         )
         self.sides.drawn.setText(tr("draw {draw}", draw=self.draw))
         self.sides.source.setText(tr("Made-up rows") if self._made_up else tr("Original"))
-        self._rows_note = tr("{free} Tinted and bold: changed. Shown: {first}.", free=self._free, first=first)
+        self._rows_note = f"{self._free} {tr('Tinted and bold: changed. Shown: {first}.', first=first)}"
         self._say_note()
         self.sides.setAccessibleName(tr("Draw {draw}, {first}", draw=self.draw, first=first))
 
@@ -350,17 +350,17 @@ class PreviewPage(PageFrame):
         self._facts.set_whole(*self._stated[self._view])
 
     def _show_pairs(self, pairs: Pairs) -> None:
-        self._say(PAIRS, f"draw {self.draw}, {self.correlations.show_pairs(pairs)}")
+        self._say(PAIRS, tr("draw {draw}, {pairs}", draw=self.draw, pairs=self.correlations.show_pairs(pairs)))
 
     def _show_column(self, column: PreviewColumn) -> None:
         from workbench.gui.pages.preview.recovered_task import preview_recovered
 
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0
-        share = f"{part:.3g} %"
+        share = tr("{x} %", x=tr_number(part, ".3g"))
         self._say(
             SPREAD,
-            f"{share} changed",
+            tr("{share} changed", share=share),
             tr("{share} of {rows} changed in this draw", share=share, rows=count(column.rows, "row")),
         )
         self._show_recovered(None)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
 from workbench.gui.widgets.fast_table import tint
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.table_model import Index
@@ -45,8 +46,8 @@ class DrawModel(RowsModel):
         """Return what Qt asks for about a cell."""
         roles = Qt.ItemDataRole
         if role == roles.AccessibleTextRole:
-            changed = ", changed" if self.is_changed(index.row(), index.column()) else ""
-            return f"{index.data()}{changed}"
+            cell = str(index.data())
+            return tr("{cell}, changed", cell=cell) if self.is_changed(index.row(), index.column()) else cell
         if role == roles.BackgroundRole and self.is_changed(index.row(), index.column()):
             return QColor(tint(self.session.theme))
         if role == roles.FontRole and self.is_changed(index.row(), index.column()):

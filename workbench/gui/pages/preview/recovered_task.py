@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.pages.preview.tasks import PreviewColumn, bar_width
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import day, tr
 from workbench.gui.widgets.compared import Recovered
-from workbench.gui.widgets.formatting import plain
+from workbench.gui.widgets.formatting import plain, rounded
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -62,13 +62,16 @@ def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recover
 
     low, high = (min(max(end, values[0]), values[-1]) for end in (found.mean.low, found.mean.high))
     stated = _date if plan.column(column.name).kind == "date" else _number
-    words = tr(
-        "Recovered from this draw: mean {consistent} (95 %: {low} to {high})",
-        consistent=stated(found.mean.consistent),
-        low=stated(low),
-        high=stated(high),
+    figures = {"mean": stated(found.mean.consistent), "low": stated(low), "high": stated(high)}
+    words = (
+        tr("Recovered from this draw: mean {mean} (95 %: {low} to {high}).", **figures)
+        if truth is None
+        else tr(
+            "Recovered from this draw: mean {mean} (95 %: {low} to {high}); the original's is {truth}.",
+            truth=stated(truth),
+            **figures,
+        )
     )
-    words += "." if truth is None else tr("; the original's is {truth}.", truth=stated(truth))
     return Recovered(
         column.name,
         words,
@@ -86,7 +89,12 @@ def _of_names(column: PreviewColumn, found: dict[str, Interval]) -> Recovered:
     widest = max(((found[label].high - found[label].low) / 2 for label in shown), default=0.0)
     before = dict(zip(column.labels, column.original, strict=True))
     stated = ", ".join(
-        f"{label} {_percent(found[label].consistent)} (original {_percent(before[label] / rows)})"
+        tr(
+            "{value} {share} (original {before})",
+            value=label,
+            share=_percent(found[label].consistent),
+            before=_percent(before[label] / rows),
+        )
         for label in sorted(shown, key=lambda label: -before[label])[:2]
     )
     return Recovered(
@@ -101,9 +109,8 @@ def _percent(share: float) -> str:
 
 
 def _number(value: float) -> str:
-    short = float(f"{value:.3g}")
-    return f"{short:,.0f}" if abs(short) >= 1000 else plain(short)
+    return f"-{rounded(-value, 3)}" if value < 0 else rounded(value, 3)
 
 
 def _date(value: float) -> str:
-    return datetime.date.fromordinal(round(value)).isoformat()
+    return day(datetime.date.fromordinal(round(value)))

@@ -197,9 +197,9 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
         else:
             before.append(_kept_variable(drawn.spaced, column))
             after.append(before[-1])
-    emit(Progress(0, 2, "correlations"))
+    emit(Progress(0, 2, tr("correlations")))
     original = associations(before, cancel)
-    emit(Progress(1, 2, "correlations"))
+    emit(Progress(1, 2, tr("correlations")))
     return Pairs(
         names=tuple(v.name for v in before),
         numeric=tuple(v.numeric for v in before),

@@ -8,7 +8,7 @@ from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine
@@ -31,6 +31,11 @@ class _Line(NamedTuple):
     used: bool
 
 
+def _short(title: str) -> str:
+    """Return the name of a mechanism without that word, beside which there is little room."""
+    return " ".join(tr_sentence(title).replace(tr("mechanism"), "").split())
+
+
 class CandidateBars(Chart):
     """The expected error of each mechanism that fits, and of a constant answer: the shorter the bar, the better."""
 
@@ -50,7 +55,7 @@ class CandidateBars(Chart):
             most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
             made = [
                 _Line(
-                    c.title.removesuffix(" mechanism") + ("  ★" if c.name == best else ""),
+                    _short(c.title) + ("  ★" if c.name == best else ""),
                     # Without an unbiased statistic: as long as the longest, for it is no better than that.
                     (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
                     outlook.relevant(c),
@@ -61,10 +66,12 @@ class CandidateBars(Chart):
             ]
             if not outlook.for_statistics:
                 error = outlook.constant_error
-                made.append(_Line(f"always “{outlook.constant}”", error, outlook.in_words(error), "", False))
+                made.append(
+                    _Line(tr("always “{answer}”", answer=outlook.constant), error, outlook.in_words(error), "", False)
+                )
             self._all = tuple(made)
         stated = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._all)
-        self.setAccessibleName(tr("Expected errors: ") + "; ".join(stated))
+        self.setAccessibleName(tr("Expected errors: {errors}", errors="; ".join(stated)))
         self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._all))
         self._fit()
 

@@ -47,6 +47,8 @@ LEAST = 92
 """Height in pixels below which the bars cannot be read."""
 
 FAINT = 0.45
+BECOMES = tr_later("{given} becomes {answer} in {chance} % of all draws")
+BECOMES_EACH = tr_later("{given} becomes each of {answer} in {chance} % of all draws")
 
 
 class Becoming(Chart):
@@ -76,22 +78,20 @@ def _drawing(example: Example) -> Drawing:
         title=tr("What {given} can become", given=example.given),
         words=lambda x: _words(example, int(x)),
         spoken=tr(
-            "What {given} can become: itself in {chances} % of all draws",
+            "What {given} can become: itself in {chance} % of all draws",
             given=example.given,
-            chances=tr_number(100 * chances[own], ".3g"),
+            chance=tr_number(100 * chances[own], ".3g"),
         ),
     )
 
 
 def _words(example: Example, bar: int) -> str:
-    each = tr("each of ") if " – " in example.answers[bar] else ""
-    chance = tr("{chances} % of all draws", chances=tr_number(100 * example.chances[bar], ".3g"))
+    several = " – " in example.answers[bar]
     return tr(
-        "{given} becomes {each}{answers} in {chance}",
+        BECOMES_EACH if several else BECOMES,
         given=example.given,
-        each=each,
-        answers=example.answers[bar],
-        chance=chance,
+        answer=example.answers[bar],
+        chance=tr_number(100 * example.chances[bar], ".3g"),
     )
 
 
@@ -104,7 +104,7 @@ class PurposeChoice(QWidget):
         self._columns: tuple[DraftColumn, ...] = ()
         self.field = named(ChoiceBox(), "share_purpose", tr("What this column is for"), tr(HELP))
         for purpose, words in CHOICES:
-            self.field.addItem(words, purpose)
+            self.field.addItem(tr(words), purpose)
         self.field.activated.connect(self._choose)
         # Beside a long name the answer gives way, not the window.
         self.field.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -204,12 +204,15 @@ class ShareDetail(DetailCard):
         share = shares.get(column.name)
         edited = self._model.edited_with(self._at)
         others = len(edited) - 1
-        more = (
-            tr(" and {others} more: edits apply to all selected columns", others=tr_number(others, ","))
+        self._name.set_whole(
+            tr(
+                "{name} and {others} more: edits apply to all selected columns",
+                name=column.name,
+                others=tr_number(others, ","),
+            )
             if others
-            else ""
+            else column.name
         )
-        self._name.set_whole(f"{column.name}{more}")
         self._purpose.show_column(column, edited)
         self._why.setText(why(column, outlook if self._model.current(self._at) else None, share))
         stated = warning(column, outlook, high=self._session.plan.epsilon > HIGH)

@@ -14,7 +14,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.protect import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
@@ -69,7 +69,7 @@ class ProtectPage(PageFrame):
         self.header.addWidget(self.filter)
         self.header.addWidget(self._even)
         self._sum = label("", "muted", name="share_sum")
-        self._nothing = NothingYet(session, "protect_nothing", tr("Nothing to protect yet"), "data", "← Data")
+        self._nothing = NothingYet(session, "protect_nothing", tr("Nothing to protect yet"), "data", tr("← Data"))
         self._nothing.say(tr("Open a table first: then each of its attributes is listed here with its share of ε."))
         self._arrange()
         self._next = self.set_primary(
@@ -164,17 +164,14 @@ class ProtectPage(PageFrame):
         # What is called exact is not rounded, nor is a sum that would then read like the ε it falls short of.
         written = entered if at_most(total) == at_most(plan.epsilon) else at_most
         whole = total == plan.epsilon
-        rest = (
-            " exactly"
-            if whole
-            else tr(", less than ε = {epsilon}: free a lock to use the rest", epsilon=written(plan.epsilon))
-        )
+        stated = {"shares": count(len(shares), "share"), "total": written(total)}
         self._sum.setText(
-            tr(
-                "{shares}, together ε = {total}{rest}",
-                shares=count(len(shares), "share"),
-                total=written(total),
-                rest=rest,
+            tr("{shares}, together ε = {total} exactly", **stated)
+            if whole
+            else tr(
+                "{shares}, together ε = {total}, less than ε = {epsilon}: free a lock to use the rest",
+                epsilon=written(plan.epsilon),
+                **stated,
             )
         )
 
@@ -188,7 +185,7 @@ class ProtectPage(PageFrame):
             note = ""
         elif problems:
             where = f"{problems[0].column}: " if problems[0].column else ""
-            note = f"✕ {where}{problems[0].text}."
+            note = f"✕ {where}{tr_sentence(problems[0].text)}."
         elif kept:
             note = tr("⚠ Published as it is, covered by no ε: {kept}.", kept=", ".join(kept))
         elif stated := warned(self.shares.useless(), plan.epsilon, high=plan.epsilon > HIGH):

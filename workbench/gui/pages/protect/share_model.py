@@ -10,7 +10,7 @@ from workbench.gui.session.blocking import needed_first
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.explain import Asked, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered, listed
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
@@ -22,7 +22,13 @@ ERROR_HELP = tr_later(
     "counts, ±: in 95 of 100 releases the figure over the rows of this table is within that "
     "margin. It follows from the mechanism alone"
 )
-ACTIONS = ("protect", "drop", "keep")
+ACTIONS = {"protect": tr_later("protect"), "drop": tr_later("drop"), "keep": tr_later("keep")}
+LOCKED, FREED = tr_later("lock the share of {columns}"), tr_later("free the share of {columns}")
+EDITS = {
+    "protect": tr_later("protect {columns}"),
+    "drop": tr_later("drop {columns}"),
+    "keep": tr_later("keep {columns}"),
+}
 AUTO = "auto"
 NOTHING = "–"
 KEPT = tr_later("Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can.")
@@ -45,7 +51,7 @@ class ShareModel(PlanModel):
                 self._action,
                 tr("protect: each value through a mechanism. drop: the column is left out. keep: published as it is"),
                 width=88,
-                choices=ACTIONS,
+                choices=tuple(ACTIONS),
                 edit=self._act,
             ),
             Column(
@@ -132,9 +138,10 @@ class ShareModel(PlanModel):
         """Return (words, name in a plan) of every mechanism that can be chosen for an attribute."""
         outlook, column = self.outlook_at(at), self.column_at(at)
         if outlook is None:
-            return ((AUTO, AUTO),) if column.mechanism == AUTO else ((AUTO, AUTO), (column.mechanism,) * 2)
-        made = [(tr("advisor's choice ★  {candidates}", candidates=outlook.relevant(outlook.candidates[0])), AUTO)]
-        made += [(f"{c.title}  {outlook.relevant(c)}", c.name) for c in outlook.candidates]
+            usual = tr("auto"), AUTO
+            return (usual,) if column.mechanism == AUTO else (usual, (column.mechanism,) * 2)
+        made = [(tr("advisor's choice ★  {error}", error=outlook.relevant(outlook.candidates[0])), AUTO)]
+        made += [(f"{tr_sentence(c.title)}  {outlook.relevant(c)}", c.name) for c in outlook.candidates]
         return tuple(made)
 
     def follow_plan(self) -> None:
@@ -171,15 +178,13 @@ class ShareModel(PlanModel):
         plan = self.session.plan
         for column in columns:
             plan = with_lock(plan, column.name, locked)
-        self.session.edit(
-            tr("{locked} the share of {columns}", locked="lock" if locked else "free", columns=of_all(columns)), plan
-        )
+        self.session.edit(tr(LOCKED if locked else FREED, columns=of_all(columns)), plan)
 
     def _act(self, at: int, action: str) -> None:
         session, columns = self.session, self.edited_with(at)
         profiles = session.opened.profiles if session.opened else {}
         kinds = {name: profile.kind for name, profile in profiles.items()}
-        session.edit(f"{action} {of_all(columns)}", with_action(session.plan, columns, action, kinds))
+        session.edit(tr(EDITS[action], columns=of_all(columns)), with_action(session.plan, columns, action, kinds))
 
     def _give(self, at: int, text: str) -> None:
         columns, plan = [c for c in self.edited_with(at) if c.protected], self.session.plan
@@ -195,7 +200,7 @@ class ShareModel(PlanModel):
         columns = [c for c in self.edited_with(at) if c.protected]
         fitting = [c for c in columns if fits(c, mechanism)]
         made = self.session.plan.with_columns({c.name: {"mechanism": mechanism} for c in fitting})
-        self.session.edit(tr("choose the mechanism of {fitting}", fitting=of_all(fitting)), made)
+        self.session.edit(tr("choose the mechanism of {columns}", columns=of_all(fitting)), made)
         others = [c.name for c in columns if c not in fitting]
         if others:
             self.session.notify(
@@ -215,12 +220,12 @@ class ShareModel(PlanModel):
         if not column.protected:
             return cell._replace(look="muted", tip=tr(KEPT) if column.action == "keep" else column.name)
         if column.bounds_origin == "data":
-            return cell._replace(text=f"{column.name}  ⚠", look="warn", tip=FROM_DATA)
+            return cell._replace(text=f"{column.name}  ⚠", look="warn", tip=tr(FROM_DATA))
         return cell
 
     def _action(self, at: int) -> Cell:
         action = self.column_at(at).action
-        cell = Cell(action, key=action, value=action)
+        cell = Cell(tr(ACTIONS[action]), key=action, value=action)
         if action == "keep":
             return cell._replace(text=tr("keep ⚠"), look="warn", tip=tr(KEPT))
         return cell if action == "protect" else cell._replace(look="muted")
@@ -232,8 +237,8 @@ class ShareModel(PlanModel):
         value = next((words for words, name in self.choices_at(at) if name == column.mechanism), "")
         if outlook is None:
             return Cell(NOTHING if column.problems() else "…", value=value)
-        text = outlook.used.title + ("  ★" if outlook.advised else "")
-        return Cell(text, key=outlook.used.title.casefold(), value=value)
+        title = tr_sentence(outlook.used.title)
+        return Cell(f"{title}  ★" if outlook.advised else title, key=title.casefold(), value=value)
 
     def _share(self, at: int) -> Cell:
         column = self.column_at(at)
@@ -243,8 +248,8 @@ class ShareModel(PlanModel):
         if share is None:
             return Cell(NOTHING, value="")
         if column.name in self._split:
-            more = f". {TARGET_NEEDS}" if column.role == "target" and column.weight > 1 else ""
-            tip = f"{entered(share)} exactly{more}"
+            more = [tr(TARGET_NEEDS)] if column.role == "target" and column.weight > 1 else []
+            tip = ". ".join([tr("{share} exactly", share=entered(share)), *more])
         key = self._split.get(column.name)
         return Cell(at_most(share), tip=tip, key=key, value=entered(Decimal(f"{share:.6g}")))
 
@@ -253,7 +258,7 @@ class ShareModel(PlanModel):
         if not column.protected:
             return _unprotected(column, "")
         locked = column.epsilon is not None
-        return Cell("locked" if locked else "", "muted", key=not locked, ticked=locked)
+        return Cell(tr("locked") if locked else "", "muted", key=not locked, ticked=locked)
 
     def _error(self, at: int) -> Cell:
         column, outlook = self.column_at(at), self.outlook_at(at)
@@ -292,6 +297,6 @@ def _number(text: str, name: str) -> Decimal:
         share = Decimal("NaN")
     if not share.is_finite() or len(share.normalize().as_tuple().digits) > 15:
         raise ParameterError(
-            tr("{strip} is not a share", strip=repr(text.strip())), f"column {name}", tr("write a number such as 0.3")
+            tr("{text} is not a share", text=repr(text.strip())), f"column {name}", tr("write a number such as 0.3")
         )
     return share

@@ -9,11 +9,17 @@ from workbench.gui.pages.protect.share_model import KEPT
 from workbench.gui.pages.protect.tasks import Candidate, Outlook
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, count, listed
 
 OTHER_WAY = tr_later("release synthetic rows or a private model")
 """What serves where noisy rows do not."""
+
+OF_ROWS = tr_later("one value {one}, {statistic} over the {rows}")
+OF_CLAMPED = tr_later("one value {one}, {statistic} over the {rows} (of clamped values)")
+TWO_ANSWERS = tr_later(
+    "Every released value is one of the two bounds: the mean can be estimated from them, nothing else."
+)
 
 
 def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> str:
@@ -23,16 +29,12 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
     if column.action == "keep":
         return tr("Kept as it is.")
     if column.problems():
-        return tr(
-            "{upper}{text}: go back to Data.",
-            upper=column.problems()[0].text[:1].upper(),
-            text=column.problems()[0].text[1:],
-        )
+        return tr("{problem}: go back to Data.", problem=_capital(tr_sentence(column.problems()[0].text)))
     if outlook is None or share is None:
         return "…"
     used, best = outlook.used, outlook.candidates[0]
     both = _both_errors(outlook, used)
-    title = f"{used.title[:1].upper()}{used.title[1:]}"
+    title = _capital(tr_sentence(used.title))
     if outlook.advised:
         aim = tr("the least noise in statistics") if outlook.for_statistics else tr("the least error")
         fit = (
@@ -40,68 +42,55 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
             if len(outlook.candidates) == 1
             else tr("{aim} of those that fit", aim=aim)
         )
-        return tr(
-            "{title} ★ at a share of {share}: {both}; {fit}.{outlook}",
+        stated = tr(
+            "{title} ★ at a share of {share}: {errors}; {fit}.",
             title=title,
             share=at_most(share),
-            both=both,
+            errors=both,
             fit=fit,
-            outlook=_ends(outlook),
         )
-    return tr(
-        "{title}, chosen by you, at a share of {share}: {both}. The advisor would take the {title2} "
-        "★: {best}.{outlook}",
-        title=title,
-        share=at_most(share),
-        both=both,
-        title2=best.title,
-        best=outlook.relevant(best),
-        outlook=_ends(outlook),
-    )
+    else:
+        stated = tr(
+            "{title}, chosen by you, at a share of {share}: {errors}. The advisor would take the {advised} ★: {best}.",
+            title=title,
+            share=at_most(share),
+            errors=both,
+            advised=tr_sentence(best.title),
+            best=outlook.relevant(best),
+        )
+    return f"{stated} {tr(TWO_ANSWERS)}" if outlook.two_answers else stated
 
 
-def _ends(outlook: Outlook) -> str:
-    """Return what a release looks like that only tells of a mean."""
-    stated = tr(" Every released value is one of the two bounds: the mean can be estimated from them, nothing else.")
-    return stated if outlook.two_answers else ""
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _both_errors(outlook: Outlook, used: Candidate) -> str:
     """Return the error of one value and that of a statistic over the table's rows."""
-    over = tr(" over the {rows}", rows=count(outlook.rows, "row"))
-    statistic = outlook.statistic_in_words(used.statistic)
-    clamped = tr(" (of clamped values)") if outlook.column.numeric and used.statistic is not None else ""
-    one = outlook.in_words(used.error)
-    return tr(
-        "one value {one}, {statistic}{over}{clamped}",
-        one=one,
-        statistic=statistic,
-        over=over if used.statistic is not None else "",
-        clamped=clamped,
-    )
+    one, statistic = outlook.in_words(used.error), outlook.statistic_in_words(used.statistic)
+    if used.statistic is None:
+        return tr("one value {one}, {statistic}", one=one, statistic=statistic)
+    words = OF_CLAMPED if outlook.column.numeric else OF_ROWS
+    return tr(words, one=one, statistic=statistic, rows=count(outlook.rows, "row"))
 
 
 def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
     """Return the warning about a column with its ways out, or nothing; ``high`` tells that ε is high already."""
     if column.action == "keep":
-        return KEPT
+        return tr(KEPT)
     relations = f"{outlook.faded_words} " if outlook is not None and outlook.faded else ""
     if outlook is not None and outlook.useless and outlook.for_statistics:
-        return tr(
-            "Even over all {rows} a mean or a count is mostly noise. {outlook}",
-            rows=count(outlook.rows, "row"),
-            outlook=_ways(outlook, high=high),
-        )
+        noise = tr("Even over all {rows} a mean or a count is mostly noise.", rows=count(outlook.rows, "row"))
+        return f"{noise} {_ways(outlook, high=high)}"
     if outlook is not None and outlook.useless:
-        return tr(
-            "Writing “{constant}” in every row would be {useless_words}, at no privacy cost: at this "
-            "share, {name} is mostly noise. {relations}{outlook}",
-            constant=outlook.constant,
-            useless_words=outlook.useless_words,
+        noise = tr(
+            "Writing “{answer}” in every row would be {closeness}, at no privacy cost: at this share, {name} is mostly "
+            "noise.",
+            answer=outlook.constant,
+            closeness=outlook.useless_words,
             name=column.name,
-            relations=relations,
-            outlook=_ways(outlook, high=high),
         )
+        return f"{noise} {relations}{_ways(outlook, high=high)}"
     if outlook is not None and outlook.bare:
         return tr(
             "At this share nearly every value leaves as it is: whoever sees the release can be almost "
@@ -109,10 +98,10 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
             name=column.name,
         )
     if outlook is not None and relations:
-        taken = f" {FROM_DATA}" if column.bounds_origin == "data" else ""
+        taken = f" {tr(FROM_DATA)}" if column.bounds_origin == "data" else ""
         return f"{relations}{_ways(outlook, high=high)}{taken}"
     if column.protected and column.bounds_origin == "data":
-        return FROM_DATA
+        return tr(FROM_DATA)
     if outlook is not None and outlook.served is not None:
         return tr(
             "A share above {served} is served by the table for {served}: the rest is wasted.",
@@ -126,9 +115,9 @@ def _ways(outlook: Outlook, *, high: bool) -> str:
     statistics = (
         [] if outlook.for_statistics or not outlook.statistics_help else [tr("choose “means and counts” below")]
     )
-    more = [] if high else ["raise ε"]
+    more = [] if high else [tr("raise ε")]
     steps = [tr("round it to fewer steps")] if outlook.for_statistics and outlook.column.numeric else []
-    return f"{_either([tr('Drop columns'), *statistics, *steps, *more, OTHER_WAY])}."
+    return f"{_either([tr('Drop columns'), *statistics, *steps, *more, tr(OTHER_WAY)])}."
 
 
 def note(useless: Sequence[Outlook], epsilon: Decimal, *, high: bool) -> str:
@@ -136,16 +125,14 @@ def note(useless: Sequence[Outlook], epsilon: Decimal, *, high: bool) -> str:
     names = listed([outlook.column.name for outlook in useless])
     helped = any(o.statistics_help and not o.for_statistics for o in useless)
     statistics = [tr("choose “means and counts” for what you need the average of")] if helped else []
-    ways = _either([tr("drop columns"), *statistics, *([] if high else ["raise ε"]), tr(OTHER_WAY)])
+    ways = _either([tr("drop columns"), *statistics, *([] if high else [tr("raise ε")]), tr(OTHER_WAY)])
     weak = tr("At ε = {epsilon} the guarantee says little about any one row", epsilon=at_most(epsilon))
     if high and useless:
         return tr("⚠ {weak}, and {names} would still be mostly noise: {ways}.", weak=weak, names=names, ways=ways)
     if useless:
-        return tr(
-            "⚠ Mostly noise at this ε: {names}. {upper}{ways}.", names=names, upper=ways[:1].upper(), ways=ways[1:]
-        )
+        return f"{tr('⚠ Mostly noise at this ε: {names}.', names=names)} {_capital(ways)}."
     return f"⚠ {weak}." if high else ""
 
 
 def _either(ways: Sequence[str]) -> str:
-    return f"{', '.join(ways[:-1])}, or {ways[-1]}"
+    return tr("{ways}, or {last}", ways=", ".join(ways[:-1]), last=ways[-1])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.style.language import tr
-from workbench.gui.widgets.formatting import plain
+from workbench.gui.style.language import tr, tr_sentence
+from workbench.gui.widgets.formatting import plain, rounded
 from workbench.jobs import Job
 from workbench.sanitize.usefulness import (
     EVENLY,
@@ -131,11 +131,8 @@ class Outlook:
     @property
     def faded_words(self) -> str:
         """What becomes of its relations with other columns."""
-        return tr(
-            "Its relations with other columns shrink to {kept}. {evenly}",
-            kept=kept_words(self.used.kept),
-            evenly=EVENLY,
-        )
+        kept = tr_sentence(kept_words(self.used.kept))
+        return f"{tr('Its relations with other columns shrink to {kept}.', kept=kept)} {tr_sentence(EVENLY)}"
 
     @property
     def statistics_help(self) -> bool:
@@ -171,22 +168,21 @@ class Outlook:
     def in_words(self, error: float) -> str:
         """Return the mean error of one value: in the attribute's unit, or as a share of changed values."""
         if not self.column.numeric:
-            return f"{plain(round(100 * error, 1))} % changed"
+            return tr("{percent} % changed", percent=plain(round(100 * error, 1)))
         return tr("off by {error}", error=self._measured(error))
 
     def _measured(self, length: float) -> str:
         """Return a length on the attribute's line in words."""
-        rounded = float(f"{length:.3g}")
-        text = f"{rounded:,.0f}" if rounded >= 1000 else plain(rounded)
-        return text + (" days" if self.column.kind == "date" else "")
+        text = rounded(length, 3)
+        return tr("{length} days", length=text) if self.column.kind == "date" else text
 
     def statistic_in_words(self, statistic: float | None) -> str:
         """Return half of the 95 % interval of a mean or a share over the table's rows, as everywhere after a ±."""
         if statistic is None:
             return tr("no unbiased mean") if self.column.numeric else tr("no unbiased shares")
         if not self.column.numeric:
-            return tr("shares ± {value} points", value=plain(float(f"{100 * NORMAL_95 * statistic:.2g}")))
-        return f"mean ± {self._measured(NORMAL_95 * statistic)}"
+            return tr("shares ± {width} points", width=plain(float(f"{100 * NORMAL_95 * statistic:.2g}")))
+        return tr("mean ± {width}", width=self._measured(NORMAL_95 * statistic))
 
     def other(self, candidate: Candidate) -> str:
         """Return the error that the column's purpose does not ask about, in words."""
@@ -268,7 +264,7 @@ def _example(made: Grid, mechanism: str, share: Decimal, *, numeric: bool) -> Ex
     answers = [_between(made.labels[low], made.labels[high - 1]) for low, high in pairwise(edges.tolist())]
     grouped = (np.add.reduceat(chances[: cells.size], edges[:-1]) / np.diff(edges)).tolist()
     if cells.missing:
-        answers, grouped = [*answers, "missing"], [*grouped, float(chances[cells.size])]
+        answers, grouped = [*answers, tr("missing")], [*grouped, float(chances[cells.size])]
     at = int(np.searchsorted(edges, cell, side="right")) - 1
     return Example(made.labels[cell], tuple(answers), tuple(grouped), at)
 

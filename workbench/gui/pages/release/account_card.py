@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.gui.session.account_task import name_account, read_account, set_separate
 from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import day, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.formatting import at_most
@@ -20,8 +22,22 @@ NAME = tr_later(
     "releases"
 )
 
-
-TABLE = ("table", "rows", tr_later("that table's"))
+OF_TABLE = tr_later(
+    "This looks like a version of a table you released on {since}: most of its rows are the same. It shares that "
+    "table's budget."
+)
+OF_IMAGES = tr_later(
+    "This looks like a version of a set of images you released on {since}: most of its images are the same. It shares "
+    "those images’ budget."
+)
+OTHER_TABLE = tr_later(
+    "{title} gets a budget of its own. If some of its rows are about the same people, they are then protected only by "
+    "the sum of both budgets. The ledger records this for good."
+)
+OTHER_IMAGES = tr_later(
+    "{title} gets a budget of its own. If some of its images are about the same people, they are then protected only "
+    "by the sum of both budgets. The ledger records this for good."
+)
 
 
 class VersionCard(Card):
@@ -52,19 +68,12 @@ class VersionCard(Card):
         since, doubt = account.version_of, account.error if account.in_doubt else None
         self.setVisible(bool(since or doubt) and self._session.open_data is not None)
         images = self._session.images is not None
-        whole, parts, whose = (tr("set of images"), "images", tr("those images’")) if images else TABLE
-        self._stated.setText(
-            tr(
-                "This looks like a version of a {whole} you released on {since}: most of its {parts} are the "
-                "same. It shares {whose} budget.",
-                whole=whole,
-                since=since[:10],
-                parts=parts,
-                whose=whose,
-            )
-            if doubt is None
-            else f"{doubt.what[:1].upper()}{doubt.what[1:]}."
-        )
+        if doubt is None:
+            stated = tr(OF_IMAGES if images else OF_TABLE, since=_day(since))
+        else:
+            what = tr_sentence(doubt.what)
+            stated = f"{what[:1].upper()}{what[1:]}."
+        self._stated.setText(stated)
         ways = "" if doubt is None else ways_out(doubt.remedies)
         self._ways.setText(f"{ways[:1].upper()}{ways[1:]}.")
         self._ways.setVisible(bool(ways))
@@ -76,17 +85,17 @@ class VersionCard(Card):
         if opened is None:
             return
         if self._session.images is not None:
-            title, what, parts = tr("Are these other images?"), tr("These are other images"), "images"
+            title, what, text = tr("Are these other images?"), tr("These are other images"), OTHER_IMAGES
         else:
-            title, what, parts = tr("Is it another table?"), tr("It is another table"), "rows"
-        text = tr(
-            "{title} gets a budget of its own. If some of its {parts} are about the same people, they "
-            "are then protected only by the sum of both budgets. The ledger records this for good.",
-            title=opened.title,
-            parts=parts,
-        )
+            title, what, text = tr("Is it another table?"), tr("It is another table"), OTHER_TABLE
+        text = tr(text, title=opened.title)
         if confirm(self, title, text, what) and self._session.open_data is opened:
             set_separate(self._session, self._jobs, opened)
+
+
+def _day(since: str) -> str:
+    """Return the day of a time as the ledger writes it."""
+    return day(datetime.date.fromisoformat(since[:10])) if since else ""
 
 
 class AccountName(QWidget):
@@ -143,7 +152,7 @@ class AccountName(QWidget):
             return
         plan = self._session.plan
         self._session.edit(
-            tr("name the account {stated}", stated=stated) if stated else tr("name no account"),
+            tr("name the account {name}", name=stated) if stated else tr("name no account"),
             plan.with_(account=stated),
         )
         if self._session.account.in_doubt:

@@ -17,7 +17,7 @@ from workbench.gui.pages.release_account import (
 )
 from workbench.gui.pages.release_tasks import Foreseen
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, in_full
@@ -34,6 +34,9 @@ REPLACE_ONE = tr_later(
     "both by the same ε; a model that was trained with noise may need more here."
 )
 
+
+NEEDS = tr_later("⚠ Needs {cost}, but {left}.")
+SECOND_NEEDS = tr_later("A second draw needs {cost}, but {left}.")
 
 LEAVES = tr_later(
     "Only a trained network can be released of a set of images. Models, Train makes one with "
@@ -113,9 +116,9 @@ class CostCard(Card):
         if session.plan.rows_per_person != 1:
             lines["rows_each"] = (tr("rows of one person"), str(session.plan.rows_per_person), "")
         if delta:
-            lines["delta"] = ("δ", f"{float(delta):.3g}", "")
+            lines["delta"] = ("δ", tr_number(float(delta), ".3g"), "")
         if found is not None:
-            lines |= {key: (words, stated(found.facts), tip) for key, words, tip, stated in facts}
+            lines |= {key: (tr(words), stated(found.facts), tr(tip)) for key, words, tip, stated in facts}
         for key in self._lines.keys() - lines.keys():
             self._facts.hide_line(key)
         for key, (words, text, tip) in lines.items():
@@ -132,7 +135,9 @@ class CostCard(Card):
 
     def _show_neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> None:
         stated = "–" if cost is None else with_delta(at_most(cost), delta)
-        self._facts.show_line("zero_out", tr("blanked (zero-out)"), stated, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
+        self._facts.show_line(
+            "zero_out", tr("blanked (zero-out)"), stated, tip=f"{tr(ZERO_OUT)}\n{in_full(cost)}".strip()
+        )
         local = found is not None and found.local
         if cost is None or (found is None and self._session.way != "rows"):
             stated = "–"
@@ -148,9 +153,9 @@ class CostCard(Card):
         facts.hide_line("after")
         if account.problem:
             stated = tr("not certain who pays") if account.in_doubt else tr("cannot be read")
-            facts.show_line("cap_left", "ledger", stated, "danger")
+            facts.show_line("cap_left", tr("ledger"), stated, "danger")
         elif remaining is None:
-            facts.show_line("cap_left", "cap", tr("this release sets it"), "muted")
+            facts.show_line("cap_left", tr("cap"), tr("this release sets it"), "muted")
         else:
             assert account.cap is not None
             what = tr("remains of ε {cap}", cap=at_least(account.cap))
@@ -170,17 +175,10 @@ class CostCard(Card):
         self.raise_cap.setVisible(bool(short))
         if short and cost is not None:
             look(self._short, "muted" if done else "danger")
-            needs = tr("A second draw needs") if done else "⚠ Needs"
-            self._short.setText(
-                tr(
-                    "{needs} {cost}, but {session}.",
-                    needs=needs,
-                    cost=both_words(cost, delta),
-                    session=left_of(session, delta),
-                )
-            )
+            words = SECOND_NEEDS if done else NEEDS
+            self._short.setText(tr(words, cost=both_words(cost, delta), left=left_of(session, delta)))
         if self.allowed is not None:
-            self.use_rest.setText(tr("Use what remains ({left_text})", left_text=left_text(*self.allowed)))
+            self.use_rest.setText(tr("Use what remains ({left})", left=left_text(*self.allowed)))
 
 
 class OutsideCard(Card):
@@ -202,7 +200,7 @@ class OutsideCard(Card):
             self._text.setText(tr("Listed once the plan is ready."))
         elif sentences:
             look(self._text, "warn")
-            self._text.setText("\n".join(f"⚠ {sentence}" for sentence in sentences))
+            self._text.setText("\n".join(f"⚠ {tr_sentence(sentence)}" for sentence in sentences))
         else:
             look(self._text, "muted")
             self._text.setText(
@@ -235,7 +233,7 @@ class OnlyModelsCard(Card):
         self.setVisible(images is not None)
         if images is None:
             return
-        self._facts.show_line("release_images", "open", f"{images.title}: {images.stated}")
+        self._facts.show_line("release_images", tr("open"), f"{images.title}: {images.stated}")
         remaining = account.remaining
         if account.problem:
             stated = account.problem
@@ -244,7 +242,7 @@ class OnlyModelsCard(Card):
         else:
             stated = tr("ε = {remaining} for further networks", remaining=at_least(max(remaining, Decimal(0))))
         self._facts.show_line("release_images_left", tr("budget left"), stated)
-        outside = " ".join(images.outside)
+        outside = " ".join(map(tr_sentence, images.outside))
         self._facts.show_line("release_images_outside", tr("outside the guarantee"), outside, "warn")
         if not outside:
             self._facts.hide_line("release_images_outside")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.basic import label
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
@@ -28,7 +28,7 @@ class DerivedPane(WayPane):
         suffixes = ", ".join(known.suffixes())
         words = ReleaseWords(
             name=name,
-            question=tr("Release {released}?", released=known.released),
+            question=tr("Release {released}?", released=tr_sentence(known.released)),
             file=tr("The released file; {suffixes}", suffixes=suffixes),
             ending=name,
             tip=tr("Charge the budget, compute, certify and write the file"),
@@ -38,9 +38,10 @@ class DerivedPane(WayPane):
         super().__init__(page.session, words, name)
         self.form = Form(f"{name}_form", known.asked())
         self.form.changed.connect(lambda: self.chose("request"))
-        self.body.addWidget(label(known.released.upper(), "caption"))
+        self.body.addWidget(label(tr_sentence(known.released).upper(), "caption"))
         if known.help:
-            self.body.addWidget(label(f"{known.help[:1].upper()}{known.help[1:]}.", "muted", wrap=True))
+            stated = tr_sentence(known.help)
+            self.body.addWidget(label(f"{stated[:1].upper()}{stated[1:]}.", "muted", wrap=True))
         self.body.addWidget(explained(self.form))
         self.body.addWidget(self._problem)
         self.body.addWidget(DeltaLine(self.delta))
@@ -63,7 +64,7 @@ class DerivedPane(WayPane):
         request = chosen.request
         assert request is not None
         return Asked(
-            kind.released,
+            tr_sentence(kind.released),
             lambda plan, rows, form: kind.work_of(plan, request, chosen.epsilon, chosen.delta, rows, form),
             kind.suffixes(),
             way=kind.name,

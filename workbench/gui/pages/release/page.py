@@ -130,7 +130,7 @@ class SettingsPage(ReleasePage):
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
         self._empty.say(tr(NO_TABLE))
-        self._of_model = NothingYet(self.session, "release_of_model", "A model", "train", tr("Train →"))
+        self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), "train", tr("Train →"))
         self._of_model.say(tr(A_MODEL))
         self._of_images = OnlyModelsCard(self.session)
         self._released = stack(spacing=12)
@@ -209,8 +209,8 @@ class SettingsPage(ReleasePage):
     def _show_file_of(self, pane: WayPane) -> None:
         """Show the file that was typed for a way, or suggest one; each way has a file of its own."""
         self._what = dataclasses.replace(pane.what, name=RELEASED.name, names=RELEASED.names)
-        self._release.setToolTip(self._what.tip)
-        self._target.setToolTip(tr("{file}. Its certificate is written beside it", file=self._what.file))
+        self._release.setToolTip(tr(self._what.tip))
+        self._target.setToolTip(tr("{file}. Its certificate is written beside it", file=tr(self._what.file)))
         typed = self._typed.get(pane.what.name)
         if typed is None:
             self._start_over_target()
@@ -285,8 +285,8 @@ class SettingsPage(ReleasePage):
         keys = self.has_keys(self._release, *others, self._cancel, self._onward, self._better, self._train)
         short = self._short()
         self._release.setEnabled(not running and not busy and self._payable and not self._refused_for_certain())
-        raised = tr("{short} First use what remains, or raise the cap in Released, Ledger.", short=short)
-        self._release.setToolTip(raised if short and not done else self._what.tip)
+        raised = f"{short} {tr('First use what remains, or raise the cap in Released, Ledger.')}"
+        self._release.setToolTip(raised if short and not done else tr(self._what.tip))
         self._name_release(done=done)
         self._lead_on(short=bool(short), done=done, running=running)
         if pane is not None:
@@ -298,7 +298,12 @@ class SettingsPage(ReleasePage):
         note = (
             "" if pane is None or stops else tr(WORKING) if working else self._foot_words(done=done, short=bool(short))
         )
-        self.set_note(tr("Cancelling…") if stopping else RUNNING if running else note, wrapped=True)
+        self.set_note(tr("Cancelling…") if stopping else tr(RUNNING) if running else note, wrapped=True)
+
+    def retranslate(self) -> None:
+        """Forecast again, as the sentences of a forecast are made with it."""
+        super().retranslate()
+        self.in_sight(self._follow)()
 
     def _lead_on(self, *, short: bool, done: bool, running: bool) -> None:
         """Highlight what leads on: never to pay twice, nor to pay for noise."""
@@ -331,7 +336,7 @@ class SettingsPage(ReleasePage):
         self._problem.setText(text)
         self._stopped.setVisible(bool(text))
         self._hint_page = hint or "data"
-        self._hint.setText(TITLES[self._hint_page])
+        self._hint.setText(tr(TITLES[self._hint_page]))
         self._hint.setAccessibleName(self._hint.text())
         self._hint.setVisible(bool(text and hint) and hint != "release")
 
@@ -375,12 +380,13 @@ class SettingsPage(ReleasePage):
     def _foot_words(self, *, done: bool, short: bool) -> str:
         """Return the sentence at the foot of the page: what Release does."""
         if done:
-            more = tr("a second draw needs a higher cap") if short else tr("a second draw is a second charge")
-            return tr("This plan has been released; {more}.", more=more)
+            if short:
+                return tr("This plan has been released; a second draw needs a higher cap.")
+            return tr("This plan has been released; a second draw is a second charge.")
         if short:
             return tr("Its ε is more than what is left under the cap: use what remains, or raise the cap first.")
         newest = tr("The model is released. Release… would publish the table, too, and charge again.")
-        return newest if self._model_is_newest else PAID
+        return newest if self._model_is_newest else tr(PAID)
 
     # -- what was released ----------------------------------------------------------------------------------------
 

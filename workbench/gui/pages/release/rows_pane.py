@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, look
 from workbench.gui.widgets.formatting import at_most, count, in_full, listed, rounded
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
@@ -47,6 +47,10 @@ WAYS_OUT = tr_later(
     "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
 )
 
+FIRST, ANOTHER = tr_later("What will be published"), tr_later("What another release would publish")
+IN_ORDER = tr_later("{rows} × {columns}, rows in their original order")
+SHUFFLED = tr_later("{rows} × {columns}, rows in a new random order")
+
 RELEASED = ReleaseWords(
     name="rows",
     question=tr_later("Release this table?"),
@@ -64,7 +68,7 @@ class RowsPane(WayPane):
         super().__init__(session, RELEASED)
         self._session = session
         self._title = label("", "caption", name="release_published_title")
-        self._size = label("", "muted", name="release_size")
+        self._size = label("", "muted", wrap=True, name="release_size")
         self._lines = QGridLayout()
         self._lines.setContentsMargins(0, 0, 0, 0)
         self._lines.setHorizontalSpacing(16)
@@ -78,7 +82,7 @@ class RowsPane(WayPane):
         holder = QWidget()
         holder.setLayout(self._lines)
         self._means = label(
-            tr("Of this release, {means_are_of_clamped}.", means_are_of_clamped=MEANS_ARE_OF_CLAMPED),
+            tr("Of this release, {means}.", means=tr_sentence(MEANS_ARE_OF_CLAMPED)),
             "muted",
             wrap=True,
             name="release_means",
@@ -150,30 +154,25 @@ class RowsPane(WayPane):
             forecast: what is known of it, or ``None`` until it is.
             again: whether this very plan was released, so that this is what another release would publish.
         """
-        title = tr("What another release would publish") if again else tr("What will be published")
+        title = tr(ANOTHER if again else FIRST)
         self._title.setText(title.upper())
         self.setAccessibleName(title)
         opened, plan = self._session.opened, self._session.plan
         if opened is None:
             return
         left = [c for c in plan.columns if c.action != "drop"]
-        order = tr("in their original order") if plan.keep_order else tr("in a new random order")
-        self._size.setText(
-            tr(
-                "{plan} × {left}, rows {order}",
-                plan=count(opened.rows_under(plan), "row"),
-                left=count(len(left), "column"),
-                order=order,
-            )
-        )
         rows = opened.rows_under(plan)
+        size = tr(
+            IN_ORDER if plan.keep_order else SHUFFLED, rows=count(rows, "row"), columns=count(len(left), "column")
+        )
+        self._size.setText(size)
         self._learn.setVisible(forecast is not None)
         noise, relations = "", ""
         if forecast is not None:
-            noise, relations = noise_words(forecast, rows), relations_words(forecast)
+            noise, relations = noise_words(forecast, rows), tr_sentence(relations_words(forecast))
             self._learn.setText(learn_words(forecast, rows))
-            self._noise.setText(f"⚠ {noise} {WAYS_OUT}")
-            self._relations.setText(f"⚠ {relations} {RELATIONS_WAYS_OUT}")
+            self._noise.setText(f"⚠ {noise} {tr(WAYS_OUT)}")
+            self._relations.setText(f"⚠ {relations} {tr_sentence(RELATIONS_WAYS_OUT)}")
         self._noise.setVisible(bool(noise))
         self._relations.setVisible(bool(relations))
         self._change.setVisible(bool(noise or relations))
@@ -187,7 +186,7 @@ class RowsPane(WayPane):
             self._shown[at].show_column(column, known.get(column.name), rows)
         more = len(plan.columns) - SHOWN
         self._more.setVisible(more > 0)
-        self._more.setText(tr("and {more} more", more=more))
+        self._more.setText(tr("and {more} more", more=tr_number(more, ",")))
         self._means.setVisible(any(c.numeric for c in plan.protected))
         invalid = tr("Values that cannot be used count as missing.") if plan.replaces_invalid else ""
         self._invalid.setText(invalid)
@@ -214,14 +213,14 @@ class _Line:
         self._share.setText(f"ε {at_most(known.epsilon)}" if known else "–" if column.action != "protect" else "")
         self._share.setToolTip(in_full(known.epsilon) if known else "")
         look(self._share, "muted" if column.action == "drop" else "")
-        done, kind, lost = mechanism(known.mechanism).title if known else "protected", "", ""
+        done, kind, lost = tr_sentence(mechanism(known.mechanism).title) if known else tr("protected"), "", ""
         if column.action == "keep":
             done, kind = tr("⚠ kept as it is"), "warn"
         elif column.action == "drop":
-            done, kind = "dropped", "muted"
+            done, kind = tr("dropped"), "muted"
         elif known is not None and mostly_noise(known, rows):
             done, kind = f"{done}  ⚠", "warn"
-            lost = tr("{name} will be mostly noise. {ways_out}", name=column.name, ways_out=tr(WAYS_OUT))
+            lost = f"{tr('{name} will be mostly noise.', name=column.name)} {tr(WAYS_OUT)}"
         self._done.set_whole(done, lost)
         self._done.setAccessibleName(done)
         self._done.setAccessibleDescription(lost)
@@ -250,28 +249,28 @@ def learn_words(forecast: Forecast, rows: int) -> str:
         parts.append(tr("shares of {shares}", shares=_joined(shares)))
     if not parts:
         return tr("A recipient can learn next to nothing from this table.")
-    return tr("A recipient can learn {parts}; little else.", parts="; ".join(parts))
+    learns = tr("{means}; {shares}", means=parts[0], shares=parts[1]) if len(parts) > 1 else parts[0]
+    return tr("A recipient can learn {parts}; little else.", parts=learns)
 
 
 def worth_words(forecast: Forecast, rows: int) -> str:
     """Return both sentences, and how far relations between columns fade."""
-    stated = (learn_words(forecast, rows), noise_words(forecast, rows), relations_words(forecast))
+    stated = (learn_words(forecast, rows), noise_words(forecast, rows), tr_sentence(relations_words(forecast)))
     return " ".join(filter(None, stated))
 
 
 def _stated(one: Learnt) -> str:
-    return f"{one.name} to ± {rounded(one.half_length, _KNOWN)}" if one.numeric else f"{one.name} to ± {_points(one)}"
-
-
-def _points(one: Learnt) -> str:
-    return f"{rounded(100 * one.half_length, _KNOWN)} points"
+    if one.numeric:
+        return tr("{name} to ± {width}", name=one.name, width=rounded(one.half_length, _KNOWN))
+    return tr("{name} to ± {width} points", name=one.name, width=rounded(100 * one.half_length, _KNOWN))
 
 
 def _joined(stated: Sequence[str]) -> str:
-    if len(stated) > MOST_NAMED + 1:
-        return tr(
-            "{stated} and of {most_named} more",
-            stated=", of ".join(stated[:MOST_NAMED]),
-            most_named=len(stated) - MOST_NAMED,
-        )
-    return tr(" and of ").join(filter(None, (", of ".join(stated[:-1]), stated[-1])))
+    more = len(stated) - MOST_NAMED
+    first, last = (stated[:MOST_NAMED], "") if more > 1 else (stated[:-1], stated[-1])
+    named = first[0] if first else ""
+    for each in first[1:]:
+        named = tr("{named}, of {each}", named=named, each=each)
+    if not last:
+        return tr("{named} and of {more} more", named=named, more=tr_number(more, ","))
+    return tr("{named} and of {last}", named=named, last=last) if named else last

@@ -14,7 +14,7 @@ from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import ParameterError, WorkbenchError
@@ -174,7 +174,7 @@ def look_for_epsilon(
         if session.opened is opened and session.plan.with_(epsilon=draft.epsilon) == draft:
             done(found)
 
-    job = Job(tr("Looking for the least ε for {words}", words=question.words), work)
+    job = Job(tr("Looking for the least ε for {question}", question=tr_sentence(question.words)), work)
     return jobs.start(job, key=LEAST, shown=False, on_result=apply)
 
 
@@ -200,9 +200,9 @@ def outside_of(session: Session) -> tuple[str, ...]:
         return ()
     from workbench.sanitize.forecast import outside_guarantee
 
-    found = list(outside_guarantee(session.plan.plan()))
+    found = list(map(tr_sentence, outside_guarantee(session.plan.plan())))
     if session.opened.table.doubts:
-        found.append(GUESSED.removeprefix("⚠ "))
+        found.append(tr(GUESSED).removeprefix("⚠ "))
     guessed = unconfirmed(session)
     return (*found, *filter(None, (guessed, tr(SEEN) if session.account.seen else "")))
 
@@ -232,14 +232,14 @@ def with_wish(plan: DraftPlan, question: Question, margin: str) -> DraftPlan:
     wish, asked = question.wish, plan.questions.asked
     assert wish is not None
     others = [text for text in asked.wishes if Wish.parse(text).figure != wish.figure]
-    typed = margin.strip().removeprefix("±").strip()
-    if typed:
-        points = question.asked == "share" and not typed.endswith("%")
-        text = f"{wish.figure} ± {typed}{' %' if points else ''}"
+    stated = margin.strip().removeprefix("±").strip()
+    if stated:
+        points = question.asked == "share" or stated.endswith("%")
+        text = f"{wish.figure} ± {typed(stated.removesuffix('%'))}{' %' if points else ''}"
         try:
             others.append(Wish.parse(text).text)
         except ParameterError as error:
             raise ParameterError(
-                tr("{strip} is not a margin", strip=repr(margin.strip())), hint=tr("write it as ± 2")
+                tr("{text} is not a margin", text=repr(margin.strip())), hint=tr("write it as ± 2")
             ) from error
     return plan.with_(asked=dataclasses.replace(asked, wishes=tuple(others)))

@@ -21,20 +21,20 @@ from workbench.gui.pages.ways.marks import (
     questions_of,
     with_another,
 )
-from workbench.gui.pages.ways.table import DecideModel, DecideTable
+from workbench.gui.pages.ways.table import DecideModel, DecideTable, asked_words
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import localised, tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, look, named, row, stack
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, of_plan
-from workbench.gui.widgets.formatting import entered
+from workbench.gui.widgets.formatting import entered, together
 from workbench.gui.widgets.stopping import ask_to_stop
-from workbench.gui.widgets.way_bar import MODEL, ways
+from workbench.gui.widgets.way_bar import MODEL, inside
 from workbench.params import ParameterError, WorkbenchError
 from workbench.sanitize.wishes import FORMS
 
@@ -52,7 +52,7 @@ LEGEND = tr_later(
 WORKING = tr_later("Working out what recipients will see…")
 ROUGH = tr_later("Working out the marks more exactly…")
 NOTHING_ANSWERED = tr_later("At this ε no question is answered well: raise ε, or ask for less.")
-MORE = f"A figure that recipients will ask for, and how near it must be: {FORMS}. Return adds it"
+MORE = tr_later("A figure that recipients will ask for, and how near it must be: {forms}. Return adds it")
 WITH_FIGURES = ("synthetic", "statistics", "rows")
 """Ways whose answers are figures with a margin, the first of which is tried first."""
 
@@ -132,8 +132,8 @@ class WaysPage(PageFrame):
         self._refused = label("", "problem", wrap=True, name="ways_refused")
         self._refused.hide()
         self._model.refused.connect(self._say_refused)
-        self._more = named(QLineEdit(), "ways_more", tr("Ask one more"), MORE)
-        self._more.setPlaceholderText(tr("Ask one more: {value}", value=FORMS.rpartition(" or ")[2]))
+        self._more = named(QLineEdit(), "ways_more", tr("Ask one more"), tr(MORE, forms=tr_sentence(FORMS)))
+        self._more.setPlaceholderText(tr("Ask one more: {example}", example=FORMS.rpartition(" or ")[2]))
         self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
         self._take = button("", "ways_take_least", "link", tip=tr("Use this ε for the whole release"))
@@ -182,7 +182,7 @@ class WaysPage(PageFrame):
         """Return what stands in the way; empty where nothing does."""
         session = self.session
         if session.opened is None:
-            return FOR_TABLES if session.images is not None else tr(NO_TABLE)
+            return tr(FOR_TABLES) if session.images is not None else tr(NO_TABLE)
         if session.plan.ready and not session.plan.protected:
             return tr("The plan protects no column: say in Data which columns recipients need.")
         return first_problem(session)
@@ -239,33 +239,32 @@ class WaysPage(PageFrame):
     def _show_counts(self) -> None:
         """Show how many questions the chosen way answers at each ε; grey where that is not known."""
         for epsilon, pressed in self._at.items():
-            pressed.setText(f"ε = {entered(epsilon)}: {self._count_at(epsilon)}")
+            pressed.setText(tr("ε = {epsilon}: {count}", epsilon=entered(epsilon), count=self._count_at(epsilon)))
             pressed.setAccessibleName(pressed.text())
-        self._count.setText(tr("here {epsilon}", epsilon=self._count_at(self.session.plan.epsilon)))
+        self._count.setText(tr("here {count}", count=self._count_at(self.session.plan.epsilon)))
 
     def _count_at(self, epsilon: Decimal) -> str:
         found = self._marks.at(epsilon)
         way = None if found is None else next((w for w in found.ways if w.name == self.session.way), None)
         if way is None:
             return "…" if self._marks.working else "–"
-        return (
-            f"{way.useful} of {len(way.answers)} ✓"
-            if way.known
-            else tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
-        )
+        if way.known:
+            return tr("{useful} of {answers} ✓", useful=way.useful, answers=len(way.answers))
+        return tr("{useful} or more of {answers} ✓", useful=way.useful, answers=len(way.answers))
 
     def _show_reason(self) -> None:
         found, session = self._marks.ways, self.session
         refused = self._marks.problem
         stated = tr(WORKING) if refused is None else sentence(refused)
-        self._reason.setText(stated if found is None else found.reason)
+        self._reason.setText(stated if found is None else tr_sentence(found.reason))
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
         above = session.plan.epsilon > session.questions.most
         if above:
             who = session.questions.recipient
             from workbench.sanitize.questions import recipient
 
-            self._offered.setText(f"⚠ {recipient(who).title}: {recipient(who).why}")
+            title, why = tr_sentence(recipient(who).title), tr_sentence(recipient(who).why)
+            self._offered.setText(tr("⚠ {title}: {why}", title=title, why=why))
         self._offered.setVisible(above)
 
     def _show_release(self) -> None:
@@ -274,16 +273,15 @@ class WaysPage(PageFrame):
         own = self._chosen()
         poor = own is not None and own.known and (bool(own.warning) or not own.useful or bool(own.problem))
         better = None if found is None or not poor or found.advised == way else found.way(found.advised)
-        titles = {name: words for name, words, _ in ways()}
         self._release.setText(tr("Train →") if way == MODEL else tr("Release…"))
         self._release.setAccessibleName(
-            tr("Train a model in Models") if way == MODEL else tr("Release {lower}", lower=titles.get(way, way).lower())
+            tr("Train a model in Models") if way == MODEL else tr("Release {way}", way=inside(way))
         )
         self._release.setEnabled(draft_refusal(session) is None and not (own is not None and own.problem))
         self._settings.setVisible(way != MODEL)
         self._better.setVisible(better is not None and better.useful > 0)
         if better is not None:
-            self._better.setText(tr("{title} instead", title=better.title))
+            self._better.setText(tr("{title} instead", title=tr_sentence(better.title)))
             self._better.setAccessibleName(self._better.text())
         lead = self._better if better is not None and better.useful > 0 else None if poor else self._release
         self.primary = lead
@@ -298,7 +296,8 @@ class WaysPage(PageFrame):
         if self._marks.ways is None and self._marks.working:
             return tr(WORKING)
         if own is not None and poor:
-            return own.warning or (f"⚠ {own.problem}" if own.problem else tr(NOTHING_ANSWERED))
+            problem = f"⚠ {tr_sentence(own.problem)}" if own.problem else tr(NOTHING_ANSWERED)
+            return tr_sentence(own.warning) or problem
         return tr(ROUGH) if self._marks.working else ""
 
     def _chosen(self) -> Way | None:
@@ -377,23 +376,25 @@ class WaysPage(PageFrame):
         if self._least is None:
             return
         question, way, epsilon = self._least
-        titles = {name: words.lower() for name, words, _ in ways()}
-        wish = question.wish
-        near = f" within {wish.margin}" if wish is not None and question.wished else ""
-        what = f"{question.words[:1].upper()}{question.words[1:]}{near}"
+        wish, what = question.wish, asked_words(question)
+        if wish is not None and question.wished:
+            what = tr("{question} within {margin}", question=what, margin=localised(wish.margin))
         if epsilon is None:
-            self._found.setText(tr("{what}: no ε up to 50 is enough for {titles}.", what=what, titles=titles[way]))
+            self._found.setText(tr("{question}: no ε up to 50 is enough for {way}.", question=what, way=inside(way)))
         else:
             self._found.setText(
                 tr(
-                    "{what}: at least ε = {epsilon} for {titles}.",
-                    what=what,
+                    "{question}: at least ε = {epsilon} for {way}.",
+                    question=what,
                     epsilon=entered(epsilon),
-                    titles=titles[way],
+                    way=inside(way),
                 )
             )
-            other = "" if way == self.session.way else f" and {titles[way]}"
-            self._take.setText(tr("Use ε = {epsilon}{other}", epsilon=entered(epsilon), other=other))
+            self._take.setText(
+                tr("Use ε = {epsilon}", epsilon=entered(epsilon))
+                if way == self.session.way
+                else tr("Use ε = {epsilon} and {way}", epsilon=entered(epsilon), way=inside(way))
+            )
             self._take.setAccessibleName(self._take.text())
         taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
         self._take.setVisible(epsilon is not None and not taken)
@@ -410,7 +411,7 @@ class WaysPage(PageFrame):
         plan, names = self.session.plan, [name for name in columns if name != self.session.target] or list(columns)
         if names:
             dropped = {name: {"action": "drop"} for name in names}
-            self.session.edit(f"drop {' and '.join(names)}", plan.with_columns(dropped))
+            self.session.edit(tr("drop {columns}", columns=together(names)), plan.with_columns(dropped))
 
     # -- the private draw -----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 
 from workbench.gui.pages.ways.marks import Marks, with_wish
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import language, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
@@ -33,6 +33,7 @@ WITHIN_HELP = tr_later(
     "How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"
 )
 TRUTH_HELP = tr_later("The true figure in your rows: private, shown only after you agree")
+DELETE = "Del"  # not translated
 SIGN = 8
 """Pixels that the sign before a heading needs beyond what the font of the heading says."""
 
@@ -73,13 +74,11 @@ class DecideModel(EditedModel):
             ),
             Column(tr("truth"), self._truth, tr(TRUTH_HELP), 56, right=True, sorts=False),
             *(
-                Column(SHORT.get(name, words), partial(self._cell, name), tip, 120, 0.4, right=True, sorts=False)
+                Column(words, partial(self._cell, name), tip, 120, 0.4, right=True, sorts=False)
                 for name, words, tip in known
             ),
         )
         super().__init__(session, columns)
-        self._words = {name: SHORT.get(name, words) for name, words, _ in known}
-        self._tips = {name: tip for name, _, tip in known}
         self._marks = marks
         self._questions: tuple[Question, ...] = ()
         self._drawn: DrawnWays | None = None
@@ -117,26 +116,19 @@ class DecideModel(EditedModel):
 
     def _title(self) -> None:
         found, between = self._found, "\n" if self._stacked else " "
-        for place, name in enumerate(self.names):
+        for place, (name, long, tip) in enumerate(ways()):
             chosen = "●" if name == self.session.way else "○"
             star = "★" if found is not None and name == found.advised else ""
             way = None if found is None or name not in _names(found.ways) else found.way(name)
-            words = self._words[name]
+            words = tr(SHORT[name]) if name in SHORT else long
             signs = f"{chosen} {star}".strip() if self._stacked else chosen
             title = f"{signs}{between}{words}" + (f" {star}" if star and not self._stacked else "")
-            self.retitle(FIRST_WAY + place, title, self._help(name, way, star))
-
-    def _help(self, name: str, way: Way | None, star: str) -> str:
-        parts = [self._tips[name] if way is None else way.gives]
-        if way is not None:
-            parts += [way.problem and tr("It cannot be made: {problem}.", problem=way.problem), way.warning]
-        return "\n".join(filter(None, (*parts, star and "★ advised", tr("Click to choose it."))))
+            self.retitle(FIRST_WAY + place, title, _help(tip, way, advised=bool(star)))
 
     # -- cells ----------------------------------------------------------------------------------------------------
 
     def _asked(self, at: int) -> Cell:
-        question = self._questions[at]
-        words = f"{question.words[:1].upper()}{question.words[1:]}"
+        words = asked_words(self._questions[at])
         return Cell(words, tip=words)
 
     def _within(self, at: int) -> Cell:
@@ -145,10 +137,9 @@ class DecideModel(EditedModel):
         if wish is None:
             return Cell("", tip=tr("This question has no margin."))
         if question.wished:
-            return Cell(wish.margin, value=wish.margin.removeprefix("± "))
-        tip = tr(
-            "No margin was typed, so it must be better than having no table: {question}.", question=_margin(question)
-        )
+            margin = localised(wish.margin)
+            return Cell(margin, value=margin.removeprefix("± "))
+        tip = tr("No margin was typed, so it must be better than having no table: {margin}.", margin=_margin(question))
         return Cell(_margin(question), "muted", tip, value="")
 
     def _truth(self, at: int) -> Cell:
@@ -169,7 +160,23 @@ class DecideModel(EditedModel):
     def _wish(self, at: int, text: str) -> None:
         question = self._questions[at]
         plan = with_wish(self.session.plan, question, text)
-        self.session.edit(tr("wish {words} within {strip}", words=question.words, strip=text.strip()), plan)
+        self.session.edit(
+            tr("wish {question} within {margin}", question=tr_sentence(question.words), margin=text.strip()), plan
+        )
+
+
+def asked_words(question: Question) -> str:
+    """Return a question as a person reads it, with a capital."""
+    words = tr_sentence(question.words)
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def _help(tip: str, way: Way | None, *, advised: bool) -> str:
+    parts = [tip if way is None else tr_sentence(way.gives)]
+    if way is not None:
+        problem = way.problem and tr("It cannot be made: {problem}.", problem=tr_sentence(way.problem))
+        parts += [problem, tr_sentence(way.warning)]
+    return "\n".join(filter(None, (*parts, tr("★ advised") if advised else "", tr("Click to choose it."))))
 
 
 def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
@@ -177,46 +184,66 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
     if answer.mark == "not known yet":
         return Cell(UNKNOWN, "muted", tr("Not known yet"), spoken=tr("not known yet"))
     if answer.mark == "not answered":
-        tip = tr("Answered {note} only", note=answer.note) if answer.note else tr("This way does not answer it")
+        tip = (
+            tr("Answered {note} only", note=tr_sentence(answer.note))
+            if answer.note
+            else tr("This way does not answer it")
+        )
         return Cell(NOTHING, "muted", tip, spoken=tr("not answered"))
     if answer.half_length is None:
-        kept = answer.note.replace("0.", ".")  # .71 of .85
-        stated = seen or (kept if question.asked != "rows" else "yes" if answer.mark == "yes" else "noise")
+        looked = tr("yes") if answer.mark == "yes" else tr("noise")
+        stated = seen or (_score(*map(_short, _scores(answer))) if question.asked != "rows" else looked)
     else:
         half = _half(question, answer.half_length)
         stated = f"{seen.removesuffix(' %')} {half}" if seen else half
     near = answer.mark == "yes"
-    words = {True: "close enough", False: "not close enough"}[near]
+    words = tr("close enough") if near else tr("not close enough")
+    note = tr_sentence(answer.note)
     if question.asked == "model":
-        score, _, best = answer.note.partition(" of ")
+        score, best = map(localised, _scores(answer))
         tip = tr(
             "On made-up rows a model scores {score}; trained on the rows themselves it scores {best}",
             score=score,
             best=best,
         )
     elif question.asked == "rows":
-        tip = answer.note
+        tip = note
+    elif note:
+        tip = tr("Half of the expected 95 % interval; {closeness}; {note}", closeness=words, note=note)
     else:
-        tip = tr("Half of the expected 95 % interval; {words}", words=words) + (
-            f"; {answer.note}" if answer.note else ""
-        )
+        tip = tr("Half of the expected 95 % interval; {closeness}", closeness=words)
     spoken = f"{stated}, {words}"
     return Cell(f"{stated}{MARKED[answer.mark]}", "" if near else "danger", tip, spoken=spoken)
+
+
+def _scores(answer: Answer) -> tuple[str, str]:
+    """Return what a model reaches, and what it reaches on the rows themselves, as the note of its answer says."""
+    score, _, best = answer.note.partition(" of ")
+    return score, best
+
+
+def _score(score: str, best: str) -> str:
+    return tr("{score} of {best}", score=score, best=best)
+
+
+def _short(share: str) -> str:
+    """Return a number below 1 as it is written shortest: .71, where the language writes it so."""
+    return share.replace("0.", ".", 1) if language() == "en" else localised(share)
 
 
 def figure(question: Question, value: float) -> str:
     """Return a figure as a person reads it."""
     if question.asked == "share":
-        return f"{100 * value:.2g} %"
+        return f"{tr_number(100 * value, '.2g')} %"
     if question.asked in ("correlation", "model"):
-        return f"{value:.2f}".replace("0.", ".", 1)
-    return f"{value:.3g}" if abs(value) < 1_000 else f"{value:,.0f}"
+        return _short(f"{value:.2f}")
+    return tr_number(value, ".3g" if abs(value) < 1_000 else ",.0f")
 
 
 def _half(question: Question, half: float) -> str:
     if question.asked == "share":
-        return f"± {min(100 * half, 100):.3g} %" if half >= 0.1 else f"± {100 * half:.2g} %"
-    return f"± {half:,.2g}" if half < 100 else f"± {half:,.0f}"
+        return f"± {tr_number(min(100 * half, 100), '.3g' if half >= 0.1 else '.2g')} %"
+    return f"± {tr_number(half, ',.2g' if half < 100 else ',.0f')}"
 
 
 def _margin(question: Question) -> str:
@@ -229,7 +256,8 @@ def _names(found: tuple[Way, ...]) -> Mapping[str, Way]:
 
 def stacked(text: str) -> str:
     """Return a figure above its margin."""
-    return text.replace(" ± ", "\u2028± ").replace(" of ", "\u2028of ")
+    between = _score("", "")
+    return text.replace(" ± ", "\u2028± ").replace(between, f"\u2028{between.lstrip()}")
 
 
 class FigureDelegate(InkDelegate):
@@ -269,7 +297,7 @@ class DecideTable(SettingsTable):
             self.setItemDelegateForColumn(column, self._figures)
         self.horizontalHeader().sectionClicked.connect(self._choose)
         self.horizontalHeader().setSortIndicatorShown(False)
-        self._add("decide_drop", tr("Drop Its Columns: Nobody Needs Them"), tr("Del"), self.drop_asked.emit)
+        self._add("decide_drop", tr("Drop Its Columns: Nobody Needs Them"), DELETE, self.drop_asked.emit)
         self._add("decide_within", tr("Type How Near It Must Be"), "", self._edit_within)
         self._add("decide_least", tr("Find the Least ε for It"), "", self.least_asked.emit)
         self.horizontalHeader().setStretchLastSection(False)

@@ -11,7 +11,7 @@ from workbench.gui.pages.release.statistics.tasks import Checked
 from workbench.gui.pages.release_tasks import asked_plan
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.statistics.asked import Statistic
 
@@ -20,7 +20,7 @@ BINS_HELP = tr_later(
 )
 NOT_FOR = tr_later("Not for such values")
 MAKES_GROUPS = tr_later("This column makes the groups")
-AUTO = "auto"
+AUTO = tr_later("auto")
 
 
 class FiguresModel(EditedModel):
@@ -178,9 +178,9 @@ class FiguresModel(EditedModel):
         self._edited()
 
     def _cut(self, at: int, text: str) -> None:
-        columns, text = self._edited_with(at, "bins"), text.strip()
+        columns, text = self._edited_with(at, "bins"), typed(text)
         bins = None
-        if text.casefold() not in ("", AUTO):
+        if text.casefold() not in ("", AUTO, tr(AUTO).casefold()):
             bins = Statistic.declared()["bins"].parse(text, tr("bins of {name}", name=columns[0].name))
             assert bins is None or isinstance(bins, int)
         for column in columns:
@@ -221,7 +221,7 @@ class FiguresModel(EditedModel):
         look, tip = "muted" if bins is None else "", "" if self._can(column, "bins") else self._why_not(column)
         if tip or not self._ticked(column, "histogram"):
             return Cell("", look, tip, key=bins)
-        return Cell(str(bins or AUTO), look, key=bins, value=str(bins or ""))
+        return Cell(str(bins or tr(AUTO)), look, key=bins, value=str(bins or ""))
 
     def _why_not(self, column: DraftColumn) -> str:
         return tr(MAKES_GROUPS) if column.name in self.groups else tr(NOT_FOR)

@@ -40,6 +40,7 @@ STEPS = tr_later(
     "Histograms, shares and quantiles read from them count in the steps of the plan ({steps}); means and sums do not."
 )
 NO_GROUPS, NO_SECOND = tr_later("none, all rows"), tr_later("no other")
+BY = tr_later("First column that makes groups"), tr_later("Second column that makes groups")
 BY_HELP = tr_later(
     "Every figure is released for each group that the declared values of this column make, also empty ones"
 )
@@ -71,10 +72,7 @@ class StatisticsPane(WayPane):
         usual.clicked.connect(lambda: self.model.tick_all(usual=True))
         none.clicked.connect(lambda: self.model.tick_all(usual=False))
         self._by = tuple(
-            named(
-                ChoiceBox(), f"statistics_by_{number}", tr("{which} column that makes groups", which=which), tr(BY_HELP)
-            )
-            for number, which in ((1, tr("First")), (2, tr("Second")))
+            named(ChoiceBox(), f"statistics_by_{at}", tr(words), tr(BY_HELP)) for at, words in enumerate(BY, start=1)
         )
         for box in self._by:
             box.setMaximumWidth(WIDEST)
@@ -105,7 +103,7 @@ class StatisticsPane(WayPane):
             page,
             view,
             lambda _opened, path, _plan, _emit, cancel: released(path, cancel),
-            LOOK,
+            (tr(LOOK[0]), tr(LOOK[1])),
             tr("The figures cannot be shown."),
             kind="statistics",
             card=False,
@@ -161,13 +159,13 @@ class StatisticsPane(WayPane):
             former = box.currentData()
             if [None, *names] != [box.itemData(i) for i in range(box.count())]:
                 box.clear()
-                box.addItem(nothing, None)
+                box.addItem(tr(nothing), None)
                 for name in names:
                     box.addItem(name, name)
             box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
         self._show_groups()
         steps = steps_of(self.session)
-        self._steps.setText(tr(STEPS).format(steps=steps) if steps else "")
+        self._steps.setText(tr(STEPS, steps=steps) if steps else "")
         self._steps.setVisible(bool(steps))
 
     def show_foreseen(self, found: Foreseen | None) -> None:

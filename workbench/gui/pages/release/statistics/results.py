@@ -51,7 +51,7 @@ class HistogramPicture(Chart):
 def _drawing(bars: tuple[Bar, ...], name: str) -> Drawing:
     labels, most = [bar.label for bar in bars], max(*(bar.high for bar in bars), 1.0)
     faint = {at: bar.estimate for at, bar in enumerate(bars) if bar.sparse}
-    key = Key(tr("rows, bracket: 95 %"), "accent", alpha=FILL), Key(SPARSE, "accent", alpha=FAINT)
+    key = Key(tr("rows, bracket: 95 %"), "accent", alpha=FILL), Key(tr(SPARSE), "accent", alpha=FAINT)
     ends = [(at + 0.5, bar.low, bar.estimate, bar.high) for at, bar in enumerate(bars)]
     return Drawing(
         (
@@ -79,7 +79,7 @@ def _words(bar: Bar) -> str:
         low=plain(bar.low),
         high=plain(bar.high),
     )
-    return f"{stated}, {SPARSE}" if bar.sparse else stated
+    return f"{stated}, {tr(SPARSE)}" if bar.sparse else stated
 
 
 class ResultsCard(Card):
@@ -138,8 +138,9 @@ class ResultsCard(Card):
         self._statistic.clear()
         self._histogram.clear()
         if found is not None:
-            for name in (tr(EVERY), *found.statistics):
-                self._statistic.addItem(name)
+            self._statistic.addItem(tr(EVERY), None)
+            for name in found.statistics:
+                self._statistic.addItem(name, name)
             for column, group in found.histograms:
                 self._histogram.addItem(f"{column}, {group}" if group else column, (column, group))
         self._segments[PICTURE].setVisible(bool(found and found.histograms))
@@ -157,13 +158,13 @@ class ResultsCard(Card):
         self._histogram.setVisible(key == PICTURE)
 
     def _show_figures(self) -> None:
-        found, only = self._found, self._statistic.currentText()
+        found, only = self._found, self._statistic.currentData()
         if found is None:
             self._model.show_frame(None)
             self._stated.setText("")
             return
         frame = found.frame
-        if only != EVERY:
+        if only is not None:
             frame = frame.filter(frame["statistic"] == only)
         self._model.show_frame(frame)
         self._stated.setText(count(frame.height, "figure"))

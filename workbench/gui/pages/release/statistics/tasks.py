@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.pages.release_tasks import Chosen, Foreseen, certified, foresee
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import plain, rounded
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from workbench.work.work import Work
 
 SPARSE = tr_later("too few to say")
-
+LENGTHS = {"rows": tr_later("{width} rows"), "days": tr_later("{width} days")}
+"""How wide an interval is; of any other unit it is in units of the column."""
+HALVES = {"rows": tr_later("± {width} rows"), "days": tr_later("± {width} days")}
+OF_GROUPS = {
+    "mean": tr_later("mean of {column} ± {width}"),
+    "quantiles": tr_later("quantiles of {column} ± {width}"),
+}
+"""What is said of the figures of groups, by statistic."""
 
 _SIZED = 3
 """Figures of which is said what to expect of groups of stated sizes."""
@@ -128,23 +135,26 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
     sized = [stated for stated in found if stated.by_group_size]
     if not sized:
         return ""
-    shown, more = sized[:_SIZED], ", …" if len(sized) > _SIZED else ""
+    shown, more = sized[:_SIZED], ["…"] if len(sized) > _SIZED else []
     parts, equal = [], 0
     for at, size in enumerate(sized[0].by_group_size):
         if size.equal:
             equal = round(size.rows)
             continue
-        widths = ", ".join(
-            f"{stated.statistic} of {stated.column} ± {rounded(stated.by_group_size[at].half_width, 3)}"
+        widths = [
+            tr(
+                OF_GROUPS[stated.statistic],
+                column=stated.column,
+                width=rounded(stated.by_group_size[at].half_width, 3),
+            )
             for stated in shown
-        )
+        ]
         parts.append(
             tr(
-                "{part} % of all rows ({rows}): {widths}{more}",
+                "{part} % of all rows ({rows}): {widths}",
                 part=tr_number(100 * size.part, ".3g"),
                 rows=tr_number(round(size.rows), ","),
-                widths=widths,
-                more=more,
+                widths=", ".join([*widths, *more]),
             )
         )
     return tr(
@@ -155,40 +165,44 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
 
 
 def _expected(stated: FigureForecast, plan: Plan, rows: int, unit: str) -> Expected:
-    width = rounded(stated.half_width, 3)
+    width, epsilon = rounded(stated.half_width, 3), plain(stated.epsilon)
     if stated.statistic == "mode":
         noisy = stated.half_width >= rows / max(stated.figures, 1)
         whole = tr(
-            "It is right in 95 % of releases where it leads all other values by {width} rows, for {unit} = ",
+            "It is right in 95 % of releases where it leads all other values by {width} rows, for {unit} = {epsilon}; "
+            "with 95 % no other value leads it by as many.",
             width=width,
             unit=unit,
+            epsilon=epsilon,
         )
-        whole += tr("{epsilon}; with 95 % no other value leads it by as many.", epsilon=plain(stated.epsilon))
-        return Expected(f"lead ≥ {width}", tr("{whole} Mostly chance.", whole=whole) if noisy else whole, noisy)
-    words = f"± {width} {stated.unit}" if stated.unit in ("rows", "days") else f"± {width}"
-    assumed = f", if {stated.assumes}" if stated.assumes else ""
+        words = tr("lead ≥ {width}", width=width)
+        return Expected(words, f"{whole} {tr('Mostly chance.')}" if noisy else whole, noisy)
+    words = tr(HALVES[stated.unit], width=width) if stated.unit in HALVES else f"± {width}"
+    length = (
+        tr(LENGTHS[stated.unit], width=width)
+        if stated.unit in LENGTHS
+        else tr("{width} units of {column}", width=width, column=stated.column)
+    )
     if stated.unit == "rows":
         noisy = stated.half_width >= rows / max(stated.figures, 1)
     else:
         lower, upper = plan.column(stated.column).bounds()
         reach = max(abs(lower), abs(upper)) * rows if stated.statistic == "sum" else (upper - lower) / 2
         noisy = stated.half_width >= 0.99 * reach
-    whole = tr(
-        "Half of the 95 % interval: {width} {unit}{assumed}. Read from the {source} for ",
-        width=width,
-        unit=stated.unit,
-        assumed=assumed,
-        source=stated.source,
+    half = (
+        tr("Half of the 95 % interval: {length}, if {assumed}.", length=length, assumed=tr_sentence(stated.assumes))
+        if stated.assumes
+        else tr("Half of the 95 % interval: {length}.", length=length)
     )
-    whole += tr(
-        "{unit} = {epsilon}, with which it gives {figures} figures.",
+    source = tr(
+        "Read from the {source} for {unit} = {epsilon}, with which it gives {figures} figures.",
+        source=tr_sentence(stated.source),
         unit=unit,
-        epsilon=plain(stated.epsilon),
+        epsilon=epsilon,
         figures=tr_number(stated.figures, ","),
     )
-    return Expected(
-        words, tr("{whole} Mostly noise: nothing much can be learnt.", whole=whole) if noisy else whole, noisy
-    )
+    more = [tr("Mostly noise: nothing much can be learnt.")] if noisy else []
+    return Expected(words, " ".join((half, source, *more)), noisy)
 
 
 def released(path: Path, cancel: CancelToken) -> Released:

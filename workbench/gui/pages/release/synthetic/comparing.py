@@ -54,23 +54,32 @@ class Compared:
     @property
     def words(self) -> str:
         """The figure in words."""
-        one, two = percent(self.quality.one_way), percent(self.quality.two_way)
-        some = (
-            ""
-            if self.quality.pairs == self.quality.of_pairs
-            else tr(" ({pairs} pairs were counted)", pairs=tr_number(self.quality.pairs, ","))
-        )
-        parts = (
-            tr("{one} for one column, {two} for two{some}; ", one=one, two=two, some=some)
-            if self.quality.of_pairs
-            else ""
-        )
+        quality, worst, distance = self.quality, self.worst, percent(self.quality.worst_distance)
+        if not quality.of_pairs:
+            return tr(
+                "of the rows, on average, would have to move for the tables to agree: {worst} is farthest off, by "
+                "{distance}.",
+                worst=worst,
+                distance=distance,
+            )
+        one, two = percent(quality.one_way), percent(quality.two_way)
+        if quality.pairs == quality.of_pairs:
+            return tr(
+                "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for "
+                "two; {worst} is farthest off, by {distance}.",
+                one=one,
+                two=two,
+                worst=worst,
+                distance=distance,
+            )
         return tr(
-            "of the rows, on average, would have to move for the tables to agree: {parts}{worst} is "
-            "farthest off, by {worst_distance}.",
-            parts=parts,
-            worst=self.worst,
-            worst_distance=percent(self.quality.worst_distance),
+            "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for two "
+            "({pairs} pairs were counted); {worst} is farthest off, by {distance}.",
+            one=one,
+            two=two,
+            pairs=tr_number(quality.pairs, ","),
+            worst=worst,
+            distance=distance,
         )
 
     @property
@@ -84,10 +93,10 @@ class Compared:
             return ""
         _, before, after, i, j = max(odd)
         return tr(
-            "⚠ {names} and {names2} go together more in these rows ({after}) than in the original "
+            "⚠ {one} and {other} go together more in these rows ({after}) than in the original "
             "({before}): a table of both may not have been counted. Another method may count it.",
-            names=self.pairs.names[j],
-            names2=self.pairs.names[i],
+            one=self.pairs.names[j],
+            other=self.pairs.names[i],
             after=tr_number(after, ".2f"),
             before=tr_number(before, ".2f"),
         )

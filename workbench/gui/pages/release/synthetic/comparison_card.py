@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -17,6 +17,7 @@ from workbench.gui.widgets.correlation_matrix import Correlations
 from workbench.gui.widgets.distribution import Distribution
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
+from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,7 +109,7 @@ class ComparisonCard(Card):
         group = QButtonGroup(self)
         self._segments = {}
         for key, view in self._views.items():
-            words, tip = LOOKS[key]
+            words, tip = map(tr, LOOKS[key])
             segment = self._segments[key] = button(words, f"{name}_{key}", "segment", tip=tip)
             segment.setCheckable(True)
             group.addButton(segment)
@@ -164,7 +165,7 @@ class ComparisonCard(Card):
 
             self.figure.setText(percent(found.quality.mean))
             self.words.setText(found.words)
-            self.learned.setText("" if found.learned is None else found.learned.words)
+            self.learned.setText("" if found.learned is None else tr_sentence(found.learned.words))
             self.invented.setText(found.invented)
             for part in self._beside:
                 part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
@@ -190,7 +191,7 @@ class ComparisonCard(Card):
         self._stated[ROWS] = (
             tr("the first {seen} of {rows} rows", seen=tr_number(seen, ","), rows=tr_number(rows, ","))
             if seen < rows
-            else f"{rows:,} rows"
+            else count(rows, "row")
         )
 
     def _choose(self, name: str) -> None:

@@ -21,8 +21,9 @@ HELP = tr_later(
     "Values that never occur together, as is publicly known: no row with them is drawn, and the "
     "certificate names them. Such as: sex = male & pregnant = yes; age = 0..15 & job = retired"
 )
+SEVERAL = tr_later("Value; several as a|b, a range as 0..15")
 QUESTION = tr_later("Which two values never occur together?")
-ABOUT = (
+ABOUT = tr_later(
     "Say only what is publicly known, not what you see in the rows. It is kept in the plan, and the certificate "
     "names it. Several values are written a|b, a range of numbers 0..15."
 )
@@ -83,7 +84,7 @@ class ImpossibleEditor(QWidget):
         if len(columns) < 2:
             return
         entry = _Two(columns)
-        if choose(self, tr(QUESTION), ABOUT, {"yes": "Declare it"}, entry=entry) == "yes":
+        if choose(self, tr(QUESTION), tr(ABOUT), {"yes": tr("Declare it")}, entry=entry) == "yes":
             made = joined(self._session.plan.impossible, entry.statement())
             self._declare(tuple(part.strip() for part in (made or "").split(";")))
 
@@ -97,9 +98,9 @@ class _Two(Entry):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 8, 0, 8)
         self._boxes: list[tuple[ChoiceBox, ChoiceBox]] = []
-        for at, word in enumerate(("never", tr("together with"))):
+        for at, word in enumerate((tr("never"), tr("together with"))):
             column = named(ChoiceBox(), f"impossible_column_{at}", tr("Column"), tr("Column"))
-            value = named(ChoiceBox(), f"impossible_value_{at}", tr("Value"), "Value; several as a|b, a range as 0..15")
+            value = named(ChoiceBox(), f"impossible_value_{at}", tr("Value"), tr(SEVERAL))
             value.setEditable(True)
             value.setMinimumContentsLength(14)
             column.addItems([one.name for one in columns])

@@ -11,13 +11,20 @@ from workbench import synth
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.synthetic.comparison_card import ComparisonCard
 from workbench.gui.pages.release.synthetic.impossible_editor import ImpossibleEditor
-from workbench.gui.pages.release.synthetic.tasks import checked, preview, released_beside, released_rows, work_of
+from workbench.gui.pages.release.synthetic.tasks import (
+    checked,
+    needs_words,
+    preview,
+    released_beside,
+    released_rows,
+    work_of,
+)
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -44,7 +51,7 @@ RELEASED = ReleaseWords(
 )
 OWN_STEPS = tr_later("While cuts are automatic values keep their own steps; only noisy rows are rounded ({steps}).")
 PLANNED_STEPS = tr_later("Values are rounded as the plan says: {steps}.")
-NO_TARGET = "none"
+NO_TARGET = tr_later("none")
 WIDEST = 320
 
 
@@ -53,7 +60,7 @@ class SyntheticPane(WayPane):
 
     facts = (
         ("counts", tr_later("spent on"), "", lambda found: found.counted),
-        ("needs", tr_later("takes about"), NEEDS_TIP, lambda found: found.needs.words()),
+        ("needs", tr_later("takes about"), NEEDS_TIP, lambda found: needs_words(found.needs)),
     )
 
     def __init__(self, page: ReleasePage) -> None:
@@ -64,7 +71,7 @@ class SyntheticPane(WayPane):
         self._planned = session.plan
         self.method = named(ChoiceBox(), "synthetic_method", tr("Method"), tr("Which tables are counted"))
         for entry in synth.SYNTHESISERS:
-            self.method.addItem(entry.title, entry.name)
+            self.method.addItem(tr_sentence(entry.title), entry.name)
         self._help = label("", "muted", wrap=True, name="synthetic_method_help")
         self.target = named(
             ChoiceBox(),
@@ -78,8 +85,8 @@ class SyntheticPane(WayPane):
             box.setMinimumContentsLength(14)
         declared = SynthesisParameters.declared()
         self._fields = {
-            "rows": named(QLineEdit(), "synthetic_rows", tr("Rows"), declared["rows"].help),
-            "cuts": named(QLineEdit(), "synthetic_cuts", tr("Cuts"), declared["cuts"].help),
+            "rows": named(QLineEdit(), "synthetic_rows", tr("Rows"), tr_sentence(declared["rows"].help)),
+            "cuts": named(QLineEdit(), "synthetic_cuts", tr("Cuts"), tr_sentence(declared["cuts"].help)),
         }
         self._fields["cuts"].setPlaceholderText(tr("auto"))
         for field in self._fields.values():
@@ -96,9 +103,11 @@ class SyntheticPane(WayPane):
         self.others = (self._again,)
         self._preview_card = ComparisonCard(session, "synthetic_preview", tr("A PRIVATE PREVIEW"))
         self._preview_card.hide()
-        view = ComparisonCard(session, "synthetic_released", "RELEASED", rows=True)
+        view = ComparisonCard(session, "synthetic_released", tr("RELEASED"), rows=True)
         failed = tr("It cannot be shown.")
-        self.results = ReleasedPart(page, view, released_rows, LOOK, failed, kind="synthetic", card=False)
+        self.results = ReleasedPart(
+            page, view, released_rows, (tr(LOOK[0]), tr(LOOK[1])), failed, kind="synthetic", card=False
+        )
         view.compare_asked.connect(lambda: self._compare(view))
         self.below = (self._preview_card, self.results, view)
 
@@ -130,7 +139,7 @@ class SyntheticPane(WayPane):
         if entries != [self.target.itemData(i) for i in range(self.target.count())]:
             self.target.clear()
             for name in entries:
-                self.target.addItem(NO_TARGET if name is None else name, name)
+                self.target.addItem(tr(NO_TARGET) if name is None else name, name)
         self.target.setCurrentIndex(max(self.target.findData(chosen), 0))
         if session.opened is not None and "rows" not in self._own:
             self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
@@ -153,11 +162,11 @@ class SyntheticPane(WayPane):
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(6)
         fields: tuple[tuple[str, QWidget, int, int], ...] = (
-            ("method", self.method, 0, 0),
-            ("target", self.target, 1, 0),
+            (tr("method"), self.method, 0, 0),
+            (tr("target"), self.target, 1, 0),
             (tr("rows to draw"), self._fields["rows"], 2, 0),
             (tr("cuts of numbers"), self._fields["cuts"], 2, 2),
-            ("impossible", self._impossible, 3, 0),
+            (tr("impossible"), self._impossible, 3, 0),
         )
         for words, field, down, across in fields:
             title = label(words, "muted")
@@ -199,11 +208,12 @@ class SyntheticPane(WayPane):
         plan = self.session.plan
         kept = [column.name for column in plan.columns if column.action == "keep"]
         if kept:
-            stated = tr(
-                "The plan publishes {kept} as it is, and no row of a synthetic table is anybody's: ", kept=listed(kept)
-            )
-            return tr(
-                "{stated}protect or drop {len}.", stated=stated, len="it" if len(kept) == 1 else "them"
+            return tr_n(
+                "The plan publishes {kept} as it is, and no row of a synthetic table is anybody's: protect or drop it.",
+                "The plan publishes {kept} as it is, and no row of a synthetic table is anybody's: protect or drop "
+                "them.",
+                len(kept),
+                kept=listed(kept),
             ), "protect"
         return ("", "") if plan.protected else (tr("No column is left to synthesise: protect at least one."), "protect")
 
@@ -237,7 +247,7 @@ class SyntheticPane(WayPane):
         if "method" not in self._own:
             usual = MST if self.target.currentData() is None else MARGINALS
             self.method.setCurrentIndex(self.method.findData(usual.name))
-        stated = synthesiser(self.method.currentData()).help
+        stated = tr_sentence(synthesiser(self.method.currentData()).help)
         self._help.setText(f"{stated[:1].upper()}{stated[1:]}.")
 
     def _compare(self, view: ComparisonCard) -> None:
@@ -257,8 +267,8 @@ class SyntheticPane(WayPane):
 
     def _say_steps(self) -> None:
         steps = steps_of(self.session)
-        stated = tr(OWN_STEPS) if self._fields["cuts"].text().strip() == "" else tr(PLANNED_STEPS)
-        self._steps.setText(stated.format(steps=steps) if steps else "")
+        stated = PLANNED_STEPS if self._fields["cuts"].text().strip() else OWN_STEPS
+        self._steps.setText(tr(stated, steps=steps) if steps else "")
         self._steps.setVisible(bool(steps))
 
     def _forget_preview(self) -> None:

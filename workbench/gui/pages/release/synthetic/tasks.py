@@ -15,7 +15,7 @@ from workbench.gui.pages.release_tasks import Chosen, Foreseen, foresee
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_n, tr_number
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -59,11 +59,10 @@ class Checked:
     def counted(self) -> str:
         """What is counted with noise, in words."""
         stated = count(self.tables, "noisy table")
-        return (
-            tr("{stated}, {selections} of a pair", stated=stated, selections=count(self.selections, "noisy choice"))
-            if self.selections
-            else stated
-        )
+        if not self.selections:
+            return stated
+        choices = tr_n("{n} noisy choice of a pair", "{n} noisy choices of a pair", self.selections)
+        return f"{stated}, {choices}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +76,13 @@ class ReleasedRows:
 
     frame: pl.DataFrame
     rows: int
+
+
+def needs_words(needs: Needs) -> str:
+    """Return time and memory of a synthesis as a person reads them."""
+    s = needs.seconds
+    time = tr("a second") if s < 2 else count(round(s), "second") if s < 90 else count(round(s / 60), "minute")
+    return tr("{time} and {size} MB of memory", time=time, size=tr_number(max(needs.bytes / 1e6, 1), ".0f"))
 
 
 def work_of(chosen: Chosen, plan: Plan, rows: int, kind: str) -> Work:
