@@ -26,21 +26,32 @@ FORMS = {"fr": 2, "vi": 1, "ru": 3}
 NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 """Parts of the program whose sentences the engine does not say in the window."""
 NO_SENTENCES = {
-    *(("release", "documents"), ("release", "bundle"), ("data", "samples")),
+    *(("release", "documents"), ("release", "bundle")),
     *(("deep", "compiled.py"), ("deep", "table_kernel.py"), ("work", "ask.py"), ("render", "document_html.py")),
 }
 """Folders and files of the engine whose sentences the window never shows: those stay English."""
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
-ENGINE_WORDS = {"data": ("integer", "real", "category", "date", "boolean", "text", "identifier")}
-"""Single words of the engine that the window shows."""
+ENGINE_WORDS = {
+    "data": ("integer", "real", "category", "date", "boolean", "text", "identifier"),
+    "studies": ("Accuracy", "accuracy", "Inertia", "inertia", "3 points", "0 to 1", "0.001", "0.03", "0.05"),
+    "deep": ("from ε", "never"),
+    "learners": ("rounds",),
+    "params": ("a number", "column {name}", "row {row}", "line {line}", "column {name}, row {row}, line {line}"),
+}
+"""Words of the engine that the window shows and that are no sentence."""
+ENGINE_COUNTED = {"data": "{n} cells"}
+"""Numbers of things that sentences of the engine are filled with."""
 SHOWN_FIELDS = {"title", "help", "label", "about", "unit", "noun", "why", "text", "words"}
 """Names of parameters of the engine whose values are shown even where they are one word."""
 
 PLACE = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _SQL = "SELECT|INSERT|CREATE|PRAGMA|UPDATE|DELETE|ALTER|ATTACH"
-_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{")
+_CODE = re.compile(rf"^(?:{_SQL}) |[\\|]|\(\?|^[\w./-]*$|^--|^#|;$|;\n|^https?:|\{{\{{|\(FILE|FILE TABLE|^\^")
+
+_ASKED = re.compile(r"(?:give|choose|write) \{\w+\}")
+"""What to do, in one word, and with what."""
 
 Catalogue = dict[str, str | list[str]]
 
@@ -131,7 +142,8 @@ def window_sources(file: Path) -> Iterator[Source]:
 
 def _is_sentence(text: str) -> bool:
     bare = PLACE.sub("", text)
-    return " " in text.strip() and len(_WORDS.findall(bare)) >= 2 and not _CODE.search(text) and "\n" not in text
+    words = len(_WORDS.findall(bare)) >= 2 or _ASKED.fullmatch(text) is not None
+    return " " in text.strip() and words and not _CODE.search(text) and "\n" not in text
 
 
 def engine_sources(file: Path) -> Iterator[Source]:
@@ -156,13 +168,14 @@ def engine_sources(file: Path) -> Iterator[Source]:
             continue
         text = template(node)
         title = node in titles and text is not None and _ONE_WORD.fullmatch(text)
-        if text and (_is_sentence(text) or title or (node in shown and _WORDS.search(text))):
+        if text and (_is_sentence(text) or title or (node in shown and _WORDS.search(PLACE.sub("", text)))):
             yield Source(text, folder_of(file), f"{file.relative_to(ROOT)}:{node.lineno}")
 
 
 def _constants(tree: ast.Module) -> set[ast.AST]:
     """Return what the calls of a module, not of its functions, are given: descriptors, with titles of one word."""
-    calls = [node for each in tree.body if isinstance(each, ast.Assign) for node in ast.walk(each.value)]
+    made = [each.value for each in tree.body if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None]
+    calls = [node for value in made for node in ast.walk(value)]
     return {arg for node in calls if isinstance(node, ast.Call) for arg in node.args}
 
 
@@ -282,17 +295,22 @@ def _is_said(file: Path) -> bool:
 
 
 def sources() -> dict[str, Source]:
-    """Return every sentence by its text; one that several folders have belongs to the first, the window's first."""
+    """Return every sentence by its text, of the window’s first folder or, with names in it, of the engine."""
     out: dict[str, Source] = {}
     for file in files_of(window=True):
         for source in window_sources(file):
             out.setdefault(source.text, source)
-    for file in files_of(window=False):
-        for source in engine_sources(file):
-            out.setdefault(source.text, source)
+    engine = [source for file in files_of(window=False) for source in engine_sources(file)]
     for package, words in ENGINE_WORDS.items():
-        for word in words:
-            out.setdefault(word, Source(word, f"engine-{package}", "packaging/translations.py"))
+        engine += [Source(word, f"engine-{package}", "packaging/translations.py") for word in words]
+    engine += [Source(text, f"engine-{name}", __file__, plural=True) for name, text in ENGINE_COUNTED.items()]
+    found: set[str] = set()
+    for source in engine:
+        former = out.get(source.text)
+        # What has names is looked for in the engine's catalogues where the engine says it.
+        if former is None or (PLACE.search(source.text) and not former.plural and source.text not in found):
+            out[source.text] = source
+        found.add(source.text)
     return out
 
 

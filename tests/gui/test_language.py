@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
+from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QTextBrowser
 
+from tests.gui.hands import go_to
+from workbench.cli.main import main
+from workbench.gui import app
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.style import language
-from workbench.gui.style.language import again, localised, set_language, tr, tr_n, tr_sentence, typed
+from workbench.gui.style.language import (
+    again,
+    localised,
+    set_language,
+    shown_list,
+    tr,
+    tr_n,
+    tr_sentence,
+    typed,
+    typed_list,
+)
+from workbench.params import InputError, integer
+from workbench.params.field import METADATA_KEY
+from workbench.paths import resources
+from workbench.render.help_topics import TOPICS, topic_markdown
 
 DONE = ("questions", "shell", "style")
 """The folders that are complete: their texts are all translated, in every language."""
@@ -93,9 +114,69 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch: pyt
     monkeypatch.setattr(language._now, "texts", {**language._now.texts, **engine})
     language._templates.cache_clear()
     assert tr_sentence("Close has 12 bad values") == "Close a 12 valeurs fausses"
-    assert tr_sentence("Age has 12 bad values; write a bound") == "Age a 12 valeurs fausses; donnez une borne"
+    assert tr_sentence("Age has 12 bad values; write a bound") == "Age a 12 valeurs fausses\u00a0; donnez une borne"
     assert tr_sentence("Write a bound.") == "Donnez une borne."
     assert tr_sentence("Something that nobody says") == "Something that nobody says"
+
+
+@pytest.mark.usefixtures("_english_again")
+@pytest.mark.parametrize(
+    ("english", "french"),
+    [
+        # A name may be empty, and what is added to a sentence is a name of its own.
+        ("the output exists already", "la sortie existe déjà"),
+        ("there is no column 'a'", "il n’y a pas de colonne 'a'"),
+        ("there is no column 'a, b', did you mean 'c'?", "il n’y a pas de colonne 'a, b', peut-être 'c'\u00a0?"),
+        ("1 cell says 'x' and counts as missing", "1 cellule contient 'x' et compte comme manquant"),
+        # What the engine fills in is translated, at any length; names and cells are not.
+        (
+            "the file is a Parquet file, not a text table",
+            "le fichier est un fichier Parquet, et non une table en texte",
+        ),
+        ("'text table' is not a date", "'text table' n’est pas une date"),
+        ("'a; b' is not a date; correct it", "'a; b' n’est pas une date\u00a0; corrigez-la"),
+        ("there is no column lower", "il n’y a pas de colonne lower"),
+        ("x = 12 is not a number at most 9", "x = 12 n’est pas un nombre d’au plus 9"),
+        # Numbers are written as in French, those in quotes as they are.
+        (
+            "'0.5', 60,000 cells say '0.5' and count as missing",
+            "'0.5', 60\u202f000 cellules contiennent '0.5' et comptent comme manquant",
+        ),
+        (
+            "this release costs epsilon = 3.5 but only 0.25 remain",
+            "cette publication coûte epsilon = 3,5, alors qu’il ne reste que 0,25",
+        ),
+        # Two sentences, and one inside another.
+        (
+            "Accuracy is 0.81 without noise and 0.7 at ε = 1. The loss: 0.1 from the bounds, 0.01 from the noise.",
+            "Exactitude\u00a0: 0,81 sans bruit et 0,7 à ε = 1. La perte\u00a0: 0,1 due aux bornes, 0,01 due au bruit.",
+        ),
+        (
+            "the release is not what its certificate says: the file has 5 rows, its certificate says 6 (and 3 more)",
+            "la publication n’est pas ce que dit son certificat\u00a0: le fichier a 5 lignes, son certificat en "
+            "indique 6 (et 3 de plus)",
+        ),
+        # A template that says little takes over no sentence that is not known.
+        ("give everything that nobody has a sentence for", "give everything that nobody has a sentence for"),
+    ],
+)
+def test_a_sentence_of_the_engine_is_said_as_a_whole(english: str, french: str) -> None:
+    set_language("fr")
+    assert tr_sentence(english) == french
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_what_a_number_must_be_is_one_sentence() -> None:
+    field = integer(at_least=1, upto=9).metadata[METADATA_KEY]
+    set_language("ru")
+    assert tr_sentence(f"give {field.expected()}") == "укажите целое число не меньше 1 и не больше 9"
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_an_error_in_french_keeps_its_spaces() -> None:
+    set_language("fr")
+    told = InputError("'x' is not a date", "column age", "correct it").worded("corrigez-la", tr_sentence)
+    assert told == "'x' n’est pas une date (colonne age)\u00a0; corrigez-la"
 
 
 @pytest.mark.usefixtures("_english_again")
@@ -118,6 +199,17 @@ def test_numbers_are_written_and_read_with_a_comma() -> None:
     ]
     set_language("en")
     assert typed(" 1,5 ") == "1,5"  # as it was: an entry reads it by rules of its own
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_a_list_of_numbers_is_read_with_commas_or_points() -> None:
+    set_language("fr")
+    assert shown_list((0.1, 1, 10)) == "0,1; 1; 10"
+    lists = ("0,1; 1; 10", "0,1, 1, 10", "0.1, 1, 10", "0.1,1,10", "0,1;1;10", "0,1:100:13", "0,1")
+    assert [typed_list(text).replace(" ", "") for text in lists] == [*["0.1,1,10"] * 5, "0.1:100:13", "0.1"]
+    set_language("en")
+    assert shown_list((0.1, 1, 10)) == "0.1, 1, 10"
+    assert [typed_list(text) for text in ("0.1,1,10", "0,1; 1; 10")] == ["0.1,1,10", "0.1, 1, 10"]
 
 
 @pytest.mark.usefixtures("_english_again")
@@ -147,3 +239,60 @@ def test_the_window_changes_its_language_while_it_is_open(window: MainWindow) ->
     window.menus.actions["language_en"].trigger()
     assert window.rail.buttons["data"].text() == title
     assert window.menus.actions["quit"].text() == "&Quit"
+
+
+@pytest.mark.usefixtures("_english_again")
+@pytest.mark.usefixtures("qapp")
+def test_two_sentences_with_one_translation_stay_two() -> None:
+    set_language("en")
+    undone, cancelled = QLabel(tr("Undone")), QLabel(tr("Cancelled"))
+    set_language("fr")
+    retranslate()
+    assert undone.text() == cancelled.text() == "Annulé"
+    set_language("vi")
+    retranslate()
+    assert undone.text() != cancelled.text()
+    set_language("en")
+    retranslate()
+    assert (undone.text(), cancelled.text()) == ("Undone", "Cancelled")
+    cancelled.setText("a.csv")  # a text that was set since is another one
+    retranslate()
+    assert cancelled.text() == "a.csv"
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_the_command_line_chooses_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = []
+    monkeypatch.setattr(app, "application", lambda: SimpleNamespace(exec=lambda: 0))
+    monkeypatch.setattr(app, "main_window", lambda: chosen.append(language.language()) or MagicMock())
+    monkeypatch.setattr(app, "report_faults", lambda _: None)
+    assert main(["gui", "--lang", "ru"]) == 0
+    assert chosen == ["ru"]
+
+
+@pytest.mark.parametrize("code", SCRIPT.FORMS)
+def test_the_help_has_every_topic_in_every_language(code: str) -> None:
+    assert {file.stem for file in (resources() / "help" / code).iterdir()} == set(TOPICS)
+    for name in TOPICS:
+        english, translated = topic_markdown(name), topic_markdown(name, code)
+        assert translated != english, f"{code}/{name}"
+        for shape in (r"(?m)^(#+) ", r"(?m)^(    .*)$", r"(`[^`]+`)", r"(\[[^]]+\]\([^)]+\))", r"(?m)^([*|]) "):
+            there, here = (re.findall(shape, text) for text in (english, translated))
+            assert sorted(map(_code, here)) == sorted(map(_code, there)), f"{code}/{name}: {shape}"
+
+
+def _code(line: str) -> str:
+    return re.sub(r"  # .*", "", line)  # a comment is translated
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_the_help_is_shown_and_searched_in_the_language_of_the_window(window: MainWindow) -> None:
+    go_to(window, "help")
+    window.menus.actions["language_fr"].trigger()
+    topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")
+    assert topics.currentItem().text().startswith("La fenêtre")
+    assert "La fenêtre" in text.toPlainText()
+    window.findChild(QLineEdit, "help_search").setText("sauvegarde introuvable")
+    assert topics.count() == 0
+    window.findChild(QLineEdit, "help_search").setText("bruit bornes")
+    assert topics.count() > 0

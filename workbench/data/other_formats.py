@@ -17,32 +17,38 @@ from workbench.params import InputError
 
 _HEAD = 1 << 16
 _CSV = "save the table as CSV with the program that wrote it"
-_FROM_PANDAS = "convert it, in Python: pandas.read_{}(FILE).to_csv(NEW, index=False)"
-_UNPACK = "unpack it first: {}"
+_IN_PYTHON = "convert it, in Python: {code}"
+_UNPACK = "unpack it first: {command}"
+_EXPORT = "export the table as CSV: {command}"
 _GIVE = "give a table as CSV, Parquet or Feather"
+
+
+def _from_pandas(name: str) -> str:
+    return _IN_PYTHON.format(code=f"pandas.read_{name}(FILE).to_csv(NEW, index=False)")
+
 
 _MARKS: tuple[tuple[bytes, str, str], ...] = (
     (rb"PAR1", "a Parquet file", "give it a name that ends in .parquet"),
     (rb"ARROW1", "a Feather file", "give it a name that ends in .feather"),
-    (rb"\x1f\x8b", "compressed with gzip", _UNPACK.format("gzip -dk FILE")),
-    (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", "compressed with bzip2", _UNPACK.format("bzip2 -dk FILE")),
-    (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK.format("xz -dk FILE")),
-    (rb"\x28\xb5\x2f\xfd", "compressed with Zstandard", _UNPACK.format("zstd -dk FILE")),
+    (rb"\x1f\x8b", "compressed with gzip", _UNPACK.format(command="gzip -dk FILE")),
+    (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", "compressed with bzip2", _UNPACK.format(command="bzip2 -dk FILE")),
+    (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK.format(command="xz -dk FILE")),
+    (rb"\x28\xb5\x2f\xfd", "compressed with Zstandard", _UNPACK.format(command="zstd -dk FILE")),
     (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it first"),
     (rb"Rar!\x1a\x07", "a RAR archive", "unpack it first"),
     (rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet", "an ODS spreadsheet", _CSV),
     (rb"PK\x03\x04(?=.{0,8000}?xl/)", "an Excel workbook", "save the sheet as CSV"),
     (rb"PK\x03\x04", "a zip archive", "unpack it first, or save the sheet as CSV if it is a workbook"),
     (rb"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save the sheet as CSV"),
-    (rb"SQLite format 3\x00", "an SQLite database", "export the table as CSV: sqlite3 -header -csv FILE TABLE"),
+    (rb"SQLite format 3\x00", "an SQLite database", _EXPORT.format(command="sqlite3 -header -csv FILE TABLE")),
     (rb"\x00\x01\x00\x00Standard (Jet|ACE) DB", "an Access database", "export the table as CSV"),
-    (rb"\$FL[23]@\(#\)|ASCII SPSS PORT FILE", "an SPSS file", _FROM_PANDAS.format("spss")),
-    (rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", "a Stata file", _FROM_PANDAS.format("stata")),
-    (rb"\x00{12}\xc2\xea\x81\x60", "a SAS file", _FROM_PANDAS.format("sas")),
-    (rb"HEADER RECORD\*{7}LIB(RARY|V8)", "a SAS transport file", _FROM_PANDAS.format("sas")),
+    (rb"\$FL[23]@\(#\)|ASCII SPSS PORT FILE", "an SPSS file", _from_pandas("spss")),
+    (rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", "a Stata file", _from_pandas("stata")),
+    (rb"\x00{12}\xc2\xea\x81\x60", "a SAS file", _from_pandas("sas")),
+    (rb"HEADER RECORD\*{7}LIB(RARY|V8)", "a SAS transport file", _from_pandas("sas")),
     (rb"Obj\x01", "an Avro file", "convert it to Parquet or CSV"),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "convert it to Parquet or CSV"),
-    (rb"\x93NUMPY", "an array of NumPy", "convert it, in Python: pandas.DataFrame(numpy.load(FILE)).to_csv(NEW)"),
+    (rb"\x93NUMPY", "an array of NumPy", _IN_PYTHON.format(code="pandas.DataFrame(numpy.load(FILE)).to_csv(NEW)")),
     (rb"RD[AX][23]\n", "a file of R", "write the table as CSV, in R: write.csv(TABLE, NEW)"),
     (rb"%PDF-", "a PDF document", _GIVE),
     (rb"\x89PNG|\xff\xd8\xff|GIF8[79]a", "a picture", _GIVE),
@@ -57,9 +63,9 @@ _TEXTS: tuple[tuple[bytes, str, str], ...] = (
     (
         rb"\s*\{[^\r\n]*\}[ \t]*\r?\n\s*\{",
         "JSON Lines",
-        "convert it, in Python: pandas.read_json(FILE, lines=True).to_csv(NEW, index=False)",
+        _IN_PYTHON.format(code="pandas.read_json(FILE, lines=True).to_csv(NEW, index=False)"),
     ),
-    (rb'\s*(\{\s*"[^"\r\n]*"\s*:|\[\s*[\[{])', "a JSON document", _FROM_PANDAS.format("json")),
+    (rb'\s*(\{\s*"[^"\r\n]*"\s*:|\[\s*[\[{])', "a JSON document", _from_pandas("json")),
 )
 """The same of files of text, letters of either case."""
 
@@ -99,7 +105,7 @@ def refuse_other_formats(
             raise _refusal(what, expected, source, hint)
     tail = view[-4:].tobytes()
     if head.startswith(b"ORC") and tail.startswith(b"ORC"):  # its last byte is the length of what is before
-        raise _refusal("an ORC file", expected, source, _FROM_PANDAS.format("orc"))
+        raise _refusal("an ORC file", expected, source, _from_pandas("orc"))
     if re.match(rb"\x80[\x02-\x05][\x95cc}\]\x8c(]", head) and tail.endswith(b"."):
         what = "a pickle of Python, which can run code when it is opened"
         raise _refusal(what, expected, source, "save the table as Parquet or CSV: frame.to_parquet(NEW)")
@@ -112,7 +118,7 @@ def refuse_other_formats(
 
 
 def _refusal(what: str, expected: str | None, source: str, hint: str) -> InputError:
-    wanted = "text table" if expected is None else f"{expected} file"
+    wanted = "a text table" if expected is None else f"a {expected} file"
     # In a call of Python its name is a text, in a command a word.
     hint = hint.replace("(FILE", f"({source!r}").replace(" FILE", f" {shlex.quote(source)}")
-    return InputError(f"the file is {what}, not a {wanted}", source, hint, code="wrong-file-type")
+    return InputError(f"the file is {what}, not {wanted}", source, hint, code="wrong-file-type")

@@ -95,7 +95,7 @@ def application() -> QApplication:
     app.setApplicationName("privacy-workbench")
     app.setApplicationDisplayName(tr("Privacy workbench"))
     app.setDesktopFileName("privacy-workbench")
-    app.setStyle(tr("Fusion"))
+    app.setStyle("Fusion")  # not translated
     app.setFont(base_font())
     return app
 

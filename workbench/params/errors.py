@@ -56,7 +56,7 @@ class WorkbenchError(Exception):
     def worded(self, hint: str, say: Callable[[str], str] = str) -> str:
         """Return the error as one sentence in which the ways out are told as ``hint``; ``say`` translates the rest."""
         place = f" ({say(self.where)})" if self.where else ""
-        ends = "".join(f"; {stated}" for stated in (hint, say(self.outcome)) if stated)
+        ends = "".join(f"{say('; ')}{stated}" for stated in (hint, say(self.outcome)) if stated)
         return one_line(f"{say(self.what)}{place}{ends}")
 
 
@@ -91,6 +91,8 @@ class CheckFailedError(WorkbenchError):
     exit_code = 5
 
 
+_SPACES = "\u00a0\u202f"
+"""Spaces where no line is broken: French sentences and numbers have them."""
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """What a terminal obeys instead of showing it: control characters of both sets, and what turns the direction."""
 
@@ -102,7 +104,7 @@ def visible(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return ``text`` with line breaks and control characters made visible, so that it stays one line."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c in _SPACES else repr(c)[1:-1] for c in text)
 
 
 def _cut(text: str) -> str:

@@ -29,6 +29,30 @@ _REAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _LETTERS = 3  # from which the beginning of a word stands for it
 _WHOLE = re.compile(r"[+-]?\d+\Z", re.ASCII)
 
+NUMBERS: Mapping[tuple[str, str], str] = {
+    ("", ""): "a number",
+    ("", "below"): "a number below {most}",
+    ("", "at most"): "a number at most {most}",
+    ("above", ""): "a number above {least}",
+    ("above", "below"): "a number above {least} and below {most}",
+    ("above", "at most"): "a number above {least} and at most {most}",
+    ("at least", ""): "a number at least {least}",
+    ("at least", "below"): "a number at least {least} and below {most}",
+    ("at least", "at most"): "a number at least {least} and at most {most}",
+}
+"""What a number must be, by the kinds of its bounds: whole sentences, as each is translated as one."""
+WHOLE_NUMBERS: Mapping[tuple[str, str], str] = {
+    ("", ""): "a whole number",
+    ("", "below"): "a whole number below {most}",
+    ("", "at most"): "a whole number at most {most}",
+    ("above", ""): "a whole number above {least}",
+    ("above", "below"): "a whole number above {least} and below {most}",
+    ("above", "at most"): "a whole number above {least} and at most {most}",
+    ("at least", ""): "a whole number at least {least}",
+    ("at least", "below"): "a whole number at least {least} and below {most}",
+    ("at least", "at most"): "a whole number at least {least} and at most {most}",
+}
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Field:
@@ -102,21 +126,15 @@ class _Number(Field):
     below: float | None = None
     upto: float | None = None
 
-    noun: ClassVar[str] = "a number"
+    ranges: ClassVar[Mapping[tuple[str, str], str]] = NUMBERS
 
     def expected(self) -> str:
         """Return what a value must be, in words."""
-        parts = [
-            f"{word} {_short(bound)}"
-            for word, bound in (
-                ("above", self.above),
-                ("at least", self.at_least),
-                ("below", self.below),
-                ("at most", self.upto),
-            )
-            if bound is not None
-        ]
-        return " ".join([self.noun, " and ".join(parts)]).strip()
+        least = self.at_least if self.above is None else self.above
+        most = self.upto if self.below is None else self.below
+        low = "" if least is None else "at least" if self.above is None else "above"
+        high = "" if most is None else "at most" if self.below is None else "below"
+        return self.ranges[low, high].format(least=_short(least or 0), most=_short(most or 0))
 
     def check(self, value: Any, name: str) -> Any:
         """Check ``value``; the error for a number in quotes says so."""
@@ -166,7 +184,7 @@ class RealField(_Number):
 class IntegerField(_Number):
     """A whole number; a real such as 3.0 is refused, so that a typing slip is not rounded away."""
 
-    noun: ClassVar[str] = "a whole number"
+    ranges: ClassVar[Mapping[tuple[str, str], str]] = WHOLE_NUMBERS
 
     def _check(self, value: Any, name: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not self._in_range(value):
@@ -237,7 +255,8 @@ class ChoiceField(Field):
 
     def expected(self) -> str:
         """Return what a value must be, in words."""
-        return "one of " + ", ".join(self.words)
+        choices = ", ".join(self.words)
+        return f"one of {choices}"
 
     def _check(self, value: Any, name: str) -> str:
         if isinstance(value, str) and value in self.words:
@@ -366,12 +385,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``, did you mean 'x'?`` for the nearest of ``known`` or the one that begins so, or nothing."""
     known = list(known)
     begun = [k for k in known if len(word) >= _LETTERS and k.lower().startswith(word.lower())]
-    if begun:
-        return f", did you mean {min(begun, key=len)!r}?"
-    near = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
-    if not near:
-        return ""
-    return next(f", did you mean {k!r}?" for k in known if k.lower() == near[0])
+    lower = [k.lower() for k in known]
+    near = [min(begun, key=len)] if begun else []
+    near = near or [known[lower.index(k)] for k in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)]
+    return f", did you mean {near[0]!r}?" if near else ""
 
 
 class Named(Protocol):

@@ -186,9 +186,6 @@ def run(stated: str, *words: str, kind: str = SAY, about: Mapping[str, str] | No
     return Remedy(kind, f"{stated} {shown(words)}", about or {}, words)
 
 
-_SAME = "if they are the same people, "
-
-
 def charge_account(name: str, account: str) -> Remedy:
     """Charge the account of a known table.
 
@@ -198,10 +195,10 @@ def charge_account(name: str, account: str) -> Remedy:
     """
     about = {"name": name, "account": account}
     if name:
-        return Remedy(CHARGE_ACCOUNT, f"{_SAME}give --account {shlex.quote(name)} to charge that account", about)
-    naming = run(
-        f"{_SAME}name that account with", "ledger", "name", account, "NAME", LEDGER, kind=CHARGE_ACCOUNT, about=about
-    )
+        told = f"if they are the same people, give --account {shlex.quote(name)} to charge that account"
+        return Remedy(CHARGE_ACCOUNT, told, about)
+    stated = "if they are the same people, name that account with"
+    naming = run(stated, "ledger", "name", account, "NAME", LEDGER, kind=CHARGE_ACCOUNT, about=about)
     return dataclasses.replace(naming, text=f"{naming} and give --account NAME to charge it")
 
 

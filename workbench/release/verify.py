@@ -207,21 +207,22 @@ def _columns(document: dict[str, Any], plan: Plan, cancel: CancelToken) -> Itera
 
 
 def _column(claim: dict[str, Any], column: Column, made: ProtectedColumn | None) -> Iterator[str]:
-    place, actual = f"column {column.name}", described_column(column, made)
+    name, actual = column.name, described_column(column, made)
     for key in (k for k in sorted({*claim, *actual}) if k not in _INEXACT):
         if claim.get(key) != actual.get(key):
-            yield f"{place}: the certificate says {key} = {claim.get(key)}, its plan gives {actual.get(key)}"
+            yield f"column {name}: the certificate says {key} = {claim.get(key)}, its plan gives {actual.get(key)}"
     if made is not None:
-        yield from _exact(float(claim.get("exact_epsilon", 0)), made, place)
+        yield from _exact(float(claim.get("exact_epsilon", 0)), made)
         if made.mechanism.solved and claim.get("table_digest") != made.randomiser.digest():
-            yield f"{place}: {another_table(made)}"
+            yield f"column {name}: {another_table(made)}"
 
 
-def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]:
+def _exact(claimed: float, column: ProtectedColumn) -> Iterator[str]:
+    name = column.column.name
     if not math.isclose(claimed, column.randomiser.exact_epsilon, rel_tol=1e-9):
-        yield f"{place}: the certificate claims another exact epsilon than its mechanism has"
+        yield f"column {name}: the certificate claims another exact epsilon than its mechanism has"
     if not Decimal(claimed) <= column.share:
-        yield f"{place}: its table has more epsilon than its share"
+        yield f"column {name}: its table has more epsilon than its share"
 
 
 def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""The help: topics in Markdown, the same text in the window and for ``workbench help TOPIC``."""
+"""The help: topics in Markdown, the same text in the window and for ``workbench help TOPIC``.
+
+The window has them in its language, ``resources/help/LANGUAGE/NAME.md``; what is written for a terminal is English.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +54,16 @@ class Found:
 
 
 @cache
-def topic_markdown(name: str) -> str:
-    """Return the text of a topic as Markdown."""
-    return (resources() / "help" / f"{name}.md").read_text("utf-8")
+def topic_markdown(name: str, language: str = "en") -> str:
+    """Return the text of a topic as Markdown; English where a language has none."""
+    folder = resources() / "help"
+    translated = folder / language / f"{name}.md"
+    return (translated if translated.is_file() else folder / f"{name}.md").read_text("utf-8")
 
 
-def topic_text(name: str) -> str:
-    """Return the text of a topic for a terminal."""
-    return _HEADING.sub("", topic_markdown(name))
+def topic_text(name: str, language: str = "en") -> str:
+    """Return the text of a topic for a terminal, or to search it."""
+    return _HEADING.sub("", topic_markdown(name, language))
 
 
 def topic_title(name: str) -> str:
@@ -66,12 +71,12 @@ def topic_title(name: str) -> str:
     return topic_text(name).partition("\n")[0].partition(": ")[2]
 
 
-def search_topics(typed: str) -> list[Found]:
+def search_topics(typed: str, language: str = "en") -> list[Found]:
     """Return the topics that contain every word of ``typed``, those with a word in their title first."""
     words = typed.lower().split()
     found = []
     for name in TOPICS:
-        text = topic_text(name)
+        text = topic_text(name, language)
         if not all(word in text.lower() for word in words):
             continue
         title, _, rest = text.partition("\n")

@@ -45,13 +45,13 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         last = year_last(cells)
         last_form = _MONTH_FIRST if attribute.date_order == "month-first" else _DAY_FIRST
         first, compact = (cells.str.contains(form).fill_null(value=False) for form in (_YEAR_FIRST, _COMPACT))
-        refuse_first(table, attribute, ~(missing | first | compact | last), "is not a date", _MEND)
+        refuse_first(table, attribute, ~(missing | first | compact | last), "{value} is not a date", _MEND)
         if attribute.date_order is None:
             refuse_first(
                 table,
                 attribute,
                 last,
-                "has its year last, and nobody declared whether the day or the month is first",
+                "{value} has its year last, and nobody declared whether the day or the month is first",
                 (declare("date_order", "day-first", "month-first", more=" in the plan"), REPLACE_VALUES),
             )
             last &= False  # reached if invalid values are replaced: such a date is missing
@@ -59,7 +59,7 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         for form, has_form in ((_YEAR_FIRST, first), (_COMPACT, compact), (last_form, last)):
             if has_form.any():
                 days = _days(_iso(cells, form)).zip_with(has_form, days)
-    refuse_first(table, attribute, ~missing & days.is_null(), "is not in the calendar", _MEND)
+    refuse_first(table, attribute, ~missing & days.is_null(), "{value} is not in the calendar", _MEND)
     return days.fill_null(float("nan")).to_numpy(writable=True)
 
 

@@ -62,7 +62,7 @@ def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> No
 
 
 def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, stated: str, hint: Hint) -> None:
-    """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``stated``.
+    """Raise :class:`InputError` for the first cell where ``bad`` is true; ``stated`` has ``{value}`` for that cell.
 
     If the table replaces invalid values nothing is refused, and the caller treats these cells as missing.
     """
@@ -73,9 +73,8 @@ def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, stated: str
         return
     index = int(first[0])
     value = table.column(attribute.name)[index]
-    raise InputError(
-        f"{shown(value)} {stated}", table.place(attribute.name, index), hint, code="value-refused", field=attribute.name
-    )
+    what = stated.replace("{value}", shown(value))
+    raise InputError(what, table.place(attribute.name, index), hint, code="value-refused", field=attribute.name)
 
 
 def shown(value: str) -> str:

@@ -42,7 +42,7 @@ def refuse_unread(table: Table, attribute: Attribute, unread: pl.Series) -> None
         return
     index = int(first[0])
     fitting = [mark for mark in (",", ".") if doubles(cells[index : index + 1], mark).is_finite()[0]]
-    stated = "is not a number"
+    stated = "{value} is not a number"
     hint: Hint = ("correct it", "declare the column as a category", REPLACE_VALUES)
     if fitting and table.decimal is not None:
         hint = (f"write it with {table.decimal} as its decimal mark", REPLACE_VALUES)

@@ -53,13 +53,21 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         bad = ~finite & ~missing
         refuse_unread(table, attribute, bad & values.is_null())
         refuse_first(
-            table, attribute, bad, "is not a finite number", ("correct it", "leave the cell empty", REPLACE_VALUES)
+            table,
+            attribute,
+            bad,
+            "{value} is not a finite number",
+            ("correct it", "leave the cell empty", REPLACE_VALUES),
         )
         values = values.set(~finite, None)
     if attribute.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)
         refuse_first(
-            table, attribute, broken, "is not a whole number", ("correct it", declare("kind", "real"), REPLACE_VALUES)
+            table,
+            attribute,
+            broken,
+            "{value} is not a whole number",
+            ("correct it", declare("kind", "real"), REPLACE_VALUES),
         )
         values = values.set(broken, None) if broken.any() else values
     out: NDArray[np.float64] = values.fill_null(float("nan")).to_numpy()

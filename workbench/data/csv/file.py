@@ -133,10 +133,13 @@ class DelimitedFile:
             return self._header(first) if dialect.header else [f"column{k}" for k in range(1, width + 1)]
         if len(stated) != width:
             row = "the header" if dialect.header else "row 1"
-            cells = f"{row} has {width} cell" + ("s" if width != 1 else "")
-            given = f"{len(stated)} name" + ("s were" if len(stated) != 1 else " was")
+            cells = _cells(width)
+            one, more = (
+                f"{row} has {cells}, and 1 name was stated",
+                f"{row} has {cells}, and {len(stated)} names were stated",
+            )
             raise InputError(
-                f"{cells}, and {given} stated",
+                one if len(stated) == 1 else more,
                 self._source,
                 (Remedy(STATE_OPTION, "use --names with one name for each", {"option": "names"}), RIGHT_DELIMITER),
             ).on_line(first.line)
@@ -343,8 +346,7 @@ class DelimitedFile:
         hints: list[str | Remedy] = [*options_that_fix(fault, line, self._found, dialect, self._options)]
         if fault.what == "ragged":
             other = "the header" if dialect.header else "row 1"
-            cells = f"{fault.cells} cell" + ("s" if fault.cells != 1 else "")
-            what = f"{row} has {cells}, {other} has {width}"
+            what = f"{row} has {_cells(fault.cells)}, {other} has {width}"
             hints = ["correct that row", *(hints or [RIGHT_DELIMITER])]
             hints.append(REPLACE_ROWS)
         elif fault.what == "unterminated":
@@ -377,3 +379,7 @@ def _undouble(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         return frame, []
     stated = "double quotes occur only in pairs inside cells that are wrapped in apostrophes; each pair is read as one"
     return frame.select(pl.all().str.replace_all(pair, '"', literal=True)), [stated]
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"

@@ -143,15 +143,17 @@ def take_epsilon(session: Session, epsilon: float) -> None:
         stated = f"{problem.column}: {problem.text}" if problem.column else problem.text
         session.notify(
             "warning",
-            tr("The plan stays as it is: at ε = {epsilon}, {stated}.", epsilon=at_most(epsilon), stated=stated),
+            tr("The plan stays as it is: at ε = {epsilon}, {problem}.", epsilon=at_most(epsilon), problem=stated),
         )
         return
     session.edit(tr("set ε to {epsilon}", epsilon=at_most(epsilon)), scaled)
     locked = any(c.epsilon is not None for c in scaled.protected)
-    kept = tr(" Locked shares keep their part of it.") if locked else ""
-    session.notify(
-        "info", tr("The plan's ε is {epsilon}.{kept} Ctrl+Z takes it back.", epsilon=at_most(epsilon), kept=kept)
-    )
+    parts = [
+        tr("The plan's ε is {epsilon}.", epsilon=at_most(epsilon)),
+        *([tr("Locked shares keep their part of it.")] if locked else []),
+        tr("Ctrl+Z takes it back."),
+    ]
+    session.notify("info", " ".join(parts))
 
 
 def train_at(session: Session, model: str, epsilon: float) -> None:
@@ -162,18 +164,16 @@ def train_at(session: Session, model: str, epsilon: float) -> None:
     )
 
 
-def copy_curve(session: Session, plot: CurvePlot, called: str = "curve") -> None:
-    """Put the picture on the clipboard, its badge on it."""
+def copy_curve(session: Session, plot: CurvePlot, *, chart: bool = False) -> None:
+    """Put the picture on the clipboard, its badge on it; it is called a curve, or a ``chart``."""
     if plot.view is not None:
         QGuiApplication.clipboard().setPixmap(plot.view.grab())
-        session.notify(
-            "info",
-            tr(
-                "Copied the {called} as an image{badge}.",
-                called=called,
-                badge=tr(PRIVATELY) if plot.view.figure.badge else "",
-            ),
-        )
+        if plot.view.figure.badge:
+            private = tr("Copied the curve as an image: private, not for release.")
+            said = tr("Copied the chart as an image: private, not for release.") if chart else private
+        else:
+            said = tr("Copied the chart as an image.") if chart else tr("Copied the curve as an image.")
+        session.notify("info", said)
 
 
 def save_curve(
@@ -205,7 +205,12 @@ def save_curve(
         return path
 
     def apply(saved: Path) -> None:
-        session.notify("info", tr("Saved {name}{badge}.", name=saved.name, badge=tr(PRIVATELY) if figure.badge else ""))
+        session.notify(
+            "info",
+            tr("Saved {name}: private, not for release.", name=saved.name)
+            if figure.badge
+            else tr("Saved {name}.", name=saved.name),
+        )
 
     return jobs.start(Job(tr("Saving"), work, about=path.name), on_result=apply)
 

@@ -46,4 +46,4 @@ def unconfirmed_refusal(session: Session) -> WorkbenchError | None:
     from workbench.gui.session.draft_edits import GUESSED_FACTS
     from workbench.sanitize.origin import refusal
 
-    return refusal(found, words=GUESSED_FACTS)
+    return refusal(found, words={fact: tr(words) for fact, words in GUESSED_FACTS.items()})

@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 
 from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.formatting import at_least, at_most, listed
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.neighbours import replace_one
@@ -20,7 +20,7 @@ REPLACED = tr_later("The same counted for neighbours of whom one person's rows a
 def release_hindrance(session: Session) -> tuple[str, str]:
     """Return what keeps a forecast release from being made, and the page where it is put right."""
     if session.opened is not None and session.opened.table.doubts:
-        return GUESSED, "data"
+        return tr(GUESSED), "data"
     guessed = unconfirmed(session)
     if guessed:
         return guessed, "data"
@@ -38,18 +38,16 @@ def steps_of(session: Session) -> str:
         if column.cells is not None and column.numeric and not column.unfilled and not column.problems():
             step = column.column().grid().step
             stated.append(
-                tr(
-                    "{name} in steps of {kind}",
-                    name=column.name,
-                    kind=tr("one day") if column.kind == "date" and step == 1 else f"{step:,.6g}",
-                )
+                tr("{name} in steps of one day", name=column.name)
+                if column.kind == "date" and step == 1
+                else tr("{name} in steps of {step}", name=column.name, step=tr_number(step, ",.6g"))
             )
     return listed(stated)
 
 
 def with_delta(stated: str, delta: Decimal) -> str:
     """Return what is said of an ε, followed by δ where there is one."""
-    return f"{stated}, δ = {float(delta):.3g}" if delta else stated
+    return f"{stated}, δ = {tr_number(float(delta), '.3g')}" if delta else stated
 
 
 def both_words(epsilon: Decimal, delta: Decimal) -> str:
@@ -72,8 +70,8 @@ def left_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> 
     if remaining is None:
         return tr("this release sets the cap"), "muted"
     if cost > remaining or (delta and account.delta_remaining is not None and delta > account.delta_remaining):
-        return tr("only {session} remain", session=_left_of(session, delta)), "danger"
-    return f"{at_least(remaining - cost)} of {at_least(remaining)}", ""
+        return tr("only {left} remain", left=_left_of(session, delta)), "danger"
+    return tr("{left} of {cap}", left=at_least(remaining - cost), cap=at_least(remaining)), ""
 
 
 def certainly_refused(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> str:
@@ -128,7 +126,7 @@ def left_text(epsilon: Decimal, delta: Decimal) -> str:
 def left_of(session: Session, delta: Decimal) -> str:
     """Return what remains of caps that are too small, as the end of a sentence."""
     remaining = session.account.remaining or Decimal(0)
-    return tr("only {session} remain", session=_left_of(session, delta)) if remaining > 0 else tr("nothing is left")
+    return tr("only {left} remain", left=_left_of(session, delta)) if remaining > 0 else tr("nothing is left")
 
 
 def _left_of(session: Session, delta: Decimal) -> str:
@@ -136,7 +134,8 @@ def _left_of(session: Session, delta: Decimal) -> str:
     left = at_least(max(account.remaining or Decimal(0), Decimal(0)))
     if not delta or account.delta_remaining is None:
         return left
-    return f"ε = {left} and δ = {float(max(account.delta_remaining, Decimal(0))):.3g}"
+    of_delta = tr_number(float(max(account.delta_remaining, Decimal(0))), ".3g")
+    return tr("ε = {epsilon} and δ = {delta}", epsilon=left, delta=of_delta)
 
 
 # -- noisy rows, whose cost is the plan's -----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.newest_release import newest_release
 from workbench.gui.session.session import OpenTable, ReleasedStep, Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.widgets.basic import button, label, look, row, scrolled
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most
@@ -68,7 +68,8 @@ class ReleaseWords:
         ending: of the name that is suggested for the file, before its suffix.
         tip: what Release does.
         kinds: the kinds of files that can be chosen, as Qt's file dialog takes them.
-        verb: begins what is written on the button.
+        verb: what is written on the button.
+        again: the same where just this was released.
         names: object names of parts that do not follow from ``name``.
     """
 
@@ -79,7 +80,8 @@ class ReleaseWords:
     tip: str = tr_later("Charge the budget, draw, certify and write")
     kinds: str = TABLES
     suffix: str = ".csv"
-    verb: str = tr_later("Release")
+    verb: str = tr_later("Release…")
+    again: str = tr_later("Release again…")
     names: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, key: str) -> str:
@@ -101,13 +103,13 @@ class ReleasePage(PageFrame):
         self._failure: WorkbenchError | None = None
         self._refusal = label("", "danger", wrap=True, name=what.part("refusal"))
         self._refusal.hide()
-        tip = tr("{file}. Its certificate is written beside it", file=what.file)
+        tip = tr("{file}. Its certificate is written beside it", file=tr(what.file))
         self._target = PathField(what.part("output"), tr("File to release into"), tip)
         self._choose = button(tr("Choose…"), what.part("choose"), tip=tr("Choose the file to release into"))
         self._choose.clicked.connect(self._choose_target)
         self._cancel = button(tr("Cancel"), what.part("cancel"), tip=tr("Stop; nothing is written"))
         self._cancel.clicked.connect(self.escape)
-        self._release = button(f"{what.verb}…", what.part("release"), tip=what.tip)
+        self._release = button(tr(what.verb), what.part("release"), tip=tr(what.tip))
         self._release.clicked.connect(self._press)
 
     def refresh(self) -> None:
@@ -167,14 +169,14 @@ class ReleasePage(PageFrame):
     def _name_onward(self, *, done: bool) -> None:
         """Let the button that leads on lead to the files once something was released, else to the caps."""
         self._onward_to = "released" if done else "ledger"
-        text, tip = ONWARD[self._onward_to]
+        text, tip = map(tr, ONWARD[self._onward_to])
         self._onward.setText(text)
         self._onward.setAccessibleName(text)
         self._onward.setToolTip(tip)
 
     def _name_release(self, *, done: bool) -> None:
         """Say on Release whether it runs, or would be pressed again."""
-        stated = f"{self._what.verb}{' again' if done else ''}…"
+        stated = tr(self._what.again if done else self._what.verb)
         self._release.setText(stated if self._running is None else tr("Releasing…"))
         self._release.setAccessibleName(self._release.text())
 
@@ -208,7 +210,7 @@ class ReleasePage(PageFrame):
         return Path(self._target.text().strip()).expanduser()
 
     def _choose_target(self) -> None:
-        path = ask_where_to_save(self, tr("Release into"), self._target.text(), self._what.kinds)
+        path = ask_where_to_save(self, tr("Release into"), self._target.text(), tr(self._what.kinds))
         if path:
             self._target.choose(path)
 
@@ -253,7 +255,7 @@ class ReleasePage(PageFrame):
         else:
             first = FirstCap(account, outlook.cost[0])
             verbs, entry = {"yes": tr("Release at {pay}", pay=pay)}, first if first.asked else None
-            if choose(self, self._what.question, question(outlook, account), verbs, entry=entry) == "yes":
+            if choose(self, tr(self._what.question), question(outlook, account), verbs, entry=entry) == "yes":
                 self._start(outlook, first.cap())
 
     def _copied(self, path: Path) -> None:
@@ -349,7 +351,7 @@ class ReleasedPart(QWidget):
         self._read_file, self._failed = read, failed
         self.step: ReleasedStep | None = None
         self._card: ReleasedCard | None = None
-        pressed = button(words[0], f"{self._name}_look", tip=words[1])
+        pressed = button(tr(words[0]), f"{self._name}_look", tip=tr(words[1]))
         pressed.clicked.connect(self._read)
         self._problem = label("", "problem", wrap=True, name=f"{self._name}_look_problem")
         self._problem.hide()
@@ -417,13 +419,13 @@ class ReleasedPart(QWidget):
             if step is self.step:
                 known = known_error(error)
                 stated = tr("A fault of the program; see the log.") if known is None else sentence(known)
-                self._problem.setText(f"{self._failed} {stated}")
+                self._problem.setText(f"{again(self._failed)} {stated}")
                 self._problem.show()
 
         def work(emit: Emit, cancel: CancelToken) -> Any:
             return read(opened, path, plan, emit, cancel)
 
-        job = Job(title, work, about=path.name)
+        job = Job(tr(title), work, about=path.name)
         return self._jobs.start(job, key=f"{self._name}-released", on_result=show, on_failure=failed)
 
 

@@ -5,6 +5,7 @@ All that the pages of a release want of the engine's release path is asked for h
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -18,7 +19,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.release_job import start_release
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import day, tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, count, exactly
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import Job
@@ -309,7 +310,7 @@ def certified(path: Path) -> tuple[dict[str, Any], Plan]:
         changed = sha256_of(path) != document["output"]["sha256"]
     except OSError as error:
         raise InputError(
-            tr("the file cannot be read: {strerror}", strerror=error.strerror), str(path), tr("put it back")
+            tr("the file cannot be read: {reason}", reason=error.strerror), str(path), tr("put it back")
         ) from error
     if changed:
         what = tr("the file was changed after it was certified")
@@ -327,57 +328,60 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
     cover: columns whose facts were read off the rows, and private figures that were shown before.
     """
     (epsilon, delta), asked, path = outlook.cost, outlook.asked, outlook.target
-    with_delta = f" and δ = {float(delta):.3g}" if delta else ""
-    written = f"{asked.title} to {path.name}" if asked.title else path.name
+    cost = f"ε = {at_most(epsilon)}{exactly(epsilon)}"
+    if delta:
+        cost = tr("{epsilon} and δ = {delta}", epsilon=cost, delta=tr_number(float(delta), ".3g"))
+    charged = (
+        tr(
+            "This charges {cost} and writes {title} to {name}; nothing is uploaded.",
+            cost=cost,
+            title=asked.title,
+            name=path.name,
+        )
+        if asked.title
+        else tr("This charges {cost} and writes {name}; nothing is uploaded.", cost=cost, name=path.name)
+    )
     worth = f"\n\n{asked.worth}" if asked.worth else ""
     left = account.remaining
-    rest = "" if left is None else tr(" ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0))))
-    return tr(
-        "This charges ε = {epsilon}{epsilon2}{with_delta} and writes {written}; nothing is uploaded. "
-        "It cannot be undone.{rest}{account}{worth}{outlook}",
-        epsilon=at_most(epsilon),
-        epsilon2=exactly(epsilon),
-        with_delta=with_delta,
-        written=written,
-        rest=rest,
-        account=first_words(account, epsilon),
-        worth=worth,
-        outlook=_warnings(outlook),
-    )
+    sentences = [
+        charged,
+        tr("It cannot be undone."),
+        "" if left is None else tr("ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0)))),
+        first_words(account, epsilon).strip(),
+    ]
+    return f"{' '.join(filter(None, sentences))}{worth}{_warnings(outlook)}"
 
 
 def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
     """Return the question where the same plan was released of the same table before."""
     epsilon = outlook.cost[0]
-    return tr(
-        "The same table was released by the same plan on {time} (release {release_id}):\n{output}\n\nTo "
-        "copy that file is free. A new draw is a second release and charges ε = {epsilon}{epsilon2} "
-        "again.{outlook}",
-        time=earlier.time[:10],
+    before = tr(
+        "The same table was released by the same plan on {date} (release {release_id}):\n{file}\n\nTo copy that "
+        "file is free. A new draw is a second release and charges ε = {epsilon} again.",
+        date=day(datetime.date.fromisoformat(earlier.time[:10])),
         release_id=earlier.release_id,
-        output=earlier.output,
-        epsilon=at_most(epsilon),
-        epsilon2=exactly(epsilon),
-        outlook=_warnings(outlook),
+        file=earlier.output,
+        epsilon=f"{at_most(epsilon)}{exactly(epsilon)}",
     )
+    return f"{before}{_warnings(outlook)}"
 
 
 def waiting_question(outlook: BeforeRelease) -> str:
     """Return the question where a finished release waits to be published."""
-    return tr(
-        "This release was finished (release {waiting}), is paid for, and is not yet saved as {name}. "
-        "Publishing it costs nothing more.{outlook}",
-        waiting=outlook.waiting,
+    finished = tr(
+        "This release was finished (release {release_id}), is paid for, and is not yet saved as {name}. Publishing it "
+        "costs nothing more.",
+        release_id=outlook.waiting,
         name=outlook.target.name,
-        outlook=_about_the_file(outlook),
     )
+    return f"{finished}{_about_the_file(outlook)}"
 
 
 def _warnings(outlook: BeforeRelease) -> str:
     epsilon = outlook.cost[0]
     high = f"\n\n⚠ {high_words(epsilon)}" if epsilon > HIGH else ""
-    lacks = _listed(tr("Not answered well by it:"), [f"✗ {one}" for one in outlook.lacks])
-    outside = _listed(tr("Outside the guarantee:"), [f"• {one}" for one in outlook.outside])
+    lacks = _listed(tr("Not answered well by it:"), [f"✗ {tr_sentence(one)}" for one in outlook.lacks])
+    outside = _listed(tr("Outside the guarantee:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
     return f"{high}{lacks}{outside}{_about_the_file(outlook)}"
 
 

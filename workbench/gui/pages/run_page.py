@@ -15,7 +15,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import again, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, look
 from workbench.gui.widgets.stopping import ask_to_stop
 
@@ -132,7 +132,7 @@ class RunPage(PageFrame):
         look(self._run_button, "" if done else "primary")
         self._run_button.setVisible(not self.running)
         self._run_button.setText(
-            tr(TO_DATA) if missing else tr("{verb} again", verb=self._verb) if done else self._verb
+            tr(TO_DATA) if missing else tr("{verb} again", verb=again(self._verb)) if done else again(self._verb)
         )
         self._run_button.setAccessibleName(self._run_button.text())
         self._run_button.setEnabled(bool(missing) or ready)
@@ -167,7 +167,7 @@ class RunPage(PageFrame):
 def what_is_missing(session: Session) -> str:
     """Return what stands in the way of any model, be it released or only studied; empty where nothing does."""
     if session.images is not None:
-        return FOR_TABLES
+        return tr(FOR_TABLES)
     if session.opened is None:
         return tr("Open a table in Data first.")
     if session.target is None:
@@ -207,6 +207,13 @@ def fitting(session: Session) -> Fitting:
         return fitting_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
     plan = draft.plan()
     return fitting_learners(float(draft.epsilon), lambda entry: is_learnable(entry, plan, target))
+
+
+def why_advised(found: Fitting) -> str:
+    """Return why a learner is advised, in the language of the person; empty where none is."""
+    title = next((entry.title for entry in found.predicting if entry.name == found.advised), "")
+    stated = tr_sentence(found.why)
+    return stated.replace(title, tr_sentence(title)) if title else stated
 
 
 def who_pays(session: Session) -> str:

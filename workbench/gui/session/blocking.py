@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.draft import OWN_VALUE, DraftColumn, DraftPlan
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n
 
 if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -20,7 +20,11 @@ if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
 SHOWN = 3
 """Values that are named; all of it is private and stays on the screen."""
 
-_NUMBERS = {"integer": tr_later("whole numbers"), "real": "numbers", "date": "dates"}
+_UNREAD = {
+    "integer": tr_later("its values are no whole numbers"),
+    "real": tr_later("its values are no numbers"),
+    "date": tr_later("its values are no dates"),
+}
 
 
 @dataclass(frozen=True)
@@ -68,22 +72,18 @@ class InvalidValues:
 
 def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
     if profile.missing and column.missing != OWN_VALUE:
-        rows = (
-            tr("1 row has no value")
-            if profile.missing == 1
-            else tr("{missing} rows have no value", missing=tr_number(profile.missing, ","))
+        words = tr_n(
+            "{n} row has no value, which “if a value is missing” refuses",
+            "{n} rows have no value, which “if a value is missing” refuses",
+            profile.missing,
         )
-        return Refused("missing", tr("{rows}, which “if a value is missing” refuses", rows=rows))
+        return Refused("missing", words)
     if column.kind == "integer" and profile.kind == "real":
         return Refused("kind", tr("some numbers are not whole"))
     if column.numeric:
         # its values did not read as numbers or dates
         found = profile.lower is None and profile.distinct > 0
-        return (
-            Refused("kind", tr("its values are no {numbers}", numbers=_NUMBERS[column.kind or "real"]))
-            if found
-            else None
-        )
+        return Refused("kind", tr(_UNREAD[column.kind or "real"])) if found else None
     if column.domain is None or column.other is not None or profile.values == column.domain:
         return None
     listed = set(column.domain)
@@ -91,12 +91,21 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
     if not unlisted:
         return None
     stated = ", ".join(f"“{value}”" for value in unlisted[:SHOWN])
-    more = "" if len(unlisted) <= SHOWN else tr(" and {shown} more", shown=tr_number(len(unlisted) - SHOWN, ","))
-    verb = "is" if len(unlisted) == 1 else "are"
-    return Refused(
-        "domain",
-        tr("{stated}{more} {verb} in the rows and not in the list of values", stated=stated, more=more, verb=verb),
-    )
+    if len(unlisted) <= SHOWN:
+        words = tr_n(
+            "{values} is in the rows and not in the list of values",
+            "{values} are in the rows and not in the list of values",
+            len(unlisted),
+            values=stated,
+        )
+    else:
+        words = tr_n(
+            "{values} and {n} more are in the rows and not in the list of values",
+            "{values} and {n} more are in the rows and not in the list of values",
+            len(unlisted) - SHOWN,
+            values=stated,
+        )
+    return Refused("domain", words)
 
 
 FOUND = InvalidValues()
@@ -104,9 +113,9 @@ FOUND = InvalidValues()
 
 
 FACT_WORDS = {
-    "lower": "bounds",
-    "upper": "bounds",
-    "domain": "values",
+    "lower": tr_later("bounds"),
+    "upper": tr_later("bounds"),
+    "domain": tr_later("values"),
     "missing": tr_later("what a missing value means"),
     "date_order": tr_later("day or month first"),
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from workbench.gui.session.draft_problem import NOT_DECLARED, Problem
 from workbench.gui.session.error_text import without_place
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import day, tr
 from workbench.params import ParameterError
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
 
@@ -391,7 +391,7 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
         return None, Problem(
             draft.name,
             "lower",
-            tr("the lower bound {first} is not below the upper bound {last}", first=first, last=last),
+            tr("the lower bound {first} is not below the upper bound {last}", first=day(first), last=day(last)),
         )
     try:
         return Column(**facts), None

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
-from workbench.gui.style.language import tr_later
+from workbench.gui.style.language import tr_later, tr_n
 from workbench.sanitize.questions import Questions, Suggestion, changes
 
 FROM_DATA = tr_later(
@@ -19,7 +19,7 @@ FROM_DATA = tr_later(
 CLASSES = ("category", "boolean")
 
 GUESSED_FACTS = {
-    "action": "dropping",
+    "action": tr_later("dropping"),
     "missing": tr_later("missing values"),
     "date_order": tr_later("order of day and month"),
 }
@@ -125,4 +125,4 @@ def agreed(draft: DraftPlan) -> DraftPlan:
 
 def of_all(columns: Sequence[DraftColumn]) -> str:
     """Return what the Edit menu calls the columns that an edit is for: a name, or how many there are."""
-    return columns[0].name if len(columns) == 1 else f"{len(columns):,} columns"
+    return columns[0].name if len(columns) == 1 else tr_n("{n} column", "{n} columns", len(columns))

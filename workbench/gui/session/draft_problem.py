@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.gui.style.language import tr_later
+from workbench.gui.style.language import again, tr, tr_later
 from workbench.params import ParameterError
 
 
@@ -15,20 +15,25 @@ class Problem:
     Attributes:
         column: the column; empty for the plan as a whole.
         field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
-        text: the sentence for the person.
+        said: the sentence for the person, in whatever language it was said.
         open: whether a public fact is merely not declared yet, rather than wrong.
         code: the code of the error that it is for whoever needs a plan.
     """
 
     column: str
     field: str
-    text: str
+    said: str
     open: bool = False
     code: str = ""
 
+    @property
+    def text(self) -> str:
+        """The sentence in the language that is shown now."""
+        return again(self.said)
+
     def error(self) -> ParameterError:
         """Return the error for whoever needs a plan."""
-        where = f"column {self.column}" if self.column else "plan"
+        where = tr("column {name}", name=self.column) if self.column else tr("plan")
         return ParameterError(self.text, where, code=self.code, field=self.field)
 
 

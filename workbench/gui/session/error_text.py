@@ -33,9 +33,13 @@ _INVALID = {
 
 def _option(about: Mapping[str, str]) -> str:
     option, value, doing = about["option"], about.get("value", ""), about.get("doing", "")
-    condition = f" if {about['condition']}" if about.get("condition") else ""
-    stated = doing or (tr("set {option} to {value}", option=option, value=value) if value else f"set {option}")
-    return tr("{stated} under “How it is read”{condition}", stated=stated, condition=condition)
+    if doing:
+        way = tr_sentence(doing)
+    else:
+        way = tr("set {option} to {value}", option=option, value=value) if value else tr("set {option}", option=option)
+    if not about.get("condition"):
+        return tr("{way} under “How it is read”", way=way)
+    return tr("{way} under “How it is read” if {condition}", way=way, condition=tr_sentence(about["condition"]))
 
 
 _GIVEN = {
@@ -47,16 +51,16 @@ _GIVEN = {
 """What to do in the window where a command would be given an option, by the name of that option."""
 
 _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
-    way.DECLARE: lambda about: _FACTS[about["key"]],
+    way.DECLARE: lambda about: tr(_FACTS[about["key"]]),
     way.STATE_OPTION: _option,
-    way.GIVE: lambda about: _GIVEN[about["what"]],
+    way.GIVE: lambda about: tr(_GIVEN[about["what"]]),
     way.ADD_VALUE: lambda about: tr("add it to the list of values"),
     way.LIST_VALUES: lambda about: tr("list its values"),
-    way.REPLACE_INVALID: lambda about: _INVALID[about["of"]],
-    way.STATE_ACCOUNT: lambda about: tr("enter “{about}” under “Account’s public name”", about=about["name"]),
+    way.REPLACE_INVALID: lambda about: tr(_INVALID[about["of"]]),
+    way.STATE_ACCOUNT: lambda about: tr("enter “{name}” under “Account’s public name”", name=about["name"]),
     way.NAME_ACCOUNT: lambda about: tr("press “Name the account…”"),
     way.CHARGE_ACCOUNT: lambda about: (
-        tr("enter “{about}” under “Account’s public name” to charge that account", about=about["name"])
+        tr("enter “{name}” under “Account’s public name” to charge that account", name=about["name"])
         if about["name"]
         else tr(
             "open that table and name its account, then enter the name here under “Account’s public name” to charge it"
@@ -65,7 +69,9 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.OTHER_TABLE: lambda about: tr("press “It is another table…” in Release, Settings"),
     way.CONFIRM_GUESSES: lambda about: tr("confirm them in Data, Columns"),
     way.PROTECT: lambda about: tr("protect a column in Release, Columns"),
-    way.RAISE_CAP: lambda about: tr("raise the cap of {about} in Released, Ledger", about=_letters(about["quantity"])),
+    way.RAISE_CAP: lambda about: tr(
+        "raise the cap of {letter} in Released, Ledger", letter=_letters(about["quantity"])
+    ),
     way.REPLACE_OUTPUT: lambda about: tr("remove it first"),
     way.SPEND_LESS: lambda about: tr("use what remains") if about.get("remains") else tr("spend less"),
 }
@@ -73,7 +79,7 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
 
 
 def _letters(quantity: str) -> str:
-    return {"epsilon": "ε", "delta": "δ"}.get(quantity, "ε and δ")
+    return {"epsilon": "ε", "delta": "δ"}.get(quantity) or tr("ε and δ")
 
 
 def way_out(remedy: Remedy) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
 from workbench.jobs.memory import MemorySampler
@@ -208,7 +208,7 @@ class JobCenter(QObject):
         handle = JobHandle(start(job), key, shown, self)
         handle.memory.connect(self.memory)
         # The command line says it behind "warning: "; in the window it begins a line.
-        handle.notice.connect(lambda n: self.noticed.emit(n.level, f"{n.text[:1].upper()}{n.text[1:]}"))
+        handle.notice.connect(lambda n: self.noticed.emit(n.level, _capital(tr_sentence(n.text))))
         if on_result is not None:
             handle.finished.connect(on_result)
         handle.failed.connect(lambda event: self._failure_text(event, job.title, on_failure))
@@ -251,7 +251,7 @@ class JobCenter(QObject):
         return not self._handles
 
     def _cancel_text(self, handle: JobHandle) -> None:
-        what = handle.end.what if isinstance(handle.end, Cancelled) else ""
+        what = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
         how = tr("Paused") if handle.paused else tr("Cancelled")
         self.noticed.emit("info", f"{how}: {handle.title}." + (f" {what}" if what else ""))
 
@@ -282,3 +282,7 @@ class JobCenter(QObject):
         sample = self._gauge.sample() if self._gauge is not None else None
         if sample is not None:
             self.memory.emit(sample)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.file_stamp import Stamp
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
@@ -55,18 +55,17 @@ class OpenImages:
     def stated(self) -> str:
         """What is public of it, in words: ``60,000 images, 28 × 28 grey, 10 classes``."""
         images, people = self.table, self.options.rows_per_person
-        stated = tr(
-            "{rows} images, {shape}, {classes} classes",
-            rows=tr_number(images.rows, ","),
-            shape=images.shape,
-            classes=len(images.classes),
-        )
-        return (
-            stated if people == 1 else tr("{stated}, {people} per person", stated=stated, people=tr_number(people, ","))
-        )
+        number = tr_n("{n} image", "{n} images", images.rows)
+        classes = tr_n("{n} class", "{n} classes", len(images.classes))
+        stated = f"{number}, {tr_sentence(str(images.shape))}, {classes}"
+        return stated if people == 1 else f"{stated}, {tr('{number} per person', number=tr_number(people, ','))}"
 
     @property
     def outside(self) -> tuple[str, ...]:
         """Sentences on what ε does not cover: public facts that nobody declared."""
         taken = self.table.taken
-        return (tr("the {taken} were taken from the image files and not declared", taken=taken),) if taken else ()
+        return (
+            (tr("the {facts} were taken from the image files and not declared", facts=tr_sentence(taken)),)
+            if taken
+            else ()
+        )

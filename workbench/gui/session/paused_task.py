@@ -46,11 +46,11 @@ def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> N
         if notify and found:
             run = found[0]
             stated = tr(
-                "A training on {title} is paused after {taken} of {steps} steps: go on with it in",
+                "A training on {title} is paused after {taken} of {steps} steps: go on with it in Models, Train.",
                 title=opened.title,
                 taken=tr_number(run.taken, ","),
                 steps=tr_number(run.steps, ","),
             )
-            session.notify("info", tr("{stated} Models, Train.", stated=stated))
+            session.notify("info", stated)
 
     jobs.start(Job(tr("Looking for paused trainings"), work), key=KEY, shown=False, on_result=show)

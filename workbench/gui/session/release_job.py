@@ -11,7 +11,7 @@ from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, ReleasedStep, Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Emit, Notice
@@ -92,13 +92,15 @@ def start_release(
                 "warning", tr("It was too late to cancel: {output} is released and charged.", output=done.output)
             )
         else:
-            charged = tr("; nothing more was charged") if done.published_earlier else ""
             session.notify(
-                "info", tr("Released {what} to {output}{charged}.", what=what, output=done.output, charged=charged)
+                "info",
+                tr("Released {what} to {output}; nothing more was charged.", what=what, output=done.output)
+                if done.published_earlier
+                else tr("Released {what} to {output}.", what=what, output=done.output),
             )
 
     def cancel_text() -> None:
-        stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
+        stays = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
         if stays:
             session.notify("warning", f"{stays[0].upper()}{stays[1:]}.")
         elif not doubts:

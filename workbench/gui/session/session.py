@@ -371,7 +371,7 @@ class Session(QObject):
     def set_epsilon(self, epsilon: Decimal) -> None:
         """Change the plan's ε; a drag is one step."""
         self.edit(
-            tr("set ε to {normalize}", normalize=tr_number(epsilon.normalize(), "f")),
+            tr("set ε to {epsilon}", epsilon=tr_number(epsilon.normalize(), "f")),
             self._plan.with_(epsilon=epsilon),
             "epsilon",
         )
@@ -383,7 +383,7 @@ class Session(QObject):
 
     def set_target(self, name: str | None) -> None:
         """Choose the column to predict."""
-        self.edit(f"predict {name}" if name else tr("predict nothing"), self._plan.with_target(name))
+        self.edit(tr("predict {column}", column=name) if name else tr("predict nothing"), self._plan.with_target(name))
 
     def _show_plan(self, plan: DraftPlan) -> None:
         if plan != self._plan:

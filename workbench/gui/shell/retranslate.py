@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from weakref import WeakKeyDictionary
 
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -25,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.style.language import again
+from workbench.gui.style.language import sayer
 
 
 def retranslate() -> None:
@@ -39,41 +41,52 @@ def retranslate() -> None:
             own()
 
 
-def _again(read: Callable[[], str], write: Callable[[str], object]) -> None:
+_said: WeakKeyDictionary[QObject, dict[str, tuple[str, Callable[[], str]]]] = WeakKeyDictionary()
+"""How each text came about that was said again: two sentences may share a translation, such as “Annuler”."""
+
+
+def _again(holder: QObject, what: str, read: Callable[[], str], write: Callable[[str], object]) -> None:
     former = read()
-    text = again(former) if former else ""
+    if not former:
+        return
+    kept = _said.setdefault(holder, {})
+    shown, say = kept.get(what, ("", sayer(former)))
+    if shown != former:  # it was set since
+        say = sayer(former)
+    text = say()
+    kept[what] = (text, say)
     if text != former:
         write(text)
 
 
 def _action(action: QAction) -> None:
-    _again(action.text, action.setText)
-    _again(action.toolTip, action.setToolTip)
-    _again(action.statusTip, action.setStatusTip)
+    _again(action, "text", action.text, action.setText)
+    _again(action, "tip", action.toolTip, action.setToolTip)
+    _again(action, "status", action.statusTip, action.setStatusTip)
 
 
 def _texts(widget: QWidget) -> None:
-    _again(widget.toolTip, widget.setToolTip)
-    _again(widget.accessibleName, widget.setAccessibleName)
-    _again(widget.accessibleDescription, widget.setAccessibleDescription)
-    _again(widget.windowTitle, widget.setWindowTitle)
+    _again(widget, "tip", widget.toolTip, widget.setToolTip)
+    _again(widget, "name", widget.accessibleName, widget.setAccessibleName)
+    _again(widget, "described", widget.accessibleDescription, widget.setAccessibleDescription)
+    _again(widget, "title", widget.windowTitle, widget.setWindowTitle)
     match widget:
         case QLabel() | QAbstractButton():
-            _again(widget.text, widget.setText)
+            _again(widget, "text", widget.text, widget.setText)
         case QLineEdit() | QPlainTextEdit():
-            _again(widget.placeholderText, widget.setPlaceholderText)
+            _again(widget, "text", widget.placeholderText, widget.setPlaceholderText)
         case QGroupBox() | QMenu():
-            _again(widget.title, widget.setTitle)
+            _again(widget, "text", widget.title, widget.setTitle)
         case QComboBox():
             for at in range(widget.count()):
-                _again(partial(widget.itemText, at), partial(widget.setItemText, at))
+                _again(widget, f"item {at}", partial(widget.itemText, at), partial(widget.setItemText, at))
         case QTabBar():
             for at in range(widget.count()):
-                _again(partial(widget.tabText, at), partial(widget.setTabText, at))
+                _again(widget, f"item {at}", partial(widget.tabText, at), partial(widget.setTabText, at))
         case QListWidget():
             for at in range(widget.count()):
                 item = widget.item(at)
-                _again(item.text, item.setText)
+                _again(widget, f"item {at}", item.text, item.setText)
         case QTableView():
             widget.horizontalHeader().viewport().update()
     if isinstance(widget, QAbstractItemView):

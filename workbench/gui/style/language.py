@@ -12,7 +12,7 @@ import datetime
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
@@ -103,6 +103,7 @@ def set_language(code: str) -> None:
     point, group = (".", ",") if code == "en" else (locale.decimalPoint(), locale.groupSeparator())
     _now = _Shown(code, texts, engine, qt, point, group)
     _templates.cache_clear()
+    _said.cache_clear()
     if qt is not None:
         QCoreApplication.installTranslator(qt)
 
@@ -139,10 +140,12 @@ def tr_sentence(text: str) -> str:
     """Return a sentence of the engine in the language of the person; one that no catalogue has stays English.
 
     The catalogue has what the engine's code has: a sentence, or a template of it with ``{names}``. What stands for a
-    name passes as it is, as it may be a value of a table.
+    name passes as it is where it may be a value of a table (:func:`_inner`).
     """
     if _now.code == "en" or not text:
         return text
+    if text == "; ":
+        return _joint(text)
     said = _matched(text)
     if said != text:
         _keep(said, lambda: tr_sentence(text))
@@ -151,8 +154,12 @@ def tr_sentence(text: str) -> str:
 
 def again(text: str) -> str:
     """Return what was said in another language in the present one; any other text as it is."""
-    made = _filled.get(text)
-    return made() if made is not None else tr(_plain.get(text, text))
+    return sayer(text)()
+
+
+def sayer(text: str) -> Callable[[], str]:
+    """Return what says a text in the present language, whichever that is when it is called."""
+    return _filled.get(text) or functools.partial(tr, _plain.get(text, text))
 
 
 def _value_again(value: object) -> object:
@@ -170,13 +177,28 @@ def _keep(said: str, make: Callable[[], str]) -> None:
 
 NAME = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_WEAK = 12
+"""With fewer letters of its own a template says little: a name that holds several words has to be known itself then."""
+_FEW = 3
+"""Most words of a name of a column or of a file, about."""
+_THE_ENGINES = {"kind", "measured", "metric", "inside", "noun", "unit", "title"}
+"""Names in templates that the engine alone fills: there one word is translated, too, such as ``integer``."""
+_AS_TYPED = {"version", "bare", "code", "command", "path", "file", "names", "has"}
+"""Names in templates whose numbers stay as they are: they are to be typed so, or are no numbers."""
+_JOINTS = re.compile(r"; |(?<=[.!?…]) (?=[A-Z“])")
+"""Where two sentences of the engine were put together."""
+_NUMBER = re.compile(r"([-+−±]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)( .*)?", re.DOTALL)
+_UNITS = {"", " %", " s", " ms", " MB", " GB", " MiB", " GiB", " min", " h"}
+_CLAUSE = re.compile(r"[ ,;:(]|(?:a|an|the|row|line|column|columns|one|at|from|by) |\d")
+"""How a part of a sentence begins that the engine wrote, where it has few words."""
 
 
 @dataclass(frozen=True)
 class _Template:
-    found: re.Pattern[str]
+    parts: tuple[str, ...]
     translated: str
     known: int
+    weak: bool
 
 
 @functools.cache
@@ -186,53 +208,204 @@ def _templates() -> dict[str, list[_Template]]:
     used: dict[str, int] = {}
     for source, translated in ((s, t) for found in _now.engine for s, t in found.items() if isinstance(t, str) and t):
         parts = NAME.split(source)
-        words = {word for part in parts[::2] for word in _WORD.findall(f"{part}")}
-        if len(parts) == 1 or not words:
+        own = parts[::2]
+        if len(parts) == 1:
             continue
-        seen: set[str] = set()
-        pattern = ""
-        for at, part in enumerate(parts):
-            again_named = f"(?P={part})" if part in seen else f"(?P<{part}>.+?)"
-            pattern += re.escape(part) if at % 2 == 0 else again_named
-            seen.update([part] if at % 2 else [])
+        words = {word for part in own for word in _WORD.findall(part)}
+        if not words:
+            continue
         for word in words:
             used[word] = used.get(word, 0) + 1
-        known = sum(map(len, parts[::2]))
-        made.append((words, _Template(re.compile(pattern, re.DOTALL), translated, known)))
+        letters = sum(len(word) for part in own for word in _WORD.findall(part))
+        made.append((words, _Template(tuple(parts), translated, sum(map(len, own)), letters < _WEAK)))
     out: dict[str, list[_Template]] = {}
     for words, template in made:
         out.setdefault(min(words, key=lambda word: (used[word], word)), []).append(template)
-    return {word: sorted(found, key=lambda each: -each.known) for word, found in out.items()}
+    return out
+
+
+@functools.cache
+def _pattern(parts: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return what a template matches, a name also where it is empty, and the names that directly follow others."""
+    pattern, former, pairs, seen = "", "", {}, set()
+    for at, part in enumerate(parts):
+        if at % 2 == 0:
+            pattern += re.escape(part)
+        elif at > 1 and not parts[at - 1]:
+            pairs[part] = former
+        else:
+            pattern += f"(?P={part})" if part in seen else f"(?P<{part}>.*?)"
+            former = part
+            seen.add(part)
+    return re.compile(pattern, re.DOTALL), pairs
 
 
 def _matched(text: str) -> str:
-    exact = _now.texts.get(text)
-    if isinstance(exact, str):
+    said = _said(text)
+    return text if said is None else said
+
+
+@functools.lru_cache(maxsize=2_000)
+def _said(text: str) -> str | None:
+    """Return a text of the engine in the language of the person, ``None`` for one that no catalogue has."""
+    exact = _exact(text)
+    if exact is not None:
         return exact
+    for way in (
+        _filled_in,
+        _in_parts,
+        functools.partial(_filled_in, joined=True),
+        _made_a_sentence,
+        _with_place,
+        _place,
+    ):
+        said = way(text)
+        if said is not None:
+            return said
+    return None
+
+
+def _exact(text: str) -> str | None:
+    found = _now.texts.get(text)
+    if found is None and text[:1].isupper():
+        found = _now.texts.get(text[:1].lower() + text[1:])
+        return f"{found[:1].upper()}{found[1:]}" if isinstance(found, str) else None
+    return found if isinstance(found, str) else None
+
+
+def _filled_in(text: str, *, joined: bool = False) -> str | None:
+    """Return ``text`` by the template with most words of its own; ``joined``: a name may stand for several clauses."""
     index = _templates()
     possible = [each for word in set(_WORD.findall(text)) for each in index.get(word, ())]
     for template in sorted(possible, key=lambda each: -each.known):
-        found = template.found.fullmatch(text)
-        if found is not None:
-            return template.translated.format_map({k: _inner(v) for k, v in found.groupdict().items()})
-    parts = text.split("; ")
-    if len(parts) > 1:
-        return "; ".join(map(_matched, parts))
-    capital = text[:1].lower() + text[1:]
-    if text.endswith(".") and text != capital:  # a clause that was made a sentence where it is shown
-        said = _matched_clause(capital[:-1])
-        return text if said is None else f"{said[:1].upper()}{said[1:]}."
-    return text
+        if not all(part in text for part in template.parts[::2]):
+            continue
+        pattern, pairs = _pattern(template.parts)
+        found = pattern.fullmatch(text)
+        if found is None:
+            continue
+        values = found.groupdict()
+        for second, first in pairs.items():
+            values[first], values[second] = _parted(values[first])
+        if not joined and any(_JOINTS.search(value) and not _quoted(value) for value in values.values()):
+            continue
+        said = {name: _inner(name, value) for name, value in values.items()}
+        if template.weak and any(said[name] == value and _has_words(value) for name, value in values.items()):
+            continue
+        return template.translated.format_map(said)
+    return None
 
 
-def _matched_clause(clause: str) -> str | None:
-    said = _matched(clause)
-    return None if said == clause else said
+def _parted(value: str) -> tuple[str, str]:
+    """Return what stands before an addition of the engine, such as ``, did you mean 'x'?``, and the addition."""
+    for found in re.finditer(r"[ ,;:(]", value):
+        rest = value[found.start() :]
+        if found.start() and (_exact(rest) or _filled_in(rest, joined=True)) is not None:
+            return value[: found.start()], rest
+    return value, ""
 
 
-def _inner(value: str) -> str:
-    """Return what a name is filled with as it is, unless it is a clause of the engine: no value of a table is one."""
-    return _matched(value) if len(_WORD.findall(value)) >= 4 else value
+def _has_words(value: str) -> bool:
+    if _quoted(value) or value in _plain or value in _filled:
+        return False
+    return any(len(part.split()) > _FEW for part in value.split(", "))
+
+
+def _in_parts(text: str) -> str | None:
+    """Return two sentences that were put together; one that is not known stays English."""
+    for joint in reversed(list(_JOINTS.finditer(text))):
+        left, right = text[: joint.start()], text[joint.end() :]
+        added = _exact(text[joint.start() :])
+        said = _said(left), _said(right) if added is None else None
+        if added is not None and left:
+            return f"{said[0] or left}{added}"
+        if said != (None, None):
+            return f"{said[0] or left}{_joint(joint[0])}{said[1] or right}"
+    return None
+
+
+def _joint(between: str) -> str:
+    """Return what stands between two clauses: French wants a space before a semicolon and a colon."""
+    return f"\u00a0{between}" if _now.code == "fr" and between[0] in ";:" else between
+
+
+def _made_a_sentence(text: str) -> str | None:
+    """Return a clause that was made a sentence where it is shown: with a capital, a full stop or both."""
+    stop = "." if text.endswith(".") else ""
+    for clause in (text.removesuffix("."), text[:1].lower() + text[1:].removesuffix(".")):
+        said = _said(clause) if clause not in (text, "") else None
+        if said is not None:
+            return f"{said[:1].upper() if text[:1].isupper() else said[:1]}{said[1:]}{stop}"
+    return None
+
+
+def _with_place(text: str) -> str | None:
+    """Return a sentence that ends with its place in parentheses, or begins with it and a colon."""
+    what, _, place = text.removesuffix(")").rpartition(" (")
+    said = _said(what) if what and text.endswith(")") else None
+    if said is not None:
+        return f"{said} ({_inner('', place)})"
+    place, _, what = text.partition(": ")
+    said = _said(what) if what and len(_WORD.findall(place)) < 4 else None
+    return None if said is None else f"{_inner('', place)}{_joint(': ')}{said}"
+
+
+def _place(text: str) -> str | None:
+    """Return where something is: a file, a column, a row."""
+    return _listed("", text)
+
+
+def _quoted(value: str) -> bool:
+    return len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+
+
+def _inner(name: str, value: str) -> str:
+    """Return what fills a name of a template.
+
+    Names and cells of a table pass as they are. What is translated: a sentence of the catalogue with a space in it, or
+    of one word where the name is the engine's alone; a template with four words or more, or that begins as a part of
+    a sentence does (``a``, ``the``, ``row``, a number, a comma); a list of such; a plain number, outside quotes.
+    """
+    if not value or _quoted(value):
+        return value
+    if " " in value.strip() or name in _THE_ENGINES:
+        exact = _exact(value)
+        if exact is not None:
+            return exact
+    counted = _counted(name, value)
+    if counted is not None:
+        return counted
+    if _CLAUSE.match(value) or len(_WORD.findall(value)) >= 4:
+        said = _said(value)
+        if said is not None:
+            return said
+    return _listed(name, value) or value
+
+
+def _listed(name: str, value: str) -> str | None:
+    """Return a list whose entries are known, or so short that they are names."""
+    parts = value.split(", ")
+    if len(parts) == 1:
+        return None
+    said = [_inner(name, part) for part in parts]
+    known = all(after != part or len(part.split()) <= _FEW for part, after in zip(parts, said, strict=True))
+    return ", ".join(said) if known and said != parts else None
+
+
+def _counted(name: str, value: str) -> str | None:
+    """Return a plain number, with its unit or a noun that the window counts, as the person writes it."""
+    found = _NUMBER.fullmatch(value)
+    if found is None:
+        return None
+    number, rest = found[1], found[2] or ""
+    if rest in _UNITS:
+        return value if name in _AS_TYPED else f"{localised(number)}{rest}"
+    for noun in (rest, f"{rest}s"):
+        forms = _now.texts.get(f"{{n}}{noun}")
+        if isinstance(forms, list) and "." not in number:
+            n = int(number.replace(",", ""))
+            return forms[FORM[_now.code][1](n)].format_map({"n": localised(number)})
+    return None
 
 
 # -- numbers and dates --------------------------------------------------------------------------------------------
@@ -264,6 +437,28 @@ def typed(text: str) -> str:
         other = "," if bare.rindex(".") > bare.rindex(",") else "."
         bare = bare.replace(other, "")
     return bare.replace(",", ".")
+
+
+def typed_list(text: str) -> str:
+    """Return a list of numbers that a person typed as code writes it, ``0.1, 1, 10``.
+
+    Where a comma may stand before decimals, semicolons part the numbers, or commas with a space behind them, or commas
+    alone where the decimals have points.
+    """
+    if ";" in text:
+        return ", ".join(map(_with_point, text.split(";")))
+    if _now.code == "en" or _now.point != "," or "." in text:
+        return text
+    return ", ".join(map(_with_point, re.split(r",\s+", text)))
+
+
+def _with_point(number: str) -> str:
+    return re.sub(r"(?<=\d),(?=\d)", ".", number.strip())
+
+
+def shown_list(numbers: Iterable[float]) -> str:
+    """Return numbers as a list that :func:`typed_list` reads."""
+    return ("; " if _now.point == "," else ", ").join(localised(f"{number:g}") for number in numbers)
 
 
 def day(date: datetime.date) -> str:

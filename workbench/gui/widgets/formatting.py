@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-from workbench.gui.style.language import localised, tr, tr_n, tr_number
+from workbench.gui.style.language import day, localised, tr, tr_n, tr_number
 
 _DIGITS = 4
 
@@ -121,6 +122,20 @@ def time_left(seconds: float) -> str:
     if whole < 3600:
         return tr("{time} left", time=f"{whole // 60}:{whole % 60:02d}")
     return tr("{hours} h {minutes} min left", hours=whole // 3600, minutes=whole % 3600 // 60)
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """Return a share in percent with so many significant digits: ``12.5 %``."""
+    return tr("{share} %", share=tr_number(100 * share, f".{digits}g"))
+
+
+def moment(time: str) -> str:
+    """Return the day and the minute of a time as the ledger writes it; any other text as it is."""
+    try:
+        read = datetime.datetime.fromisoformat(time)
+    except ValueError:
+        return time[:16].replace("T", " ")
+    return f"{day(read.date())} {read:%H:%M}"
 
 
 def listed(names: Sequence[str], most: int = 2) -> str:

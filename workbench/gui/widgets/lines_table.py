@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from workbench.gui.session.session import Session
+from workbench.gui.style.language import again
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.table_model import Column, TableModel
 from workbench.gui.widgets.table_view import TableView
@@ -110,5 +111,11 @@ class LinesTable(TableView):
         metrics, column = QFontMetrics(self.font()), self._columns[at]
         texts = (self.lines.cell(row, at).text for row in range(self.lines.height()))
         widest = max(map(metrics.horizontalAdvance, texts), default=0) + PADDING
-        # The usual width of a figure is that of its heading.
-        return max(widest, column.width if column.right else self.horizontalHeader().sectionSizeHint(at))
+        heading = self.horizontalHeader().sectionSizeHint(at)
+        if column.right:  # the usual width of a figure is that of its heading in English
+            heading = column.width if again(column.title) == column.title else heading
+        return max(widest, heading)
+
+    def retranslate(self) -> None:
+        """Make room for the headings in the language that is shown now."""
+        self._share_out()

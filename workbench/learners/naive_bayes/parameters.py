@@ -8,11 +8,11 @@ from typing import Any
 from workbench.learners.setting import part_of_epsilon, privacy_budget
 from workbench.params import Parameters, real
 
-_HALF = "; a half-range is half the width of the bounds"
+_HALF = "a half-range is half the width of the bounds"
 
 
 def _in_half_ranges(title: str, default: float, upto: float, text: str, unit: str = "half-ranges") -> Any:
-    return real(default=default, above=0, upto=upto, title=title, unit=unit, help=f"{text}{_HALF}", advanced=True)
+    return real(default=default, above=0, upto=upto, title=title, unit=unit, help=f"{text}; {_HALF}", advanced=True)
 
 
 @dataclass(frozen=True, kw_only=True)

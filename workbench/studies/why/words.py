@@ -15,6 +15,11 @@ CAUSES = {
     PRIVATE: "the noise",
 }
 """What each step adds to the one before: what the difference between the two is due to."""
+LOSSES = {
+    CLAMPED: "{loss} from the bounds",
+    EXACT: "{loss} from the form of the private model",
+    PRIVATE: "{loss} from the noise",
+}
 
 BOUNDS_HINT = (
     "Bounds have to be public: look for tighter ones in what everybody may know, not in the rows of this study."
@@ -62,10 +67,10 @@ def change_lines(result: WhyResult) -> tuple[Line, ...]:
 
 def in_sentences(result: WhyResult) -> tuple[str, ...]:
     """Return what the study says: the cost, where it comes from, and what would help most."""
-    return (_cost(result), _help(result) if _is_lost(result) else "There is little to gain.")
+    return (_cost(result), _help(result) if is_lost(result) else "There is little to gain.")
 
 
-def _is_lost(result: WhyResult) -> bool:
+def is_lost(result: WhyResult) -> bool:
     """Return whether the private model is clearly worse than the first step."""
     first, private = next(iter(result.steps.values())), result.steps[PRIVATE]
     lost = first.mean - private.mean if result.plan.metric.higher else private.mean - first.mean
@@ -75,16 +80,18 @@ def _is_lost(result: WhyResult) -> bool:
 def _cost(result: WhyResult) -> str:
     metric, steps = result.plan.metric, result.steps
     private = steps[PRIVATE].mean
-    at = f"at ε = {result.plan.epsilon:.12g}"
+    measured, epsilon = f"{metric.inside[:1].upper()}{metric.inside[1:]}", f"{result.plan.epsilon:.12g}"
     first = next(iter(steps))
     before = steps[first].mean
-    stated = "without privacy" if first == ORDINARY else "without noise"
-    opening = f"{metric.inside[:1].upper()}{metric.inside[1:]} is {before:.3f} {stated} and {private:.3f} {at}"
-    if not _is_lost(result):
+    if first == ORDINARY:
+        opening = f"{measured} is {before:.3f} without privacy and {private:.3f} at ε = {epsilon}"
+    else:
+        opening = f"{measured} is {before:.3f} without noise and {private:.3f} at ε = {epsilon}"
+    if not is_lost(result):
         return f"{opening}: no clear loss."
     sign = -1 if metric.higher else 1
     parts = [
-        f"{sign * line.change:.3f} from {line.cause}"
+        LOSSES[line.name].format(loss=f"{sign * line.change:.3f}")
         for line in step_lines(result)
         if line.change is not None and sign * line.change > 0
     ]

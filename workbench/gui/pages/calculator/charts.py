@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QLinearGradient
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Scale
@@ -50,7 +50,7 @@ class _CalculatorChart(Chart):
     usual, least, letters = QSize(230, 160), QSize(140, 108), 11
 
     def __init__(self, session: Session, name: str, title: str) -> None:
-        super().__init__(session, name, title)
+        super().__init__(session, name, tr(title))
         self._title = title
 
 
@@ -75,10 +75,10 @@ class EpsilonChart(_CalculatorChart):
         self._at = at
         words = [
             tr(
-                "{name} from {epsilons} to {epsilons2}",
+                "{name} from {first} to {last}",
                 name=name,
-                epsilons=plain(c.epsilons[0]),
-                epsilons2=plain(c.epsilons[-1]),
+                first=plain(c.epsilons[0]),
+                last=plain(c.epsilons[-1]),
             )
             for name, c in self._curves.items()
         ]
@@ -91,7 +91,7 @@ class EpsilonChart(_CalculatorChart):
         lines = {n: [p for p in zip(c.x, c.epsilons, strict=True) if p[1] > 0] for n, c in self._curves.items()}
         points = [point for line in lines.values() for point in line]
         if not points:
-            return Drawing(title=self._title, empty="…", frame="box")
+            return Drawing(title=tr(self._title), empty="…", frame="box")
         left, right = min(x for x, _ in points), max(x for x, _ in points)
         low = min(e for _, e in points)
         high = min(max(e for _, e in points), low * TALLEST)
@@ -111,7 +111,7 @@ class EpsilonChart(_CalculatorChart):
             y=y,
             left=((y.high, _short(y.high)), (y.value(0.5), "ε"), (y.low, _short(y.low))),
             below=below,
-            title=self._title,
+            title=tr(self._title),
             frame="box",
         )
 
@@ -133,7 +133,7 @@ class HeatChart(_CalculatorChart):
         """Draw ``found`` and mark the present σ and batch."""
         self._map, self._at = found, (sigma, batch)
         values = [e for line in found.epsilons for e in line]
-        words = tr("ε from {values} to {values2}", values=at_most(min(values)), values2=at_most(max(values)))
+        words = tr("ε from {low} to {high}", low=at_most(min(values)), high=at_most(max(values)))
         self.setAccessibleDescription(words)
         self.setToolTip(tr("{words}, by Rényi divergences", words=words))
         self.update()
@@ -142,7 +142,7 @@ class HeatChart(_CalculatorChart):
         """Return the cells, a frame around the present one, and the least and the largest ε."""
         found = self._map
         if found is None:
-            return Drawing(title=self._title, frame="none")
+            return Drawing(title=tr(self._title), frame="none")
         logs = [[math.log(max(e, 1e-12)) for e in line] for line in found.epsilons]
         low, high = min(map(min, logs)), max(map(max, logs))
         across, up = len(found.batches), len(found.sigmas)
@@ -152,13 +152,13 @@ class HeatChart(_CalculatorChart):
             (mark.shades(shades), _present(*present), _shades_of(_short(math.exp(low)), f"ε {_short(math.exp(high))}")),
             x=Scale(0, across),
             y=Scale(0, up),
-            left=((up, f"{found.sigmas[-1]:.2g}"), (up / 2, "σ"), (0, f"{found.sigmas[0]:.2g}")),
+            left=((up, tr_number(found.sigmas[-1], ".2g")), (up / 2, "σ"), (0, tr_number(found.sigmas[0], ".2g"))),
             below=(
                 Below(0, _short(found.batches[0])),
-                Below(across / 2, "batch"),
+                Below(across / 2, tr("batch")),
                 Below(across, _short(found.batches[-1])),
             ),
-            title=self._title,
+            title=tr(self._title),
             frame="none",
         )
 
@@ -196,5 +196,6 @@ def _nearest(values: Sequence[float], value: float) -> int:
 def _short(value: float) -> str:
     """Return a figure of an axis in as few letters as it can be read in."""
     if value >= 1e4:
-        return f"{value / 1e6:.3g}M" if value >= 1e6 else f"{value / 1e3:.3g}k"
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}".replace("e-0", "e-")
+        millions = value >= 1e6
+        return f"{tr_number(value / (1e6 if millions else 1e3), '.3g')}{'M' if millions else 'k'}"
+    return tr_number(value, ",.0f") if value >= 10 else tr_number(value, ".2g").replace("e-0", "e-")

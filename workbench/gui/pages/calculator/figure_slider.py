@@ -101,9 +101,11 @@ class FigureSlider(QWidget):
         if self._whole and value == value and value != round(value):
             value = math.nan
         if not self._low <= value <= self._high:
-            kind = tr("whole number") if self._whole else "number"
+            low, high = plain(self._low), plain(self._high)
             self._problem.setText(
-                tr("Give a {kind} from {low} to {high}.", kind=kind, low=plain(self._low), high=plain(self._high))
+                tr("Give a whole number from {low} to {high}.", low=low, high=high)
+                if self._whole
+                else tr("Give a number from {low} to {high}.", low=low, high=high)
             )
             self._problem.show()
             mark_wrong(self.field, True)

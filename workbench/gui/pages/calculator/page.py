@@ -24,7 +24,7 @@ from workbench.gui.pages.calculator.tasks import (
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
@@ -46,7 +46,7 @@ TITLES = {
     "batch": tr_later("ε against batch"),
     "sigma": tr_later("ε against noise σ"),
     "epochs": tr_later("ε against epochs"),
-    "delta": "ε against δ",
+    "delta": tr_later("ε against δ"),
 }
 FILES = tr_later("Picture (*.png);;Figures (*.csv)")
 STANDS = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
@@ -77,7 +77,7 @@ class CalculatorPage(PageFrame):
             ),
             "sigma": FigureSlider(
                 "calculator_sigma",
-                "Noise σ",
+                tr("Noise σ"),
                 tr("Noise of a step divided by the clipping norm"),
                 0.3,
                 100,
@@ -95,7 +95,7 @@ class CalculatorPage(PageFrame):
         self._problem = label("", "problem", wrap=True, name="calculator_problem")
         self._problem.hide()
         self.charts = {axis: EpsilonChart(session, f"calculator_{axis}_chart", TITLES[axis]) for axis in AXES}
-        self.heat = HeatChart(session, "calculator_heat", tr("ε over σ and batch"))
+        self.heat = HeatChart(session, "calculator_heat", tr_later("ε over σ and batch"))
         self._arrange()
         self._frame = QTimer(self, interval=PER_FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._calculate)
@@ -114,7 +114,7 @@ class CalculatorPage(PageFrame):
         ask = explain_button(self.session, "calculator_explain", self._asked)
         inputs = Card(label(tr("THE RUN"), "caption"), *self.sliders.values())
         costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
-        lines = (f"{line_of(known.name)[2]} {known.short}" for known in accountant.ACCOUNTANTS)
+        lines = (f"{line_of(known.name)[2]} {tr_sentence(known.short)}" for known in accountant.ACCOUNTANTS)
         legend = label("   ".join(lines), "muted", name="calculator_legend")
         left = QWidget()
         left.setLayout(stack(inputs, costs, None, spacing=12))
@@ -222,9 +222,18 @@ class CalculatorPage(PageFrame):
         for at, known in enumerate(accountant.ACCOUNTANTS):
             epsilon = self._epsilons.get(known.name)
             text = "…" if epsilon is None else f"ε = {at_most(epsilon)}"
-            self._facts.show_line(known.name, known.short, text, "" if at else "accent", tip=known.title)
+            self._facts.show_line(
+                known.name, tr_sentence(known.short), text, "" if at else "accent", tip=tr_sentence(known.title)
+            )
         if steps is not None:
-            self._facts.show_line("steps", "steps", f"{steps:,}")
+            self._facts.show_line("steps", tr("steps"), tr_number(steps, ","))
+
+    def retranslate(self) -> None:
+        """Write the figures as the language that is shown now writes them."""
+        for slider in self.sliders.values():
+            slider.set_value(slider.value())
+        if self._epsilons:
+            self._show_costs()
 
     def _failed(self, error: BaseException) -> None:
         self._busy = False

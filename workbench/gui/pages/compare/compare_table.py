@@ -10,9 +10,9 @@ from PySide6.QtGui import QKeyEvent
 
 from workbench.gui.pages.compare.lines import Line, folder_of
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import day, language, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.cell_delegates import tick
-from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
+from workbench.gui.widgets.formatting import at_most, count, entered, plain
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
 from workbench.render.comparison_figure import free_style
@@ -20,7 +20,7 @@ from workbench.render.palette import SIGNS, STYLES
 from workbench.studies.curve import MOST_REGIMES
 from workbench.studies.metrics import ACCURACY, Metric
 
-TOO_MANY = f"At most {MOST_REGIMES} lines can be drawn together: untick one of them first."
+TOO_MANY = tr_later("At most {most} lines can be drawn together: untick one of them first.")
 PIN_HELP = tr_later("Tick a line to draw it in the picture; at most seven are drawn together")
 NOT_DRAWN = tr_later("This model cannot be drawn, because its card states no accuracy on a public test table")
 PIN, FIGURE = 0, 4
@@ -57,6 +57,9 @@ PUBLIC, PRIVATE = tr_later("Public: the model's card states it."), tr_later("Pri
 MADE_UP = tr_later("Of made-up rows: nothing private.")
 
 
+STATUS = {"charged": tr_later("charged"), "settled": tr_later("settled")}
+"""What the ledger says of a release that is out."""
+
 NONE = Cell("–", "muted")
 
 
@@ -91,14 +94,11 @@ class RunsModel(EditedModel):
     def _name_figure(self, metric: Metric | None) -> None:
         title, help_text = tr("Figure"), ""
         if metric is not None:
-            better = "higher" if metric.higher else "lower"
-            title = metric.title
-            help_text = tr(
-                "{title} ({unit}; {better} is better): mean ± its standard error",
-                title=metric.title,
-                unit=metric.unit,
-                better=better,
-            )
+            title, unit = tr_sentence(metric.title), tr_sentence(metric.unit)
+            if metric.higher:
+                help_text = tr("{title} ({unit}; higher is better): mean ± its standard error", title=title, unit=unit)
+            else:
+                help_text = tr("{title} ({unit}; lower is better): mean ± its standard error", title=title, unit=unit)
         self.retitle(FIGURE, title, help_text)
 
     def pin(self, keys: Sequence[str]) -> None:
@@ -139,7 +139,7 @@ class RunsModel(EditedModel):
             self.pins.pop(line.key, None)
         elif line.key not in self.pins:
             if len(self.pins) >= MOST_REGIMES:
-                self.session.notify("warning", TOO_MANY)
+                self.session.notify("warning", tr(TOO_MANY, most=MOST_REGIMES))
                 return False
             self.pins[line.key] = free_style(line.kind, self.pins.values())
         self.refresh()
@@ -168,7 +168,7 @@ class RunsTable(SettingsTable):
             if at.flags() == TICKABLE:
                 tick(at)
             else:
-                self._session.notify("warning", f"{NOT_DRAWN}.")
+                self._session.notify("warning", f"{tr(NOT_DRAWN)}.")
             return
         super().keyPressEvent(event)
 
@@ -194,11 +194,11 @@ def searched(line: Line) -> str:
 def _epsilon(line: Line) -> Cell:
     if line.release is not None:
         exact = line.release.epsilon
-        tip = tr("ε that was charged: {value}. {public}", value=in_full(exact).removeprefix("ε = "), public=PUBLIC)
+        tip = tr("ε that was charged: {epsilon} exactly. {public}", epsilon=entered(exact), public=tr(PUBLIC))
         return Cell(at_most(exact), tip=tip, exact=entered(exact), key=float(exact))
     assert line.study is not None
     if line.study.without_privacy:
-        return Cell("any", "muted", tr("Trained without privacy: its figure is the same at every ε"))
+        return Cell(tr("any"), "muted", tr("Trained without privacy: its figure is the same at every ε"))
     tested = line.study.epsilons
     ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
     return Cell(ends, tip=tr("Tested at ε = {tested}", tested=_listed(tested)), key=tested[0])
@@ -208,7 +208,7 @@ def _delta(line: Line) -> Cell:
     if line.release is None:
         return NONE
     delta = line.release.delta
-    return Cell(entered(delta), "" if delta else "muted", PUBLIC, key=float(delta))
+    return Cell(entered(delta), "" if delta else "muted", tr(PUBLIC), key=float(delta))
 
 
 def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
@@ -220,34 +220,35 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
     assert epsilon is not None
     point = line.study.at(metric.name, epsilon)
     if point is None:
-        measured = [found.title for found in line.study.metrics]
-        if metric.title in measured:
+        measured = [tr_sentence(found.title) for found in line.study.metrics]
+        if tr_sentence(metric.title) in measured:
             tip = tr(
                 "Not tested at ε = {epsilon}, only at {epsilons}",
                 epsilon=at_most(epsilon),
                 epsilons=_listed(line.study.epsilons),
             )
         else:
-            tip = tr("Not measured by {title}, only by {measured}", title=metric.title, measured=", ".join(measured))
+            title = tr_sentence(metric.title)
+            tip = tr("Not measured by {title}, only by {measured}", title=title, measured=", ".join(measured))
         return NONE._replace(tip=tip)
-    where = tr("at every ε") if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
-    whose = tr(MADE_UP) if line.made_up else PRIVATE
+    where = tr("at every ε") if line.study.without_privacy else tr("at ε = {epsilon}", epsilon=at_most(epsilon))
+    whose = tr(MADE_UP) if line.made_up else tr(PRIVATE)
     if point.count < 2:
         tip = tr(
             "{title} {where}: {mean} in a single split. {whose}",
-            title=metric.title,
+            title=tr_sentence(metric.title),
             where=where,
-            mean=repr(point.mean),
+            mean=localised(repr(point.mean)),
             whose=whose,
         )
-        return Cell(f"{point.mean:.3f}", tip=tip, exact=repr(point.mean), key=point.mean)
+        return Cell(tr_number(point.mean, ".3f"), tip=tip, exact=repr(point.mean), key=point.mean)
     error = point.standard_error
     tip = tr(
-        "{title} {where}: {mean}, the mean of {count}; ± {error} is its standard error. {whose}",
-        title=metric.title,
+        "{title} {where}: {mean}, the mean of {splits}; ± {error} is its standard error. {whose}",
+        title=tr_sentence(metric.title),
         where=where,
         mean=tr_number(point.mean, ".6g"),
-        count=count(point.count, "split"),
+        splits=count(point.count, "split"),
         error=tr_number(error, ".2g"),
         whose=whose,
     )
@@ -264,10 +265,10 @@ def _public_figure(line: Line, metric: Metric) -> Cell:
     if metric.name != ACCURACY:
         return NONE._replace(tip=tr("Its card states its accuracy alone"))
     tip = tr(
-        "Accuracy {stated} on {stated2} of a test table that was declared public. {public}",
-        stated=tr_number(stated[0], ".6g"),
-        stated2=count(stated[1], "row"),
-        public=PUBLIC,
+        "Accuracy {accuracy} on {rows} of a test table that was declared public. {public}",
+        accuracy=tr_number(stated[0], ".6g"),
+        rows=count(stated[1], "row"),
+        public=tr(PUBLIC),
     )
     return Cell(_short(stated[0]), tip=tip, exact=repr(stated[0]), key=stated[0])
 
@@ -276,7 +277,7 @@ def _repeats(line: Line) -> Cell:
     if line.study is None:
         return NONE
     repeats = line.study.repeats
-    return Cell(f"{repeats:,}", tip=f"{repeats:,}", exact=str(repeats), key=repeats)
+    return Cell(tr_number(repeats, ","), tip=tr_number(repeats, ","), exact=str(repeats), key=repeats)
 
 
 def _place(line: Line) -> Cell:
@@ -285,11 +286,11 @@ def _place(line: Line) -> Cell:
         return NONE._replace(tip=tr("A study: nothing of it was released"))
     release, folder = line.release, folder_of(line)
     if release.status == "reserved":
-        stated, look = "… reserved", "warn"
+        stated, look = tr("… reserved"), "warn"
     elif not release.released:
         stated, look = tr("✓ charged, nothing released"), "warn"
     else:
-        stated, look = f"✓ {release.status}", ""
+        stated, look = f"✓ {tr(STATUS.get(release.status, release.status))}", ""
     tip = "\n".join(
         filter(None, (stated, release.output, "" if release.card else tr("Its card cannot be read there.")))
     )
@@ -304,11 +305,13 @@ def _moment(time: str) -> str:
     except ValueError:
         return time
     short = then.year == datetime.now(UTC).year
-    return f"{then.day} {then:%b %H:%M}" if short else f"{then:%Y-%m-%d}"
+    if not short:
+        return day(then)
+    return f"{then.day} {then:%b %H:%M}" if language() == "en" else f"{day(then)[:5]} {then:%H:%M}"
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 100 else plain(value)
+    return tr_number(value, ".3f") if abs(value) < 100 else plain(value)
 
 
 def _listed(epsilons: Sequence[float]) -> str:

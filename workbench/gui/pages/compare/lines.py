@@ -9,8 +9,9 @@ from typing import Any
 
 from workbench import learners
 from workbench.deep import networks
+from workbench.gui.pages.curve_words import line_words
 from workbench.gui.session.session import RunRecord
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.release.model.released_models import ReleasedModel
 from workbench.render.comparison_figure import Drawn
 from workbench.studies.comparison import StudyLine, study_lines
@@ -101,14 +102,14 @@ def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened:
             continue
         for at, study in enumerate(_LINES[run.kind](run.result)):
             key = f"{number} {run.time} {at} {study.way_words}"
-            model = _capital(study.model)
-            line = Line(key, model, study.name, study.way_words, run.source, run.time, study=study, made_up=run.made_up)
+            model, way = _capital(tr_sentence(study.model)), line_words(study.way_words)
+            line = Line(key, model, study.name, way, run.source, run.time, study=study, made_up=run.made_up)
             found.append(line)
     titles = {entry.name: entry.title for entry in learners.LEARNERS}
     titles |= {network.name: network.title for network in networks.NETWORKS}
     for release in models:
         name = release.name if release.name in titles else ""
-        title = _capital(titles.get(release.name, release.name or "a network"))
+        title = _capital(tr_sentence(titles.get(release.name, release.name) or tr("a network")))
         dataset = release.called or (opened if account and release.account == account else release.account[:ACCOUNT])
         found.append(Line(release.release_id, title, name, tr(RELEASED), dataset, release.time, release=release))
     return tuple(found)

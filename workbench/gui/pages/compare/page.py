@@ -15,10 +15,11 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
 from workbench.gui.pages.compare.tasks import read_sweep
 from workbench.gui.pages.curve_actions import CURVE_FILES, PointFacts, PointPanel, copy_curve, save_curve
+from workbench.gui.pages.curve_words import figure_words, in_language
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_sweep, ask_where_to_save
@@ -202,7 +203,12 @@ class ComparePage(PageFrame):
         near = min(epsilons, key=lambda epsilon: abs(math.log(epsilon) - plan), default=None)
         first = next(iter(metrics), None)
         self._metrics = metrics
-        _fill(self.measure, [(m.title, name) for name, m in metrics.items()], self._kept.get(self.measure), first)
+        _fill(
+            self.measure,
+            [(tr_sentence(m.title), name) for name, m in metrics.items()],
+            self._kept.get(self.measure),
+            first,
+        )
         _fill(self.epsilon, [(at_most(e), e) for e in epsilons], self._kept.get(self.epsilon), near)
 
     def _choose(self, box: ChoiceBox) -> None:
@@ -234,9 +240,7 @@ class ComparePage(PageFrame):
         # One badge a page: a picture has its own.
         self._badge.setVisible(private and (self.figure is None or not self.figure.badge))
         self._hint.setText(
-            tr("No pinned line is measured by {currenttext}.", currenttext=self.measure.currentText())
-            if pinned
-            else tr(HINT)
+            tr("No pinned line is measured by {metric}.", metric=self.measure.currentText()) if pinned else tr(HINT)
         )
         if self.figure is None:
             self.plot.clear()
@@ -264,20 +268,20 @@ class ComparePage(PageFrame):
         self._left_out = len(pinned) - len(found)
         datasets, models = {line.dataset for line in self._drawn}, {line.model for line in self._drawn}
         about = " · ".join(next(iter(common)) for common in (datasets, models) if len(common) == 1)
-        return comparison_figure(metric, found, about) if found else None
+        return in_language(comparison_figure(metric, found, about), metric) if found else None
 
     def _say(self) -> None:
         studies = len({id(line.study.result) for line in self.runs.lines if line.study is not None})
         models = sum(line.release is not None for line in self.runs.lines)
         stated = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
         if self._left_out and self.figure is not None:
-            verb = "is" if self._left_out == 1 else "are"
-            stated += tr(
-                " {left_out} {verb} not measured by {currenttext}.",
-                left_out=count(self._left_out, "pinned line"),
-                verb=verb,
-                currenttext=self.measure.currentText(),
+            left_out = tr_n(
+                "{n} pinned line is not measured by {metric}.",
+                "{n} pinned lines are not measured by {metric}.",
+                self._left_out,
+                metric=self.measure.currentText(),
             )
+            stated = f"{stated} {left_out}"
         self.set_note(stated if self.runs.lines else "")
 
     def _asked(self) -> Asked | None:
@@ -301,13 +305,15 @@ class ComparePage(PageFrame):
         value, spread = drawn.mean[point[1]], drawn.high[point[1]] - drawn.mean[point[1]]
         level = None if line.study is None else line.study.level(metric)
         useless = level is not None and not metric.better(value, level)
+        warning = ""
+        if useless:
+            beats = tr_sentence(metric.beats)
+            warning = tr("⚠ No better than {beats} ({level}).", beats=beats, level=tr_number(level, ".3f"))
         facts = PointFacts(
             drawn.name,
             drawn.x[point[1]],
-            f"{metric.title.lower()} {value:.3f}" + (f" ± {spread:.3f}" if spread else ""),
-            warning=tr("⚠ No better than {beats} ({level}).", beats=metric.beats, level=tr_number(level, ".3f"))
-            if useless
-            else "",
+            figure_words(metric, value, spread),
+            warning=warning,
             model=line.name if line.kind in ("private", "released") and self.session.opened is not None else "",
             to_run=lambda: self._show_line(line, drawn.x[point[1]]),
             without_privacy=line.kind == "none",
@@ -354,7 +360,7 @@ class ComparePage(PageFrame):
             copy_curve(self.session, self.plot)
 
     def _ask_and_save(self) -> None:
-        path = ask_where_to_save(self, tr("Save the comparison"), "comparison.png", CURVE_FILES)
+        path = ask_where_to_save(self, tr("Save the comparison"), "comparison.png", tr(CURVE_FILES))
         if path:
             self.save(path)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.pages.data.facts import changes, kind_changes, role_changes
 from workbench.gui.session.draft import OPEN, DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import of_all, protect_changes
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.params import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 Edit = tuple[str, DraftPlan]
 """What the Edit menu says, and the plan after it."""
+
+FACT_EDITS = {
+    "lower": tr_later("set the lower bound of {name}"),
+    "upper": tr_later("set the upper bound of {name}"),
+    "domain": tr_later("list the values of {name}"),
+}
 
 
 def role_edit(plan: DraftPlan, columns: Sequence[DraftColumn], role: str | None, kind_of: Callable[[str], str]) -> Edit:
@@ -34,13 +40,18 @@ def role_edit(plan: DraftPlan, columns: Sequence[DraftColumn], role: str | None,
         made = plan.with_column(column.name, **back) if back else plan
         return tr("use {name} as target", name=column.name), made.with_target(column.name)
     made = plan.with_columns({c.name: role_changes(c, role, kind_of(c.name)) for c in columns})
-    return f"call {of_all(columns)} {role or tr('nothing special')}", made
+    words = tr("call {columns} {role}", columns=of_all(columns), role=tr(role)) if role else _no_role(columns)
+    return words, made
+
+
+def _no_role(columns: Sequence[DraftColumn]) -> str:
+    return tr("call {columns} nothing special", columns=of_all(columns))
 
 
 def kind_edit(plan: DraftPlan, columns: Sequence[DraftColumn], kind: str) -> Edit:
     """Return the plan in which columns have another kind; those that have it already are confirmed."""
     made = {c.name: kind_changes(c, kind) if c.kind != kind else {"kind": kind} for c in columns}
-    return f"call {of_all(columns)} {kind}", plan.with_columns(made)
+    return tr("call {columns} {kind}", columns=of_all(columns), kind=tr(kind)), plan.with_columns(made)
 
 
 def fact_edit(plan: DraftPlan, column: DraftColumn, columns: Sequence[DraftColumn], fact: str, value: Any) -> Edit:
@@ -52,14 +63,20 @@ def fact_edit(plan: DraftPlan, column: DraftColumn, columns: Sequence[DraftColum
         or (c.protected and fact in c.needs and c.numeric == column.numeric and (c.kind == "date") == _dated(column))
     ]
     differ = [c for c in same if getattr(c, fact) != value]
-    words = {"domain": tr("list the values")}.get(fact, tr("set the {fact} bound", fact=fact))
-    return f"{words} of {of_all(same)}", plan.with_columns({c.name: changes(c, fact, value) for c in differ})
+    return tr(FACT_EDITS[fact], name=of_all(same)), plan.with_columns({c.name: changes(c, fact, value) for c in differ})
 
 
-def way_edit(plan: DraftPlan, columns: Sequence[DraftColumn], words: str, **made: Any) -> Edit:
-    """Return the plan in which facts of how cells are read differ, in each column where they mean something."""
+def way_edit(plan: DraftPlan, columns: Sequence[DraftColumn], say: Callable[[str], str], **made: Any) -> Edit:
+    """Return the plan in which facts of how cells are read differ, in each column where they mean something.
+
+    Args:
+        plan: the plan.
+        columns: the columns to change.
+        say: returns what the Edit menu says, given what it calls the columns.
+        made: the facts.
+    """
     fitting = [c for c in columns if c.protected and c.kind and all(_has(c, fact) for fact in made)]
-    return f"{words} in {of_all(fitting)}", plan.with_columns({c.name: made for c in fitting})
+    return say(of_all(fitting)), plan.with_columns({c.name: made for c in fitting})
 
 
 def _has(column: DraftColumn, fact: str) -> bool:

@@ -15,7 +15,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.error_text import suspicion_text, without_place
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 
@@ -66,7 +66,14 @@ class AttributeModel(PlanModel):
                 choices=(NO_ROLE, *ROLES),
                 edit=self._take_role,
             ),
-            Column(tr("Kind"), self._kind, tr("What the values are"), width=108, choices=KINDS, edit=self._take_kind),
+            Column(
+                tr("Kind"),
+                self._kind,
+                tr("What the values are"),
+                width=108,
+                choices=KINDS,
+                edit=self._take_kind,
+            ),
             self._bound(
                 tr("Lower bound"),
                 LOWER,
@@ -120,7 +127,7 @@ class AttributeModel(PlanModel):
         """Return the sentence about what was typed for an attribute and refused, or about its facts."""
         column = self.column_at(at)
         typed = next((why.reason for (name, _), why in self._wrong.items() if name == column.name), "")
-        return typed or next((p.text for p in column.problems() if not p.open), "")
+        return typed or next((tr_sentence(p.text) for p in column.problems() if not p.open), "")
 
     def leave(self, left: int) -> None:
         """Forget what was refused, unless it was in the row that is ``left``: Tab refuses an entry as it goes on."""
@@ -151,7 +158,7 @@ class AttributeModel(PlanModel):
 
     def _role(self, at: int) -> Cell:
         column = self.column_at(at)
-        return _guessable(column, column.role, "action", ROLE_MEANING[column.role], value=column.role or NO_ROLE)
+        return _guessable(column, column.role, "action", tr(ROLE_MEANING[column.role]), value=column.role or NO_ROLE)
 
     def _kind(self, at: int) -> Cell:
         column = self.column_at(at)
@@ -161,7 +168,10 @@ class AttributeModel(PlanModel):
         """Return a bound; the list of values takes the room of both."""
         column = self.column_at(at)
         if not column.protected:
-            return NOT_PROTECTED[column.action] if place == LOWER else Cell(look="muted", right=False)
+            if place != LOWER:
+                return Cell(look="muted", right=False)
+            cell = NOT_PROTECTED[column.action]
+            return cell._replace(text=tr(cell.text))
         fact = _fact_in(column, place)
         if not fact:
             shown = column.kind == "boolean" and place == LOWER
@@ -178,14 +188,14 @@ class AttributeModel(PlanModel):
             return cell._replace(text=f"✕ {text}", look="danger", tip=self.problem_of(at))
         if from_data:
             return cell._replace(
-                text=tr("⚠ (data) {text}", text=text) if text else tr(OPEN_TEXT), look="warn", tip=FROM_DATA
+                text=tr("⚠ (data) {text}", text=text) if text else tr(OPEN_TEXT), look="warn", tip=tr(FROM_DATA)
             )
         return cell._replace(look="warn" if value is None else "")
 
     def _missing(self, at: int) -> Cell:
         column, profile = self.column_at(at), self.profile_at(at)
         number = profile.missing if profile else None
-        text = f"{number:,}" if number else NO_ROLE
+        text = tr_number(number, ",") if number else NO_ROLE
         if "missing" in column.unfilled:
             return Cell(f"{text} ⚠", "warn", tr(MISSING_IS_OPEN), key=number)
         return Cell(text, "" if number and column.protected else "muted", key=number)
@@ -266,6 +276,6 @@ def _fact_in(column: DraftColumn, place: int) -> str:
 def _guessable(column: DraftColumn, stated: str | None, fact: str, tip: str, *, value: str) -> Cell:
     """Return the cell of a role or a kind; a guess that nobody has confirmed is marked."""
     guessed = fact in column.unconfirmed
-    text = f"{stated or NO_ROLE}{' ?' if guessed else ''}"
+    text = f"{tr(stated) if stated else NO_ROLE}{' ?' if guessed else ''}"
     look = "warn" if guessed else "muted" if not column.protected or text == NO_ROLE else ""
     return Cell(text, look, tip, key=stated, value=value)

@@ -11,16 +11,16 @@ from workbench.gui.pages.data.attribute_model import KIND, LOWER, NAME, NO_ROLE,
 from workbench.gui.pages.data.facts import changes, kind_changes, read, role_changes
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import protect_changes
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
 PLACES = (NAME, ROLE, KIND, LOWER, UPPER)
 TITLES = {
-    NAME: "attribute",
-    ROLE: "role",
-    KIND: "kind",
+    NAME: tr_later("attribute"),
+    ROLE: tr_later("role"),
+    KIND: tr_later("kind"),
     LOWER: tr_later("lower bound or values"),
     UPPER: tr_later("upper bound"),
 }
@@ -71,10 +71,10 @@ def pasted(
         if name not in drafts:
             raise ParameterError(
                 tr(
-                    "row {at}: the table has no column {name}{name2}",
-                    at=at,
+                    "row {row}: the table has no column {name}{did_you_mean}",
+                    row=at,
                     name=repr(name),
-                    name2=did_you_mean(name, drafts),
+                    did_you_mean=tr_sentence(did_you_mean(name, drafts)),
                 )
             )
         for step, text in enumerate(cells):
@@ -84,7 +84,14 @@ def pasted(
             try:
                 made = _taken(plan.column(name), where, text, kind_of, decimal)
             except ParameterError as error:
-                raise ParameterError(f"row {at} ({name}), {TITLES[where]}: {error.what}", hint=error.remedies) from None
+                what = tr(
+                    "row {row} ({name}), {fact}: {problem}",
+                    row=at,
+                    name=name,
+                    fact=tr(TITLES[where]),
+                    problem=tr_sentence(error.what),
+                )
+                raise ParameterError(what, hint=error.remedies) from None
             if made.get("role") == "target":
                 plan = plan.with_target(None)
             plan = plan.with_columns({name: made})
@@ -109,15 +116,18 @@ def _taken(
     fact = {LOWER: "lower", UPPER: "upper"}[place] if column.numeric else "domain" if place == LOWER else ""
     if fact not in column.needs:
         raise ParameterError(
-            tr("a column of kind {kind} has no such fact", kind=column.kind), hint=tr("leave the cell empty")
+            tr("a column of kind {kind} has no such fact", kind=tr(column.kind or "")), hint=tr("leave the cell empty")
         )
     return changes(column, fact, read(column, fact, text, decimal))
 
 
 def _one_of(text: str, known: Sequence[str]) -> str:
-    if text.lower() not in known:
+    """Return the word that ``text`` is, as the plan or as the window writes it."""
+    found = next((word for word in known if text.lower() in (word, tr(word).lower())), None)
+    if found is None:
+        near = tr_sentence(did_you_mean(text, known))
         raise ParameterError(
-            tr("{text} is not known{text2}", text=repr(text), text2=did_you_mean(text, known)),
-            hint=tr("write {known}", known=", ".join(known)),
+            tr("{text} is not known{did_you_mean}", text=repr(text), did_you_mean=near),
+            hint=tr("write {words}", words=", ".join(map(tr, known))),
         )
-    return text.lower()
+    return found

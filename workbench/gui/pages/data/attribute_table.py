@@ -24,7 +24,7 @@ from workbench.gui.widgets.table_model import EDITABLE
 NOT_RELEASED, RELEASED = tr_later("Not Released"), tr_later("Release It Protected")
 ROLES = (
     ("identifier", tr_later("Identifier: Not Released")),
-    ("quasi-identifier", "Quasi-identifier"),
+    ("quasi-identifier", tr_later("Quasi-identifier")),
     ("sensitive", tr_later("Sensitive")),
     (None, tr_later("No Role")),
 )
@@ -50,17 +50,17 @@ class AttributeTable(SettingsTable):
     def _actions(self) -> None:
         """Make what the context menu offers; the keys of some work without it."""
         tip = tr("Leave the selected columns out, or release them again")
-        self._drop = self.add_action("drop", NOT_RELEASED, self.toggle_drop, tip)
+        self._drop = self.add_action("drop", tr(NOT_RELEASED), self.toggle_drop, tip)
         self.customContextMenuRequested.connect(self._word_drop)
         for role, words in ROLES:
             name = f"role_{(role or 'none').replace('-', '_')}"
-            self.add_action(name, words, partial(self._take_role, role), tr("The role of the selected columns"))
+            self.add_action(name, tr(words), partial(self._take_role, role), tr("The role of the selected columns"))
         self.add_action("target", tr("Use as Target"), self._take_target, tr("The column that models predict"))
 
     def _word_drop(self) -> None:
         current = self.currentIndex()
         gone = current.isValid() and self.attributes.column_at(current.row()).action == "drop"
-        self._drop.setText(RELEASED if gone else NOT_RELEASED)
+        self._drop.setText(tr(RELEASED) if gone else tr(NOT_RELEASED))
 
     def _selected(self) -> tuple[DraftColumn, ...]:
         current = self.currentIndex()
@@ -77,7 +77,9 @@ class AttributeTable(SettingsTable):
         made = {
             c.name: protect_changes(c, self.attributes.kind_of(c.name)) if back else {"action": "drop"} for c in fitting
         }
-        session.edit(f"{'protect' if back else 'drop'} {of_all(fitting)}", session.plan.with_columns(made))
+        named = of_all(fitting)
+        words = tr("protect {columns}", columns=named) if back else tr("drop {columns}", columns=named)
+        session.edit(words, session.plan.with_columns(made))
 
     def _take_role(self, role: str | None) -> None:
         session, columns = self.attributes.session, self._selected()
@@ -105,6 +107,10 @@ class AttributeTable(SettingsTable):
         super().showEvent(event)
         if self.horizontalHeader().sortIndicatorSection() < 0:
             self._sort(-1, Qt.SortOrder.AscendingOrder)
+
+    def retranslate(self) -> None:
+        """Say the cells in another language."""
+        self.attributes.refresh()
 
     # -- what is still to be declared ---------------------------------------------------------------------------------
 

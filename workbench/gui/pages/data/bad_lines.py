@@ -131,21 +131,18 @@ class BadLines(Card):
             if widget is not None:
                 widget.deleteLater()
         for at, line in enumerate(lines):
-            kind = "danger" if line.bad else "muted"
+            kind, number = "danger" if line.bad else "muted", tr_number(line.number, ",")
             text = label(line.text, "danger" if line.bad else "", name=f"bad_line_{line.number}")
             text.setAccessibleName(
-                tr(
-                    "Line {number}{bad}: {text}",
-                    number=line.number,
-                    bad=tr(", the one that is wrong") if line.bad else "",
-                    text=line.text,
-                )
+                tr("Line {number}, the one that is wrong: {text}", number=number, text=line.text)
+                if line.bad
+                else tr("Line {number}: {text}", number=number, text=line.text)
             )
             text.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
             for column, part in enumerate(
                 (
                     label("✕" if line.bad else "", kind),
-                    label(tr("line {number}", number=tr_number(line.number, ",")), kind),
+                    label(tr("line {number}", number=number), kind),
                     text,
                 )
             ):

@@ -70,15 +70,15 @@ class ClassSheet(QWidget):
                 painter.drawText(QRectF(0, top, NAME, LINE), middle | Qt.AlignmentFlag.AlignLeft, name)
                 painter.setPen(QColor(theme.text if one.images else theme.warn))
                 painter.drawText(
-                    QRectF(NAME, top, FIGURE, LINE), middle | Qt.AlignmentFlag.AlignRight, f"{one.images:,}"
+                    QRectF(NAME, top, FIGURE, LINE), middle | Qt.AlignmentFlag.AlignRight, tr_number(one.images, ",")
                 )
                 self._paint_pictures(painter, at, top)
             if len(self._seen) > SHOWN:
                 rest = self._seen[SHOWN:]
                 stated = tr(
-                    "{rest} with {value} images",
-                    rest=count(len(rest), "more class", "more classes"),
-                    value=tr_number(sum(r.images for r in rest), ","),
+                    "{classes} with {images}",
+                    classes=count(len(rest), "more class", "more classes"),
+                    images=count(sum(r.images for r in rest), "image"),
                 )
                 painter.setPen(QColor(theme.muted))
                 painter.drawText(QRectF(0, LINE * SHOWN, self.width(), LINE), middle, stated)

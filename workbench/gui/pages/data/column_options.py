@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -13,7 +13,7 @@ from workbench.gui.pages.data.attribute_edits import way_edit
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
@@ -60,6 +60,12 @@ HELP = {
     "domain": tr_later("The public list of the values, one per line: for long lists, and for values that hold a comma"),
 }
 
+CHOSEN = {
+    "missing": tr_later("say what a missing value means in {columns}"),
+    "date_order": tr_later("say how dates are written in {columns}"),
+}
+"""What the Edit menu says of a fact that is chosen from a list."""
+
 HOW_MANY = tr_later("how many values")
 
 REPLACED = tr_later(
@@ -82,14 +88,14 @@ class ReadingFacts(QWidget):
         self._column: DraftColumn | None = None
         self._edited: tuple[DraftColumn, ...] = ()
         self._others: list[str] = []
-        self.missing = named(ChoiceBox(), "fact_missing", tr("What a missing value means"), HELP["missing"])
-        self.order = named(ChoiceBox(), "fact_date_order", tr("Day or month first"), HELP["date_order"])
-        self.other = named(ChoiceBox(), "fact_other", tr("What a value that is not listed becomes"), HELP["other"])
+        self.missing = named(ChoiceBox(), "fact_missing", tr("What a missing value means"), tr(HELP["missing"]))
+        self.order = named(ChoiceBox(), "fact_date_order", tr("Day or month first"), tr(HELP["date_order"]))
+        self.other = named(ChoiceBox(), "fact_other", tr("What a value that is not listed becomes"), tr(HELP["other"]))
         self.other_field = named(QLineEdit(), "fact_other_field", tr("A value that collects what is not listed"))
         self.other.setLineEdit(self.other_field)
         self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.cells = named(QLineEdit(), "fact_cells", tr("How many values it is rounded to"), HELP["cells"])
-        self.values = button(tr("List of values…"), "fact_values", tip=HELP["domain"])
+        self.cells = named(QLineEdit(), "fact_cells", tr("How many values it is rounded to"), tr(HELP["cells"]))
+        self.values = button(tr("List of values…"), "fact_values", tip=tr(HELP["domain"]))
         self.problem = label("", "problem", wrap=True, name="fact_problem")
         self.missing.activated.connect(lambda: self._choose("missing", self.missing))
         self.order.activated.connect(lambda: self._choose("date_order", self.order))
@@ -109,7 +115,7 @@ class ReadingFacts(QWidget):
         self._titles: dict[str, QLabel] = {}
         for key, (words, field) in self._parts.items():
             title = label(words, "muted")
-            title.setToolTip(HELP[key])
+            title.setToolTip(tr(HELP[key]))
             title.setBuddy(field)
             self._titles[key] = title
             holder = QWidget()
@@ -137,7 +143,7 @@ class ReadingFacts(QWidget):
         replaced = self._session.plan.replaces_invalid
         self._fill(self.missing, MISSING, column.missing)
         self.missing.setEnabled(not replaced)
-        self.missing.setToolTip(tr(REPLACED) if replaced else HELP["missing"])
+        self.missing.setToolTip(tr(REPLACED) if replaced else tr(HELP["missing"]))
         self._fill(self.order, ORDERS, column.date_order)
         self._fill_other(column)
         if not self.cells.hasFocus():
@@ -150,10 +156,21 @@ class ReadingFacts(QWidget):
         if isinstance(field, QComboBox):
             QTimer.singleShot(0, field, field.showPopup)  # once the card has its place
 
+    def retranslate(self) -> None:
+        """Say the lists again once everything is: among them are values of the table, which no language changes."""
+        QTimer.singleShot(0, self, self._fill_again)
+
+    def _fill_again(self) -> None:
+        self._others = []
+        if self._column is not None:
+            self.show_column(self._column, self._edited)
+
     # -- filling in -----------------------------------------------------------------------------------------------
 
     def _fill(self, combo: QComboBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:
-        listed = [*([(OPEN, tr(NOT_DECLARED))] if present == OPEN else []), *choices]
+        listed = [(value, tr(words)) for value, words in choices]
+        if present == OPEN:
+            listed.insert(0, (OPEN, tr(NOT_DECLARED)))
         if [combo.itemText(i) for i in range(combo.count())] != [words for _, words in listed]:
             combo.clear()
             for value, words in listed:
@@ -183,15 +200,17 @@ class ReadingFacts(QWidget):
         if column.protected and column.numeric and not column.unfilled and not column.problems():
             made = column.column().grid()
             self.cells.setPlaceholderText(tr("automatic: {size}", size=tr_number(made.cells.size, ",")))
-            step = tr("one day") if column.kind == "date" and made.step == 1 else f"{made.step:.6g}"
+            step = tr("one day") if column.kind == "date" and made.step == 1 else tr_number(made.step, ".6g")
             # Whole numbers keep whole steps, so that there can be fewer values than were asked for.
-            most = tr(" at most") if column.cells not in (None, made.cells.size) else ""
-            title = tr("values{most}, steps of {step}", most=most, step=step)
+            fewer = column.cells not in (None, made.cells.size)
+            title = (
+                tr("values at most, steps of {step}", step=step) if fewer else tr("values, steps of {step}", step=step)
+            )
             self.cells.setToolTip(
                 tr(
-                    "{help}. Now: {size} in steps of {step}.",
-                    help=HELP["cells"],
-                    size=count(made.cells.size, "value"),
+                    "{help}. Now: {values} in steps of {step}.",
+                    help=tr(HELP["cells"]),
+                    values=count(made.cells.size, "value"),
                     step=step,
                 )
             )
@@ -201,16 +220,15 @@ class ReadingFacts(QWidget):
 
     def _choose(self, fact: str, combo: QComboBox) -> None:
         assert self._column is not None
-        words = {"missing": "say what a missing value means", "date_order": "say how dates are written"}[fact]
-        self._edit(words, **{fact: combo.currentData()})
+        self._edit(lambda columns: tr(CHOSEN[fact], columns=columns), **{fact: combo.currentData()})
 
     def _take_other(self) -> None:
         if self._column is None or not self.other.isVisible():
             return
         text = self.other.currentText()
-        value = None if text in ("", self._unlisted()) else text
+        value = None if text in ("", self.other.itemText(0)) else text
         if value != self._column.other:
-            self._edit(tr("say what is not listed"), other=value)
+            self._edit(lambda columns: tr("say what is not listed in {columns}", columns=columns), other=value)
         else:
             self._fill_other(self._column)
 
@@ -222,21 +240,20 @@ class ReadingFacts(QWidget):
         text = self.cells.text().strip()
         try:
             spec = Attribute.declared()["cells"]
-            value: Any = spec.parse(text, tr("the number of values")) if text else None
+            value: Any = spec.parse(typed(text), tr("the number of values")) if text else None
         except ParameterError as error:
-            self._say(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
+            what = tr_sentence(error.what)
+            self._say(f"✕ {what[:1].upper()}{what[1:]}.")
             return
         self._say("")
         if value != self._column.cells:
-            self._edit(
-                tr("round to {value} values", value=value) if value else tr("round as the bounds suggest"), cells=value
-            )
+            self._edit(lambda columns: _rounded(value, columns), cells=value)
         else:
             self._show_cells(self._column)
 
-    def _edit(self, words: str, **changes: Any) -> None:
+    def _edit(self, say: Callable[[str], str], **changes: Any) -> None:
         assert self._column is not None
-        words, plan = way_edit(self._session.plan, self._edited, words, **changes)
+        words, plan = way_edit(self._session.plan, self._edited, say, **changes)
         if "date_order" in changes:  # a bound that was typed in this order, and refused before, can be read now
             made = dataclasses.replace(self._column, date_order=changes["date_order"])
             plan = plan.with_columns({made.name: {**changes, **self._attributes.retyped(made)}})
@@ -246,6 +263,12 @@ class ReadingFacts(QWidget):
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
         mark_wrong(self.cells, bool(text))
+
+
+def _rounded(values: int | None, columns: str) -> str:
+    if values is None:
+        return tr("round as the bounds suggest in {columns}", columns=columns)
+    return tr_n("round to {n} value in {columns}", "round to {n} values in {columns}", values, columns=columns)
 
 
 def _further_facts(column: DraftColumn) -> tuple[str, ...]:

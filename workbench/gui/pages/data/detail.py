@@ -16,6 +16,7 @@ from workbench.gui.pages.data.hints import Remedy, SuspicionLines
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
+from workbench.gui.session.error_text import in_the_window
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
 HEIGHT = 240
 PICTURE = 260
 ALL_OF_THEM = tr_later("edits apply to all selected columns")
+DECLARE_VALUES = tr_later(
+    "Declare the values it can take from what everybody may know: the rows themselves are private."
+)
+DECLARE_BOUNDS = tr_later("Declare its public bounds from what everybody may know: the rows themselves are private.")
+DECLARE_BELOW = {
+    "date_order": tr_later("Declare below how its dates are written."),
+    "missing": tr_later("Declare below what happens if a value is missing."),
+}
 
 
 class AttributeDetail(DetailCard):
@@ -62,7 +71,7 @@ class AttributeDetail(DetailCard):
         self._problem = label("", "problem", wrap=True, name="detail_problem")
         self.reading = ReadingFacts(session, attributes)
         self.reading.list_asked.connect(lambda: self.list_asked.emit(self._column().name))
-        self._take = button(tr("Use the values found"), "take_from_data", tip=FROM_DATA)
+        self._take = button(tr("Use the values found"), "take_from_data", tip=tr(FROM_DATA))
         self._take.clicked.connect(self._use_found)
         self._target = button(tr("Use as target"), "detail_target", tip=tr("Make it the column that models predict"))
         self._target.clicked.connect(self._toggle_target)
@@ -108,12 +117,12 @@ class AttributeDetail(DetailCard):
             tr("{name} and {others} more", name=column.name, others=tr_number(others, ",")) if others else column.name
         )
         self._kind.setText(tr(ALL_OF_THEM) if others else _kind_text(column, profile))
-        self._role.setText(ROLE_MEANING[column.role])
+        self._role.setText(tr(ROLE_MEANING[column.role]))
         lines = self._suspicions.show_suspicions(column, profile)
         self._notes.setText(_notes_text(column) if not column.crossed else "")
         self._notes.setVisible(bool(self._notes.text()))
         taken = column.protected and column.bounds_origin == "data"
-        self._warning.setText(f"⚠ {FROM_DATA}" if taken else "")
+        self._warning.setText(f"⚠ {tr(FROM_DATA)}" if taken else "")
         self._warning.setVisible(taken)
         problem = self._attributes.problem_of(self._at)
         self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
@@ -130,6 +139,10 @@ class AttributeDetail(DetailCard):
 
     def _edited(self) -> tuple[DraftColumn, ...]:
         return self._attributes.edited_with(self._at)
+
+    def retranslate(self) -> None:
+        """Say the same in another language."""
+        self.refresh()
 
     # -- what the buttons do --------------------------------------------------------------------------------------
 
@@ -168,41 +181,31 @@ class AttributeDetail(DetailCard):
         words = of_all([c for c in columns if c.name in made] or columns)
         self._session.edit(tr("use the values found in {words}", words=words), self._session.plan.with_columns(made))
         if len(columns) > 1:
-            not_found = (
-                tr(" {failed} could not be: {failed2}.", failed=count(len(failed), "column"), failed2=failed[0])
-                if failed
-                else ""
-            )
-            self._session.notify(
-                "warning",
-                tr(
-                    "The values found are used in {made}. {from_data}{not_found}",
-                    made=count(len(made), "column"),
-                    from_data=FROM_DATA,
-                    not_found=not_found,
-                ),
-            )
+            said = [tr("The values found are used in {columns}.", columns=count(len(made), "column")), tr(FROM_DATA)]
+            if failed:
+                kept, why = count(len(failed), "column"), in_the_window(failed[0])
+                said.append(tr("{columns} could not be: {reason}.", columns=kept, reason=why))
+            self._session.notify("warning", " ".join(said))
 
 
 def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
-    guessed = " (guessed)" if "kind" in column.unconfirmed else ""
-    parts = [f"{column.kind or ''}{guessed}"]
+    kind = tr(column.kind or "")
+    parts = [tr("{words} (guessed)", words=kind) if "kind" in column.unconfirmed else kind]
     if profile is not None:
         parts += [count(profile.distinct, "different value")]
-        parts += [f"{profile.missing:,} missing"] if profile.missing else []
+        parts += [count(profile.missing, "missing", "missing")] if profile.missing else []
     return "  ·  ".join(p for p in parts if p)
 
 
 def _notes_text(column: DraftColumn) -> str:
     facts = [f for f in column.unfilled if f in column.needs]
     if facts:
-        what = tr("the values it can take") if column.kind == "category" else tr("its public bounds")
-        return tr("Declare {what} from what everybody may know: the rows themselves are private.", what=what)
+        return tr(DECLARE_VALUES) if column.kind == "category" else tr(DECLARE_BOUNDS)
     if column.unfilled:
-        asked = {"date_order": tr("how its dates are written"), "missing": tr("what happens if a value is missing")}
-        return tr("Declare below {asked}.", asked=asked[column.unfilled[0]])
+        return tr(DECLARE_BELOW[column.unfilled[0]])
     if column.unconfirmed:
-        return tr("Guessed: {column}. Correct what is wrong, then confirm the rest below.", column=_guess_text(column))
+        said = _guess_text(column)
+        return tr("Guessed: {guesses}. Correct what is wrong, then confirm the rest below.", guesses=said)
     if not column.protected or column.bounds_origin == "data":
         return ""
     if column.numeric:
@@ -211,11 +214,11 @@ def _notes_text(column: DraftColumn) -> str:
 
 
 def _guess_text(column: DraftColumn) -> str:
-    missing = dict(MISSING).get(column.missing, column.missing)
+    missing = tr(dict(MISSING).get(column.missing, column.missing))
     words = {
         "action": tr("an identifier, not released"),
-        "kind": str(column.kind),
+        "kind": tr(str(column.kind)),
         "missing": tr("if a value is missing: {missing}", missing=missing),
-        "date_order": f"{dict(ORDERS).get(column.date_order, column.date_order)}",
+        "date_order": tr(dict(ORDERS).get(column.date_order) or str(column.date_order)),
     }
     return "; ".join(words[fact] for fact in column.unconfirmed)

@@ -12,12 +12,12 @@ from workbench.data.csv.dialect import Dialect
 from workbench.data.csv.options import ReadOptions
 from workbench.data.reading import doubted, options_of
 from workbench.gui.pages.data.bad_lines import BadLines, FileLine, show_lines
-from workbench.gui.pages.data.reading_candidates import TITLES, ReadingCandidates
+from workbench.gui.pages.data.reading_candidates import ReadingCandidates, mark_words, stated_words
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row
-from workbench.gui.widgets.parameter_form import GIVEN_LATER, Form
+from workbench.gui.widgets.parameter_form import Form
 from workbench.params import WorkbenchError
 from workbench.params.remedies import REPLACE_INVALID
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Table
 
 FIELDS = {
+    "encoding": tr_later("encoding"),
+    "delimiter": tr_later("delimiter"),
+    "quote": tr_later("quote"),
+    "escape": tr_later("escape"),
+    "decimal": tr_later("decimal"),
+    "skip_lines": tr_later("skip lines"),
     "header": tr_later("first row is a header"),
     "comment": tr_later("comment mark"),
     "names": tr_later("column names"),
@@ -32,36 +38,31 @@ FIELDS = {
     "missing": tr_later("missing values"),
 }
 LEFT_OPEN = {
-    **dict.fromkeys(ReadOptions.declared(), GIVEN_LATER),
-    "comment": "none",
+    **dict.fromkeys(ReadOptions.declared(), tr_later("guessed")),
+    "comment": tr_later("none"),
     "names": tr_later("as in the file"),
     "missing": tr_later("NA, N/A, NaN, null, none"),
 }
-MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", "": "none", ".": "point"}
 
 
 def in_words(dialect: Dialect) -> str:
     """Return the dialect as one line, which leaves out what nearly every file has in common."""
     parts = [
         dialect.encoding,
-        tr("separated by {delimiter}", delimiter=MARKS.get(dialect.delimiter, dialect.delimiter)),
+        tr("separated by {delimiter}", delimiter=mark_words(dialect.delimiter)),
     ]
     if dialect.quote != '"':
-        parts.append(f"quotes {dialect.quote}" if dialect.quote else tr("no quotes"))
-    parts += (
-        [tr("decimal mark {decimal}", decimal=MARKS.get(dialect.decimal, dialect.decimal))]
-        if dialect.decimal != "."
-        else []
-    )
+        parts.append(tr("quotes {mark}", mark=dialect.quote) if dialect.quote else tr("no quotes"))
+    parts += [tr("decimal mark {mark}", mark=mark_words(dialect.decimal))] if dialect.decimal != "." else []
     parts += [tr("no header")] if not dialect.header else []
-    parts += ["trimmed"] if dialect.trim else []
-    parts += [f"comments {dialect.comment}"] if dialect.comment else []
+    parts += [tr("trimmed")] if dialect.trim else []
+    parts += [tr("comments {mark}", mark=dialect.comment)] if dialect.comment else []
     return "  ·  ".join(parts)
 
 
 def doubts_in_words(table: Table) -> str:
     """Return what was guessed and one row could have turned: ``encoding cp1252, decimal mark comma``."""
-    return ", ".join(f"{TITLES.get(name, name)} {MARKS.get(value, value)}" for name, value in doubted(table).items())
+    return ", ".join(stated_words(name, value) for name, value in doubted(table).items())
 
 
 class DialectForm(Card):
@@ -81,7 +82,7 @@ class DialectForm(Card):
         self.bad_lines = BadLines()
         self.setObjectName("dialect_form")
         self.setAccessibleName(tr("How the file is written"))
-        self.form = Form("dialect", ReadOptions, titles=FIELDS, across=2)
+        self.form = Form("dialect", ReadOptions, titles={key: tr(words) for key, words in FIELDS.items()}, across=2)
         self.candidates = ReadingCandidates()
         self.candidates.chosen.connect(self._choose)
         self._again = button(tr("Read again"), "dialect_read_again", tip=tr("Read the file as stated here"))
@@ -133,7 +134,7 @@ class DialectForm(Card):
         for name in ReadOptions.declared():
             field = self.form.field(name)
             words = (
-                f"{GIVEN_LATER}: {MARKS.get(guess[name], guess[name])}" if name in guess else LEFT_OPEN.get(name, "")
+                tr("guessed: {mark}", mark=mark_words(guess[name])) if name in guess else tr(LEFT_OPEN.get(name, ""))
             )
             if isinstance(field, QLineEdit):
                 field.setPlaceholderText(words)

@@ -11,12 +11,12 @@ from workbench.gui.pages.data.dictionary_tasks import Imported, export_dictionar
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import look, named
 from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_dictionary, ask_where_to_save
 from workbench.gui.widgets.formatting import count
 
-TIP = (
+TIP = tr_later(
     "A CSV with the header name,role,kind,lower,upper,values,missing,date_order: what is publicly known of each "
     "column. Dates as 1990-12-31, values separated by |, missing as refuse or own-value, date_order as day-first or "
     "month-first; an empty cell declares nothing"
@@ -29,7 +29,7 @@ class DictionaryMenu(QToolButton):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self._session, self._jobs = session, jobs
-        named(self, "dictionary", tr("Data dictionary"), TIP)
+        named(self, "dictionary", tr("Data dictionary"), tr(TIP))
         self.setText(tr("Dictionary"))
         self.setProperty("menu", True)  # the style sheet draws its chevron
         look(self, "button")
@@ -66,9 +66,9 @@ class DictionaryMenu(QToolButton):
         if self._session.plan != before:
             self._session.notify("warning", tr("The plan was edited meanwhile: import the data dictionary again."))
             return
-        self._session.edit(f"import {made.title}", made.plan)
+        self._session.edit(tr("import {title}", title=made.title), made.plan)
         stated = tr("Imported {title}: {columns} declared.", title=made.title, columns=count(made.columns, "column"))
-        self._session.notify("warning" if made.unknown else "info", stated + made.unknown)
+        self._session.notify("warning" if made.unknown else "info", f"{stated} {tr_sentence(made.unknown)}".rstrip())
 
     def _export(self) -> None:
         opened = self._session.opened

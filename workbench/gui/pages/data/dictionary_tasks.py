@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -84,7 +84,7 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
         result = result.with_target(target)
     result.problems()  # makes the grid of every column here rather than on the GUI thread
     stated = not_in_table(entries, list(columns))
-    return Imported(path.name, result, len(made), f" {stated[:1].upper()}{stated[1:]}." if stated else "")
+    return Imported(path.name, result, len(made), f"{stated[:1].upper()}{stated[1:]}." if stated else "")
 
 
 def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Session) -> JobHandle:
@@ -102,8 +102,9 @@ def export_dictionary(path: Path, plan: DraftPlan, jobs: JobCenter, session: Ses
         from workbench.sanitize.data_dictionary import left_out_in_words
 
         stated = left_out_in_words(left_out)
-        more = f" {stated[:1].upper()}{stated[1:]}." if stated else ""
-        session.notify("warning" if stated else "info", tr("Exported {name}.{more}", name=path.name, more=more))
+        more = tr_sentence(f"{stated[:1].upper()}{stated[1:]}.") if stated else ""
+        said = tr("Exported {name}.", name=path.name)
+        session.notify("warning" if stated else "info", f"{said} {more}".rstrip())
 
     job = Job(tr("Exporting"), work, about=path.name)
     return jobs.start(job, key=KEY, on_result=notify, on_failure=session.report)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButto
 from workbench.gui.pages.data.facts import NAMES
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
@@ -87,7 +87,7 @@ class DomainEditor(Card):
         self._count = label("", "heading", name="domain_count")
         self._stated = label("", wrap=True, name="domain_told")
         self._outside = label("", wrap=True, name="domain_outside")
-        self._warning = label(f"⚠ {FROM_DATA}", "warn", wrap=True, name="domain_warning")
+        self._warning = label(f"⚠ {tr(FROM_DATA)}", "warn", wrap=True, name="domain_warning")
         self._public = named(
             QCheckBox(tr("It is public knowledge")),
             "domain_public",
@@ -97,15 +97,17 @@ class DomainEditor(Card):
         )
         self._public.toggled.connect(self._look)
         self._problem = label("", "problem", wrap=True, name="domain_problem")
-        self._from = button(tr("Use the values found"), "domain_from_data", tip=FROM_DATA)
+        self._from = button(tr("Use the values found"), "domain_from_data", tip=tr(FROM_DATA))
         self._from.clicked.connect(self._take_from_data)
         self._tools = {
             "split": self._tool(
-                tr("Split at commas"), tr("Each part between commas, semicolons or tabs becomes a line")
+                "split", tr("Split at commas"), tr("Each part between commas, semicolons or tabs becomes a line")
             ),
-            "once": self._tool(tr("Keep each once"), tr("Leave out the lines that repeat another one")),
-            "trim": self._tool(tr("Trim spaces"), tr("Leave out spaces at the beginning and the end of each line")),
-            "sort": self._tool(tr("Sort"), tr("Put the lines in the order of the alphabet")),
+            "once": self._tool("keep", tr("Keep each once"), tr("Leave out the lines that repeat another one")),
+            "trim": self._tool(
+                "trim", tr("Trim spaces"), tr("Leave out spaces at the beginning and the end of each line")
+            ),
+            "sort": self._tool("sort", tr("Sort"), tr("Put the lines in the order of the alphabet")),
         }
         for key, change in _TOOLS.items():
             self._tools[key].clicked.connect(lambda _checked, change=change: self._apply(change))
@@ -117,8 +119,7 @@ class DomainEditor(Card):
         self._take.clicked.connect(self.take)
         self._arrange(leave)
 
-    def _tool(self, words: str, tip: str) -> QPushButton:
-        key = words.split()[0].lower()
+    def _tool(self, key: str, words: str, tip: str) -> QPushButton:
         return button(words, f"domain_{key}", tip=tip)
 
     def _arrange(self, leave: QWidget) -> None:
@@ -194,14 +195,15 @@ class DomainEditor(Card):
         self._count.setText(count(len(found.values), "value"))
         stated = []
         if found.twice:
-            stated.append(tr("Listed more than once: {twice}.", twice=_some(found.twice)))
+            stated.append(tr("Listed more than once: {values}.", values=_some(found.twice)))
         if found.spaced:
-            stated.append(tr("With a space at an end: {value}.", value=_some([f"“{v}”" for v in found.spaced])))
+            stated.append(tr("With a space at an end: {values}.", values=_some([f"“{v}”" for v in found.spaced])))
         if found.with_commas:
             stated.append(
-                tr(
-                    "{with_commas} a comma, semicolon or tab.",
-                    with_commas=count(found.with_commas, "line holds", "lines hold"),
+                tr_n(
+                    "{n} line holds a comma, semicolon or tab.",
+                    "{n} lines hold a comma, semicolon or tab.",
+                    found.with_commas,
                 )
             )
         self._stated.setText("\n".join(stated))
@@ -210,9 +212,9 @@ class DomainEditor(Card):
         outside = [v for v in self._found if v not in known]
         self._outside.setText(
             tr(
-                "⚠ In the rows, but not listed: {outside} ({outside2}).",
-                outside=_some(outside),
-                outside2=count(len(outside), "value"),
+                "⚠ In the rows, but not listed: {values} ({number}).",
+                values=_some(outside),
+                number=count(len(outside), "value"),
             )
             if outside and found.values
             else ""
@@ -239,7 +241,8 @@ class DomainEditor(Card):
         try:
             NAMES.check(list(found.values), tr("the values of {name}", name=self._name))
         except ParameterError as error:
-            text = f"✕ {error.what[:1].upper()}{error.what[1:]}." if found.values else ""
+            what = tr_sentence(error.what)
+            text = f"✕ {what[:1].upper()}{what[1:]}." if found.values else ""
             self._take.setEnabled(False)
         else:
             self._take.setEnabled(True)

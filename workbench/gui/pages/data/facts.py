@@ -8,7 +8,8 @@ from typing import Any
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import protect_changes
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_number, typed
+from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 from workbench.params.field import RealField, TextsField
 
@@ -27,6 +28,17 @@ ROLE_MEANING = {
 }
 """What each role says, as one line."""
 
+ROLE_WORDS = (tr_later("identifier"), tr_later("quasi-identifier"), tr_later("sensitive"), tr_later("target"))
+"""The roles, as they are translated where they are shown."""
+
+BOUNDS = {"lower": tr_later("the lower bound of {name}"), "upper": tr_later("the upper bound of {name}")}
+DATES = {
+    None: tr_later("write it as 1990-12-31"),
+    "day-first": tr_later("write it as 1990-12-31 or 31/12/1990"),
+    "month-first": tr_later("write it as 1990-12-31 or 12/31/1990"),
+}
+"""How a date can be written, by the order that is declared."""
+
 
 def written(column: DraftColumn, fact: str) -> str:
     """Return a declared fact as text, empty where it is open."""
@@ -37,7 +49,7 @@ def written(column: DraftColumn, fact: str) -> str:
         return ", ".join(map(_quoted, value))
     if column.kind == "date":
         return datetime.date.fromordinal(int(value)).isoformat()
-    return f"{value:.15g}"
+    return tr_number(value, ".15g")
 
 
 def in_short(column: DraftColumn, fact: str) -> str:
@@ -45,7 +57,7 @@ def in_short(column: DraftColumn, fact: str) -> str:
     values = column.domain or ()
     if fact != "domain" or len(values) <= SHOWN:
         return written(column, fact)
-    return f"{len(values):,} values: {', '.join(map(_quoted, values[:SHOWN]))}, …"
+    return f"{count(len(values), 'value')}: {', '.join(map(_quoted, values[:SHOWN]))}, …"
 
 
 def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
@@ -60,7 +72,7 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
         return None
     if fact == "domain":
         return NAMES.check([n for n in _names(text) if n], tr("the values of {name}", name=column.name))
-    words = tr("the {fact} bound of {name}", fact=fact, name=column.name)
+    words = tr(BOUNDS[fact], name=column.name)
     if column.kind == "date":
         return _day(text.strip(), column.date_order, words)
     if decimal == "," and text.count(",") == 1 and "." not in text:
@@ -74,9 +86,11 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
 
 def _day(text: str, order: str | None, words: str) -> float:
     """Return the number of the day that ``text`` writes with the year first, or in the declared ``order``."""
-    forms = {"day-first": (r"(?P<d>\d{1,2})([/.-])(?P<m>\d{1,2})\2(?P<y>\d{4})", " or 31/12/1990")}
-    forms["month-first"] = (r"(?P<m>\d{1,2})([/.-])(?P<d>\d{1,2})\2(?P<y>\d{4})", " or 12/31/1990")
-    form, example = forms.get(order or "", ("", ""))
+    forms = {
+        "day-first": r"(?P<d>\d{1,2})([/.-])(?P<m>\d{1,2})\2(?P<y>\d{4})",
+        "month-first": r"(?P<m>\d{1,2})([/.-])(?P<d>\d{1,2})\2(?P<y>\d{4})",
+    }
+    form = forms.get(order or "", "")
     try:
         if form and (found := re.fullmatch(form, text, re.ASCII)):
             return float(datetime.date(int(found["y"]), int(found["m"]), int(found["d"])).toordinal())
@@ -84,7 +98,7 @@ def _day(text: str, order: str | None, words: str) -> float:
     except ValueError:
         raise ParameterError(
             tr("{words} = {text} is not a date", words=words, text=repr(text)),
-            hint=tr("write it as 1990-12-31{example}", example=example),
+            hint=tr(DATES[order if form else None]),
         ) from None
 
 

@@ -11,11 +11,17 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.error_text import suspicion_text
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, once, row
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile, Suspicion
+
+DATE_ORDERS = {
+    "day-first": (tr_later("Declare day first"), tr_later("declare day first for {name}")),
+    "month-first": (tr_later("Declare month first"), tr_later("declare month first for {name}")),
+}
+"""What the button and the Edit menu say where the rows tell the order of dates."""
 
 MOST = 2
 """Lines that have room."""
@@ -52,16 +58,12 @@ def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) ->
             tr("Drop it"), tr("drop {name}, an identifier", name=name), {"role": "identifier", "action": "drop"}
         )
     if what in ("constant", "empty"):
-        return Remedy(tr("Drop it"), f"drop {name}", {"action": "drop"})
+        return Remedy(tr("Drop it"), tr("drop {columns}", columns=name), {"action": "drop"})
     if what == "date" and column.kind == "integer":
         return Remedy(tr("Call it a date"), tr("call {name} date", name=name), kind_changes(column, "date"))
     if what == "date-order" and profile.date_order and column.date_order != profile.date_order:
-        words = profile.date_order.replace("-", " ")
-        return Remedy(
-            f"Declare {words}",
-            tr("declare {words} for {name}", words=words, name=name),
-            {"date_order": profile.date_order},
-        )
+        verb, words = DATE_ORDERS[profile.date_order]
+        return Remedy(tr(verb), tr(words, name=name), {"date_order": profile.date_order})
     if what == "code" and column.kind != "category":
         return Remedy(tr("Call it a category"), tr("call {name} category", name=name), kind_changes(column, "category"))
     if what == "code" and column.role is None:

@@ -26,6 +26,11 @@ WIDEST = 180.0
 """A cell's picture is no wider, however wide its column."""
 
 
+def label_of(bar: Bin) -> str:
+    """Return what a bar is called: a value as it is in the table, or what collects the others."""
+    return tr("other values") if bar.label == "other values" else bar.label
+
+
 def drawing_of(bars: Sequence[Bin]) -> Drawing:
     """Return the bars of one attribute with their scale and the ends of the range."""
     most = max(*(bar.count for bar in bars), 1)
@@ -35,14 +40,14 @@ def drawing_of(bars: Sequence[Bin]) -> Drawing:
         y=Scale(0, most),
         left=row_ticks(most),
         grid=True,
-        below=range_below([bar.label for bar in bars]),
+        below=range_below([label_of(bar) for bar in bars]),
         words=lambda x: words_of(bars, int(x)),
     )
 
 
 def words_of(bars: Sequence[Bin], at: int) -> str:
     """Return what one of the bars stands for."""
-    return f"{bars[at].label}: {count(bars[at].count, 'row')}"
+    return f"{label_of(bars[at])}: {count(bars[at].count, 'row')}"
 
 
 class HistogramDelegate(QStyledItemDelegate):
@@ -69,7 +74,7 @@ class HistogramDelegate(QStyledItemDelegate):
         bars = self._bars(index)
         share = (event.pos().x() - _inside(option).left()) / _inside(option).width()
         words = words_of(bars, int(share * len(bars))) if bars and 0 <= share < 1 else ""
-        QToolTip.showText(event.globalPos(), f"{words} (private)" if words else "", view)
+        QToolTip.showText(event.globalPos(), tr("{words} (private)", words=words) if words else "", view)
         return True
 
 
@@ -89,6 +94,9 @@ class Histogram(Chart):
     def show_bars(self, bars: Sequence[Bin], name: str) -> None:
         """Show the histogram of the attribute called ``name``."""
         most = max(bars, key=lambda b: b.count, default=None)
-        stated = tr(", most rows at {label}", label=most.label) if most else ""
         self.show_drawing(drawing_of(bars) if bars else None)
-        self.setAccessibleName(tr("Distribution of {name}{stated}", name=name, stated=stated))
+        self.setAccessibleName(
+            tr("Distribution of {name}, most rows at {place}", name=name, place=label_of(most))
+            if most
+            else tr("Distribution of {name}", name=name)
+        )

@@ -10,11 +10,12 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.data.images.read import ImageOptions
 from workbench.gui.pages.data.class_sheet import ClassSheet
+from workbench.gui.pages.data.next_step import taken_words
 from workbench.gui.project.open_images import look_for_changes
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row, stack
 from workbench.gui.widgets.formatting import listed
@@ -26,7 +27,12 @@ WIDEST = 1500
 TAKEN = tr_later("⚠ The {taken} were taken from the files, which ε does not cover: the card of a network will say so.")
 PUBLIC = tr_later("A network’s card has what is shown here. The images and their labels are private.")
 DECLARE_TIP = tr_later("Declare what was found in the files as public knowledge, and read them again by it")
-TITLES = {"classes": tr_later("names of the classes"), "rows_per_person": tr_later("images per person, at most")}
+TITLES = {
+    "classes": tr_later("names of the classes"),
+    "image_size": tr_later("image size"),
+    "grey": tr_later("grey"),
+    "rows_per_person": tr_later("images per person, at most"),
+}
 WAITS = tr_later("⚠ Not in effect yet: press Read again.")
 CHANGED = tr_later(
     "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
@@ -54,7 +60,7 @@ class ImagesPanel(QWidget):
         self._changed = label(tr(CHANGED), "warn", wrap=True, name="images_changed")
         self._again = button(tr("Read the files again"), "images_reload", tip=tr("Read them as they are now"))
         self._again.clicked.connect(self._reload)
-        self._form = Form("images", ImageOptions, titles=TITLES)
+        self._form = Form("images", ImageOptions, titles={key: tr(words) for key, words in TITLES.items()})
         self._read = button(tr("Read again"), "images_read", tip=tr("Read the files by what is declared here"))
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
         self._form.changed.connect(self._edited)
@@ -87,7 +93,7 @@ class ImagesPanel(QWidget):
         inside.body.addLayout(row(label(tr("IMAGES OF EACH CLASS"), "caption"), None, badge()))
         inside.body.addWidget(self._sheet)
         caption = label(tr("KEPT FEATURES"), "caption")
-        caption.setToolTip(KEPT)
+        caption.setToolTip(tr(KEPT))
         kept = Card(caption, KeptFeatures(self._session, self._jobs), spacing=4)
         column = QWidget()
         column.setMaximumWidth(WIDEST)
@@ -101,26 +107,43 @@ class ImagesPanel(QWidget):
 
     def show_images(self, opened: OpenImages) -> None:
         """Show what was read, and what was declared of it."""
-        images = opened.table
-        names = listed(images.classes, FEW)
-        for key, name, value in (
-            ("images_file", "folder" if opened.folder else "file", opened.title),
-            ("images_count", "images", f"{images.rows:,}"),
-            ("images_size", tr("height × width"), f"{images.shape.height} × {images.shape.width} pixels"),
-            ("images_channels", "channels", "1, grey" if images.shape.channels == 1 else tr("3, red, green and blue")),
-            ("images_classes", "classes", f"{len(images.classes)}: {names}"),
-        ):
-            self._facts.show_line(key, name, value)
-        self._taken.setText(tr(TAKEN).format(taken=images.taken))
-        self._taken.setVisible(bool(images.taken))
+        self._show_facts(opened)
         self._declare.setVisible(self._as_found(opened) != opened.options)
         for key in ("image_size", "grey"):
             self._form.field(key).setEnabled(opened.resizable)
         self._shown = opened.options
         self._form.set_value(opened.options)
-        self._sheet.show_classes(opened.seen)
         self._stale.hide()
         self._edited()
+
+    def _show_facts(self, opened: OpenImages) -> None:
+        images, shape = opened.table, opened.table.shape
+        names = listed(images.classes, FEW)
+        for key, name, value in (
+            ("images_file", tr("folder") if opened.folder else tr("file"), opened.title),
+            ("images_count", tr("images"), tr_number(images.rows, ",")),
+            (
+                "images_size",
+                tr("height × width"),
+                tr("{size} pixels", size=f"{shape.height} × {shape.width}"),
+            ),
+            (
+                "images_channels",
+                tr("channels"),
+                tr("1, grey") if shape.channels == 1 else tr("3, red, green and blue"),
+            ),
+            ("images_classes", tr("classes"), f"{len(images.classes)}: {names}"),
+        ):
+            self._facts.show_line(key, name, value)
+        self._taken.setText(tr(TAKEN, taken=taken_words(images.taken)))
+        self._taken.setVisible(bool(images.taken))
+        self._sheet.show_classes(opened.seen)
+
+    def retranslate(self) -> None:
+        """Say the facts in another language; what is typed stays."""
+        opened = self._session.images
+        if opened is not None:
+            self._show_facts(opened)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Look whether the files are still as they were read."""

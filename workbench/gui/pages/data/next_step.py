@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.gui.session.blocking import FOUND, open_facts
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
-from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.formatting import count, listed
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.widgets.formatting import listed
 
 EVERY = tr_later("Every public fact is declared.")
 ONWARD_TIP = tr_later("See what a recipient would get at which ε, and choose the way to release")
@@ -21,11 +22,17 @@ CONFIRM_TIP = tr_later(
 )
 TRAIN = tr_later("Train a network →")
 TRAIN_TIP = tr_later("Choose a network, see what it costs, and train it on these images")
+TAKEN_FACTS = {
+    "names of the classes": tr_later("names of the classes"),
+    "size of the images": tr_later("size of the images"),
+}
+NAMED = 3
+"""Most columns that are named for each guessed fact; of the others the number is given."""
 
 
 @dataclass(frozen=True)
 class NextStep:
-    """The sentence at the foot of the page, and the words of its button."""
+    """The sentence at the foot of the page, the words of its button, and its tip, which is said where it is shown."""
 
     note: str
     verb: str
@@ -41,7 +48,7 @@ def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
         at_dialect: whether the form of how the file is read is shown.
     """
     if session.images is not None:
-        return NextStep(_images_note(session.images), tr(TRAIN), tr(TRAIN_TIP))
+        return NextStep(_images_note(session.images), tr(TRAIN), TRAIN_TIP)
     return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)
 
 
@@ -52,42 +59,69 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
         from workbench.gui.pages.data.dialect import doubts_in_words
 
         verb = tr("That is right →") if at_dialect else tr("Confirm how it is read →")
-        return NextStep(tr("How the file is written was guessed: {table}.", table=doubts_in_words(opened.table)), verb)
+        return NextStep(
+            tr("How the file is written was guessed: {guesses}.", guesses=doubts_in_words(opened.table)), verb
+        )
     if open_still:
-        stated = "; ".join(f"{words} of {listed(names)}" for words, names in open_still.items())
+        stated = "; ".join(_of(tr(words), listed(names)) for words, names in open_still.items())
         return NextStep(tr("Still to be declared: {stated}.", stated=stated), tr("Fill the next →"), wrapped=True)
     if wrong:
-        return NextStep(f"{wrong[0].column}: {wrong[0].text}.", tr("Correct it →"))
+        return NextStep(f"{wrong[0].column}: {tr_sentence(wrong[0].text)}.", tr("Correct it →"))
     if plan.guesses():
         return NextStep(
-            tr("Guessed from the rows: {plan}.", plan=guessed_in_words(plan)),
+            tr("Guessed from the rows: {guesses}.", guesses=guessed_in_words(plan)),
             tr(CONFIRM),
-            tr(CONFIRM_TIP),
+            CONFIRM_TIP,
             wrapped=True,
         )
     if refused := FOUND.columns(opened, plan):
         why = FOUND.why(opened, plan, refused[0])
-        more = f" {count(len(refused) - 1, 'other column')} also." if len(refused) > 1 else ""
-        stated = tr(
-            "A release would stop: {refused}: {why}.{more}", refused=refused[0], why=why.words if why else "", more=more
-        )
-        return NextStep(stated, tr("Correct it →"), wrapped=True)
+        said = tr("A release would stop: {column}: {why}.", column=refused[0], why=why.words if why else "")
+        others = len(refused) - 1
+        more = tr_n("{n} other column also.", "{n} other columns also.", others) if others else ""
+        return NextStep(f"{said} {more}".rstrip(), tr("Correct it →"), wrapped=True)
     dropped = [c.name for c in plan.columns if c.action == "drop"]
-    gone = tr(" Not released: {dropped}.", dropped=listed(dropped)) if dropped else ""
+    gone = tr("Not released: {columns}.", columns=listed(dropped)) if dropped else ""
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
-    said = tr("⚠ Read off the data, which publishes it: {taken}.", taken=", ".join(taken)) if taken else tr(EVERY)
-    return NextStep(f"{said}{gone}", tr("Decide →"))
+    said = tr("⚠ Read off the data, which publishes it: {columns}.", columns=", ".join(taken)) if taken else tr(EVERY)
+    return NextStep(f"{said} {gone}".rstrip(), tr("Decide →"))
 
 
 def guessed_in_words(plan: DraftPlan) -> str:
     """Return what was guessed of the columns and nobody has confirmed."""
     from workbench.gui.session.draft_edits import GUESSED_FACTS
-    from workbench.sanitize.origin import listed as stated
 
-    return stated(plan.guesses(), GUESSED_FACTS)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for guess in plan.guesses():
+        groups.setdefault(guess.facts, []).append(guess.of)
+    return "; ".join(
+        _of(joined([tr(GUESSED_FACTS.get(fact, fact)) for fact in facts]), joined(_shortened(names)))
+        for facts, names in groups.items()
+    )
+
+
+def _of(facts: str, columns: str) -> str:
+    return tr("{facts} of {columns}", facts=facts, columns=columns)
+
+
+def _shortened(names: list[str]) -> list[str]:
+    more = len(names) - NAMED
+    return names if more <= 1 else [*names[:NAMED], tr("{n} more", n=tr_number(more, ","))]
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return words with commas between them, and an “and” before the last."""
+    if len(words) < 2:
+        return "".join(words)
+    return tr("{words} and {last}", words=", ".join(words[:-1]), last=words[-1])
+
+
+def taken_words(taken: str) -> str:
+    """Return the public facts that were taken from images, which the engine joins, as they are shown."""
+    return joined([tr(TAKEN_FACTS.get(fact, fact)) for fact in taken.split(" and ")])
 
 
 def _images_note(opened: OpenImages) -> str:
     if opened.table.taken:
-        return tr("⚠ Not declared yet: {taken}.", taken=opened.table.taken)
+        return tr("⚠ Not declared yet: {taken}.", taken=taken_words(opened.table.taken))
     return tr("Every public fact is declared, or follows from the format.")

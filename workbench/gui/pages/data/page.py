@@ -103,7 +103,7 @@ class DataPage(PageFrame):
         self.dialect.left.connect(self.escape)
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
-        self._next = self.set_primary(tr("Decide →"), "data_onward", self._go_on, ONWARD_TIP)
+        self._next = self.set_primary(tr("Decide →"), "data_onward", self._go_on, tr(ONWARD_TIP))
         self.session.table_changed.disconnect(self._show_table)
         self.session.table_changed.connect(self._show_table)  # after the parts, which have the new table by then
         self._show_head()
@@ -262,7 +262,6 @@ class DataPage(PageFrame):
             self._show_images(self.session.images)
         self._show_view(self._first_view())
         if opened is not None:
-            self._summary.set_whole(_summary(opened))
             first = self.table.next_open()
             protected = next((i for i, c in enumerate(self.session.plan.columns) if c.protected), 0)
             at = first if first.isValid() else self.table.attributes.index(protected, 0)
@@ -288,6 +287,8 @@ class DataPage(PageFrame):
         """Show what is still open, and what the highlighted button does about it."""
         if not self._whole:
             return
+        if self.session.opened is not None:
+            self._summary.set_whole(_summary(self.session.opened))
         step = next_step(self.session, at_dialect=self._shown == "dialect")
         self._next.setVisible(step is not None and self._shown != "values")
         if step is None:
@@ -296,7 +297,7 @@ class DataPage(PageFrame):
         self.set_note(step.note, wrapped=step.wrapped)
         self._next.setText(step.verb)
         self._next.setAccessibleName(step.verb)
-        self._next.setToolTip(step.tip)
+        self._next.setToolTip(tr(step.tip))
 
     def _choose_row(self, now: QModelIndex, before: QModelIndex) -> None:
         self.table.attributes.leave(before.row())

@@ -16,13 +16,32 @@ if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Candidate, Doubt
 
 TITLES = {
-    "quote": "quotes",
+    "encoding": tr_later("encoding"),
+    "delimiter": tr_later("delimiter"),
+    "quote": tr_later("quotes"),
     "escape": tr_later("quotes within quotes"),
     "decimal": tr_later("decimal mark"),
     "header": tr_later("header row"),
 }
-WORDS = {",": "comma", ";": "semicolon", "|": "bar", ".": "point"}
+MARKS = {
+    **{",": tr_later("comma"), ";": tr_later("semicolon"), "\t": tr_later("tab"), "|": tr_later("bar")},
+    **{" ": tr_later("space"), "": tr_later("none"), "none": tr_later("none"), ".": tr_later("point")},
+    **{"doubled": tr_later("doubled"), "backslash": tr_later("backslash"), "bare": tr_later("bare")},
+    **{"yes": tr_later("yes"), "no": tr_later("no")},
+}
+"""What a mark of a file, or a word of the options, is called."""
+
 _BETWEEN = "   ·   "
+
+
+def mark_words(mark: str) -> str:
+    """Return what a mark is called; an encoding or a rare mark is its own name."""
+    return tr(MARKS.get(mark, mark))
+
+
+def stated_words(name: str, mark: str) -> str:
+    """Return an option of the reader with its value: ``decimal mark comma``."""
+    return tr("{what} {words}", what=tr(TITLES.get(name, name)), words=mark_words(mark))
 
 
 class ReadingCandidates(QWidget):
@@ -54,20 +73,20 @@ class ReadingCandidates(QWidget):
         for doubt in doubts:
             for position, candidate in enumerate(doubt.candidates):
                 if position == 0:
-                    self._grid.addWidget(label(TITLES.get(doubt.name, doubt.name)), line, 0)
+                    self._grid.addWidget(label(tr(TITLES.get(doubt.name, doubt.name))), line, 0)
                 self._add(line, doubt, candidate, guessed=position == 0)
                 line += 1
         self.setVisible(bool(doubts))
 
     def _add(self, line: int, doubt: Doubt, candidate: Candidate, *, guessed: bool) -> None:
-        words = WORDS.get(candidate.value, candidate.value)
+        words = mark_words(candidate.value)
         cells = one_line(_BETWEEN.join(candidate.cells)) if candidate.fits else tr("cannot read the file")
-        what = TITLES.get(doubt.name, doubt.name)
+        stated = stated_words(doubt.name, candidate.value)
         press = button(
             tr("{words} (guessed)", words=words) if guessed else words,
             f"candidate_{doubt.name}_{candidate.value}",
-            tip=tr("Read the file again with {what} {words}", what=what, words=words),
-            accessible=f"{what} {words}: {cells}",
+            tip=tr("Read the file again with {stated}", stated=stated),
+            accessible=f"{stated}: {cells}",
         )
         press.setStyleSheet("min-height: 16px; padding: 2px 12px;")  # a line of a list, not a button of a form
         press.setEnabled(candidate.fits)

@@ -10,7 +10,7 @@ from workbench.data.samples.sample_tables import SAMPLES, Sample
 from workbench.gui.pages.data.recent_list import RecentList
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.basic import button, label, look, row, stack
 
 WIDEST = 860
@@ -46,18 +46,20 @@ class SampleCard(QFrame):
 
     def __init__(self, sample: Sample) -> None:
         super().__init__()
+        about = tr_sentence(sample.help)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         press = button(
             "",
             f"sample_{sample.name}",
             "sample",
-            accessible=tr("Sample {name}: {help}", name=sample.name, help=sample.help),
+            accessible=tr("Sample {name}: {help}", name=sample.name, help=about),
         )
         press.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         press.setMinimumHeight(76)
-        text = label(sample.help[:1].upper() + sample.help[1:] + ".", "muted", wrap=True)
-        inner = stack(label(sample.name.replace("-", " ").capitalize(), "heading"), text, None, spacing=4)
+        text = label(f"{about[:1].upper()}{about[1:]}.", "muted", wrap=True)
+        title = label(tr_sentence(sample.name.replace("-", " ").capitalize()), "heading")
+        inner = stack(title, text, None, spacing=4)
         inner.setContentsMargins(16, 12, 16, 12)
         press.setLayout(inner)
         for child in press.findChildren(QWidget):
@@ -89,6 +91,7 @@ class StartPanel(QWidget):
         text = label(
             tr("Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one."),
             "muted",
+            wrap=True,
         )
         self.open_button = button(tr("Open a table…"), "open_file", "primary", tip=tr("Choose a file (Ctrl+O)"))
         self.open_button.clicked.connect(self.open_asked)
@@ -117,14 +120,6 @@ class StartPanel(QWidget):
         inner.addLayout(row(None, self.open_button, first, images, None, spacing=12))
         inner.addSpacing(4)
         inner.addWidget(safe)
-        cards = QGridLayout()
-        cards.setSpacing(12)
-        for position, sample in enumerate(SAMPLES):
-            card = SampleCard(sample)
-            card.chosen.connect(self.sample_chosen)
-            cards.addWidget(card, position // 2, position % 2)
-        cards.setColumnStretch(0, 1)
-        cards.setColumnStretch(1, 1)
         column = look(QWidget(), "clear")
         column.setMaximumWidth(WIDEST)
         layout = QVBoxLayout(column)
@@ -136,7 +131,18 @@ class StartPanel(QWidget):
         layout.addWidget(recent)
         layout.addSpacing(8)
         layout.addWidget(label(tr("OR LEARN WITH A SAMPLE"), "caption"))
-        layout.addLayout(cards)
+        layout.addLayout(self._samples())
         layout.addStretch(1)
         whole = row(column)
         self.setLayout(whole)
+
+    def _samples(self) -> QGridLayout:
+        cards = QGridLayout()
+        cards.setSpacing(12)
+        for position, sample in enumerate(SAMPLES):
+            card = SampleCard(sample)
+            card.chosen.connect(self.sample_chosen)
+            cards.addWidget(card, position // 2, position % 2)
+        cards.setColumnStretch(0, 1)
+        cards.setColumnStretch(1, 1)
+        return cards

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.session.blocking import FOUND
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import Elided, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
@@ -93,6 +93,10 @@ class WholeTable(QWidget):
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._title.setMaximumWidth(self._title.fontMetrics().horizontalAdvance(tr(TITLE)) + 4)
 
+    def retranslate(self) -> None:
+        """Say the same in another language."""
+        self.refresh()
+
     def ask_for_rows(self) -> None:
         """Go to the maximum rows per person."""
         self.rows.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -110,26 +114,22 @@ class WholeTable(QWidget):
         if refused:
             stated.append(
                 tr(
-                    "⚠ Missing or invalid values in {refused}: a release stops there, unless replaced.",
-                    refused=listed(refused),
+                    "⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.",
+                    columns=listed(refused),
                 )
             )
         if plan.rows_per_person > 1:
             stated.append(
                 tr(
-                    "⚠ A release is charged {rows_per_person} times its ε.",
-                    rows_per_person=tr_number(plan.rows_per_person, ","),
+                    "⚠ A release is charged {times} times its ε.",
+                    times=tr_number(plan.rows_per_person, ","),
                 )
             )
         if plan.keep_order:
             stated.append(tr("⚠ The order of rows is published as it is."))
         blank = self._session.opened.table.blank_lines if self._session.opened and plan.replaces_invalid else ()
         if len(blank):
-            stated.append(
-                tr("1 blank line counts as a row.")
-                if len(blank) == 1
-                else tr("{blank} blank lines are rows.", blank=tr_number(len(blank), ","))
-            )
+            stated.append(tr_n("{n} blank line counts as a row.", "{n} blank lines are rows.", len(blank)))
         self._notify(" ".join(stated))
         self._what.setVisible(bool(refused) or plan.replaces_invalid)
         self._keep_height()
@@ -143,13 +143,15 @@ class WholeTable(QWidget):
         from workbench.sanitize.plan import Plan
 
         try:
-            value = Plan.declared()["rows_per_person"].parse(self.rows.text(), tr("maximum rows per person"))
+            value = Plan.declared()["rows_per_person"].parse(typed(self.rows.text()), tr("maximum rows per person"))
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
-            self._notify(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
+            what = tr_sentence(error.what)
+            self._notify(f"✕ {what[:1].upper()}{what[1:]}.")
             return
         plan = self._session.plan
-        self._session.edit(tr("count {value} rows for a person", value=value), plan.with_(rows_per_person=value))
+        words = tr_n("count {n} row for a person", "count {n} rows for a person", value)
+        self._session.edit(words, plan.with_(rows_per_person=value))
         self.refresh()
 
     def _take_invalid(self, replaced: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize
 
-from workbench.gui.pages.estimate.figures import BarView, ColumnView, Figure, stated
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.pages.estimate.figures import MEAN, QUARTILES, BarView, ColumnView, Figure, stated
+from workbench.gui.style.language import tr
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale
@@ -14,14 +14,14 @@ FILL = 0.45
 STRIP, STRIPS_LETTERS = 15, 11
 """Pixels of an interval's line above the bars of a column of numbers, and of its name."""
 
-ORDER = ("mean", tr_later("1st quartile"), "median", tr_later("3rd quartile"))
+ORDER = (MEAN, *QUARTILES.values())
 
 
 class EstimateChart(Chart):
     """Filled bars: estimated shares; a stepped line with dots: the released ones; brackets and lines: intervals."""
 
     name = "estimate_chart"
-    usual = QSize(400, 200)
+    usual = QSize(330, 200)
 
     def show_column(self, column: ColumnView | None) -> None:
         """Draw one column, or nothing."""
@@ -31,7 +31,7 @@ class EstimateChart(Chart):
         self.setAccessibleName(
             tr("Estimated distribution of {name} beside the released one", name=column.name) if column else ""
         )
-        said = [f"{f.of} {f.stated(f.low)} to {f.stated(f.high)}" for f in column.figures[:4]] if column else []
+        said = [_interval(f) for f in column.figures[:4]] if column else []
         self.setAccessibleDescription("; ".join(said))
 
 
@@ -59,18 +59,31 @@ def _drawing(column: ColumnView, strips: list[Figure]) -> Drawing:
         labels=labels if column.ends is None else (),
         below=below,
         key=(
-            Key("estimated, 95 %" if column.ends is None else "likely shape", "private", alpha=FILL),
-            Key("released", "sanitized", "level"),
+            Key(tr("estimated, 95 %") if column.ends is None else tr("likely shape"), "private", alpha=FILL),
+            Key(tr("as released"), "sanitized", "level"),
         ),
         words=lambda x: _words(bars[int(x)]),
     )
 
 
 def _words(bar: BarView) -> str:
-    words = f"{bar.label}: estimated {stated(bar.likely, 'share')}"
+    words = tr("{value}: estimated {share}", value=bar.label, share=stated(bar.likely, "share"))
     if bar.low is not None and bar.high is not None:
-        words += f" ({stated(bar.low, 'share')} to {stated(bar.high, 'share')})"
-    return words if bar.released is None else f"{words}, released {stated(bar.released, 'share')}"
+        words = tr(
+            "{value}: estimated {share} ({low} to {high})",
+            value=bar.label,
+            share=stated(bar.likely, "share"),
+            low=stated(bar.low, "share"),
+            high=stated(bar.high, "share"),
+        )
+    if bar.released is None:
+        return words
+    return tr("{estimated}, released {share}", estimated=words, share=stated(bar.released, "share"))
+
+
+def _interval(figure: Figure) -> str:
+    low, high = figure.stated(figure.low), figure.stated(figure.high)
+    return tr("{figure} {low} to {high}", figure=figure.called, low=low, high=high)
 
 
 def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
@@ -89,9 +102,9 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
             on.line(QPointF(end, level - 3), QPointF(end, level + 3))
         if not figure.hidden:
             on.sign("square", QPointF(middle, level), "private")
-        wide = on.letters(STRIPS_LETTERS, figure.of) + 2
+        wide = on.letters(STRIPS_LETTERS, figure.called) + 2
         left = high + 8 if high + 8 + wide <= on.box.right() else low - 8 - wide
         if left >= on.box.left():
-            on.write(QRectF(left, level - STRIP / 2, wide, STRIP), figure.of)
+            on.write(QRectF(left, level - STRIP / 2, wide, STRIP), figure.called)
 
     return paint

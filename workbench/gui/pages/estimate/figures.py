@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.formatting import plain
+from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number
+from workbench.gui.widgets.formatting import percent, plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from workbench.sanitize.estimates.quantiles import Quantile
     from workbench.signals.cancel import CancelToken
 
-QUARTILES = {0.25: tr_later("1st quartile"), 0.5: "median", 0.75: tr_later("3rd quartile")}
+QUARTILES = {0.25: tr_later("1st quartile"), 0.5: tr_later("median"), 0.75: tr_later("3rd quartile")}
+MEAN, MISSING, CORRELATION = tr_later("mean"), tr_later("missing"), tr_later("correlation")
 HIDDEN = 0.8
 """Part of what is possible from which an interval is shown as hidden by the noise."""
 
@@ -60,9 +61,14 @@ class Figure:
         return stated(value, self.kind)
 
     @property
+    def called(self) -> str:
+        """What it is of, as the window says it: a value of a column stays as it is."""
+        return self.of if self.kind == "share" and self.of != MISSING else tr(self.of)
+
+    @property
     def note(self) -> str:
         """What a person must know about it."""
-        return tr(HIDES) if self.hidden else "biased" if self.biased and self.kind != "correlation" else ""
+        return tr(HIDES) if self.hidden else tr("biased") if self.biased and self.kind != "correlation" else ""
 
 
 @dataclass(frozen=True)
@@ -144,13 +150,13 @@ def _of_numbers(
     if made.mean is not None:
         low, high = made.mean.low, made.mean.high
         hidden = high - low >= HIDDEN * (ends[1] - ends[0])
-        figures.append(Figure(name, "mean", kind, made.mean.consistent, low, high, made.bias_bound > 0, hidden))
+        figures.append(Figure(name, MEAN, kind, made.mean.consistent, low, high, made.bias_bound > 0, hidden))
     for found in quantiles:
         figures.append(
             Figure(name, QUARTILES[found.share], kind, found.estimate, found.low, found.high, False, found.hidden)
         )
     if made.missing is not None:
-        figures.append(_share(name, "missing", made.missing.consistent, made.missing.low, made.missing.high, False))
+        figures.append(_share(name, MISSING, made.missing.consistent, made.missing.low, made.missing.high, False))
     return tuple(figures)
 
 
@@ -162,12 +168,12 @@ def _of_names(column: ProtectedColumn, made: ColumnEstimate, released: list[floa
     name, shares = column.column.name, dict(made.frequencies or {})
     places = {label: at for at, label in enumerate(shares)}
     if made.missing is not None:
-        shares["missing"] = made.missing
+        shares[MISSING] = made.missing
     figures = [_share(name, label, i.consistent, i.low, i.high, made.biased) for label, i in shares.items()]
     figures.sort(key=lambda f: (-f.estimate, f.of))
     bars = tuple(
         BarView(
-            f.of,
+            f.called,
             None if released is None else released[places.get(f.of, len(released) - 1)],
             f.estimate,
             f.low,
@@ -183,7 +189,7 @@ def pair_figures(found: PairEstimate) -> tuple[Figure, ...]:
     both, figures = " × ".join(found.columns), []
     if found.correlation is not None:
         c = found.correlation
-        figures.append(Figure(both, "correlation", "correlation", c.estimate, c.low, c.high, c.biased, c.hidden))
+        figures.append(Figure(both, CORRELATION, "correlation", c.estimate, c.low, c.high, c.biased, c.hidden))
     if found.two_way is not None:
         table = found.two_way
         shares = [
@@ -206,33 +212,50 @@ def _summary(cells: pl.Series, kind: str) -> tuple[str, str, str]:
     import polars as pl
 
     held = cells.drop_nulls()
-    values = f"{held.n_unique():,}" + (
-        tr(" and {len} missing", len=tr_number(len(cells) - len(held), ",")) if len(held) < len(cells) else ""
-    )
+    values = tr_number(held.n_unique(), ",")
+    if len(held) < len(cells):
+        values = tr("{values} and {missing} missing", values=values, missing=tr_number(len(cells) - len(held), ","))
     if not len(held):
         return values, "–", "–"
     if kind in ("integer", "real"):
         numbers = held.cast(pl.Float64, strict=False).drop_nulls()
         if len(numbers):
             ends = f"{stated(float(numbers.min()), kind)} – {stated(float(numbers.max()), kind)}"  # type: ignore[arg-type]
-            return values, f"mean {stated(float(numbers.mean()), 'real')}", ends  # type: ignore[arg-type]
+            mean = stated(float(numbers.mean()), "real")  # type: ignore[arg-type]
+            return values, tr("mean {value}", value=mean), ends
     often = held.value_counts(sort=True, name="n").row(0)
-    common = f"{often[0]} ({100 * often[1] / len(cells):.3g} %)"
-    return values, common, f"{held.min()!s} – {held.max()!s}" if kind == "date" else ""
+    common = f"{often[0]} ({percent(often[1] / len(cells))})"
+    return values, common, f"{_written(held.min())} – {_written(held.max())}" if kind == "date" else ""
+
+
+def _written(value: object) -> str:
+    return day(value) if isinstance(value, datetime.date) else str(value)
 
 
 def stated(value: float, kind: str) -> str:
     """Return a value as a person reads it: shares in percent, dates as days, at most four significant digits."""
     if kind == "date":
-        whole = round(value)
-        inside = 1 <= whole <= datetime.date.max.toordinal()
-        return datetime.date.fromordinal(whole).isoformat() if inside else f"{whole:,} days"
+        date = _date(value)
+        return day(date) if date is not None else tr_n("{n} day", "{n} days", round(value))
     if kind == "share":
-        return f"{plain(float(f'{100 * value:.3g}'))} %"
+        return tr("{share} %", share=plain(float(f"{100 * value:.3g}")))
     if kind == "correlation":
-        return f"{value:.2f}"
+        return tr_number(value, ".2f")
     short = float(f"{value:.{DIGITS}g}")
-    return f"{short:,.0f}" if abs(short) >= 10 ** (DIGITS - 1) else plain(short)
+    return tr_number(short, ",.0f") if abs(short) >= 10 ** (DIGITS - 1) else plain(short)
+
+
+def _date(value: float) -> datetime.date | None:
+    whole = round(value)
+    return datetime.date.fromordinal(whole) if 1 <= whole <= datetime.date.max.toordinal() else None
+
+
+def in_full(value: float, kind: str) -> str:
+    """Return a value with all its digits, as files have it; a date as ISO writes it."""
+    if kind != "date":
+        return repr(float(value))
+    date = _date(value)
+    return date.isoformat() if date is not None else f"{round(value):,} days"  # not translated
 
 
 HEADINGS = ("column", "of", "estimate", "low", "high", "biased", "hidden_by_noise")
@@ -244,6 +267,6 @@ def as_csv(figures: Sequence[Figure]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADINGS)
     for f in figures:
-        numbers = [stated(v, "date") if f.kind == "date" else repr(float(v)) for v in (f.estimate, f.low, f.high)]
+        numbers = [in_full(v, f.kind) for v in (f.estimate, f.low, f.high)]
         writer.writerow((f.column, f.of, *numbers, str(f.biased).lower(), str(f.hidden).lower()))
     return out.getvalue()

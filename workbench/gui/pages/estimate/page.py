@@ -16,7 +16,7 @@ from workbench.gui.pages.estimate.views import ColumnsView, PairView, RowsView
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_certificate, ask_for_table, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
@@ -142,6 +142,11 @@ class EstimatePage(PageFrame):
         elif keys and not self.has_keys(self.pair.ask):
             self.take_keys()
 
+    def retranslate(self) -> None:
+        """Say the figures of the release in the language that is shown now."""
+        if self._found is not None:
+            self._say_found(self._found)
+
     def escape(self) -> bool:
         """Stop an estimate that runs."""
         job = self.job
@@ -214,24 +219,22 @@ class EstimatePage(PageFrame):
 
     def _show(self, found: EstimatedRelease) -> None:
         self._found = found
-        self.columns.show_columns(found.columns)
         self.pair.offer([c.name for c in found.columns])
-        self.rows.show_release(found)
-        outside = tr(" Not covered by ε: {outside}", outside=" ".join(found.outside)) if found.outside else ""
-        rows = count(found.released.rows, "row")
-        self._say(
-            tr(
-                "✓ File and certificate agree: {rows}, ε = {epsilon}, release {release_id}. Intervals hold "
-                "at 95 % each.{outside}",
-                rows=rows,
-                epsilon=at_most(float(found.epsilon)),
-                release_id=found.release_id,
-                outside=outside,
-            ),
-            "",
-        )
+        self._say_found(found)
         chosen = next(name for name, segment in self._segments.items() if segment.isChecked())
         self._show_view(chosen)
+
+    def _say_found(self, found: EstimatedRelease) -> None:
+        self.columns.show_columns(found.columns)
+        self.rows.show_release(found)
+        outside = " ".join(map(tr_sentence, found.outside))
+        said = tr(
+            "✓ File and certificate agree: {rows}, ε = {epsilon}, release {release_id}. Intervals hold at 95 % each.",
+            rows=count(found.released.rows, "row"),
+            epsilon=at_most(float(found.epsilon)),
+            release_id=found.release_id,
+        )
+        self._say(f"{said} {tr('Not covered by ε: {outside}', outside=outside)}" if outside else said, "")
 
     def _refused(self, error: BaseException) -> None:
         if isinstance(error, WorkbenchError):

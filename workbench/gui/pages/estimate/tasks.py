@@ -72,7 +72,7 @@ def estimate_release(
         columns = []
         for done, name in enumerate(names):
             cancel.check()
-            emit(Progress(done, len(names), f"column {name}"))
+            emit(Progress(done, len(names), tr("column {name}", name=name)))
             columns.append(column_view(released, name, CONFIDENCE, cancel))
         document = released.document
         return EstimatedRelease(
@@ -106,7 +106,7 @@ def estimate_two(
         return estimate_pair(first, second, answers, CONFIDENCE, cancel)
 
     job = Job(
-        tr("Estimating a pair of columns"), work, about=tr("{names} and {names2}", names=names[0], names2=names[1])
+        tr("Estimating a pair of columns"), work, about=tr("{first} and {second}", first=names[0], second=names[1])
     )
     return jobs.start(job, key=KEY_PAIR, on_result=show, on_failure=refuse)
 

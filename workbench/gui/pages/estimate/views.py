@@ -9,9 +9,9 @@ from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from workbench.gui.pages.estimate.chart import EstimateChart
-from workbench.gui.pages.estimate.figures import HIDES, ColumnView, Figure
+from workbench.gui.pages.estimate.figures import HIDES, ColumnView, Figure, in_full
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -53,7 +53,7 @@ def figure_cells(figure: Figure) -> tuple[Cell, ...]:
     """Return what is estimated, the estimate and its interval as cells; copies have all digits."""
     look = "muted" if figure.hidden else "text"
     numbers = figure.estimate, figure.low, figure.high
-    exact = [figure.stated(v) if figure.kind == "date" else repr(float(v)) for v in numbers]
+    exact = [in_full(v, figure.kind) for v in numbers]
     shown = [
         "–" if figure.hidden else figure.stated(figure.estimate),
         figure.stated(figure.low),
@@ -61,7 +61,7 @@ def figure_cells(figure: Figure) -> tuple[Cell, ...]:
     ]
     cells = (Cell(text, look, digits, digits) for text, digits in zip(shown, exact, strict=True))
     tip = tr(BIASED) if figure.note and not figure.hidden else ""
-    return Cell(figure.of), *cells, Cell(figure.note, "warn" if figure.hidden else "muted", tip)
+    return Cell(figure.called), *cells, Cell(figure.note, "warn" if figure.hidden else "muted", tip)
 
 
 class ColumnDetail(DetailCard):
@@ -77,7 +77,7 @@ class ColumnDetail(DetailCard):
 
     def show_column(self, column: ColumnView | None) -> None:
         """Show one column."""
-        self._name.set_whole(f"{column.name}: {column.mechanism}" if column else "")
+        self._name.set_whole(f"{column.name}: {tr_sentence(column.mechanism)}" if column else "")
         self.figures.lines.show_lines(lines_of(column.figures if column else ()))
         self.chart.show_column(column)
 
@@ -100,7 +100,11 @@ class ColumnsView(QWidget):
         """Show the columns of a release, the first in detail."""
         self._columns = columns
         self.table.lines.show_lines(
-            [(Cell(c.name), *figure_cells(c.figures[0]), Cell(c.mechanism, "muted")) for c in columns if c.figures]
+            [
+                (Cell(c.name), *figure_cells(c.figures[0]), Cell(tr_sentence(c.mechanism), "muted"))
+                for c in columns
+                if c.figures
+            ]
         )
         self.table.selectRow(0)
         self.detail.show_column(columns[0] if columns else None)
@@ -162,6 +166,10 @@ class PairView(QWidget):
         self._figures[names] = figures
         if names == (self.first.currentText(), self.second.currentText()):
             self._changed()
+
+    def retranslate(self) -> None:
+        """Say the figures in the language that is shown now."""
+        self._changed()
 
     def say(self, words: str) -> None:
         """Say why nothing was estimated."""
@@ -241,6 +249,12 @@ def _original(column: ColumnView) -> Cell:
         return Cell("–")
     first = column.figures[0]
     if first.hidden:
-        return Cell(f"{first.of}: {HIDES}", "warn")
-    stated = f"{first.of} {first.stated(first.estimate)} ({first.stated(first.low)} to {first.stated(first.high)})"
+        return Cell(f"{first.called}: {tr(HIDES)}", "warn")
+    stated = tr(
+        "{figure} {estimate} ({low} to {high})",
+        figure=first.called,
+        estimate=first.stated(first.estimate),
+        low=first.stated(first.low),
+        high=first.stated(first.high),
+    )
     return Cell(stated, tip=stated)

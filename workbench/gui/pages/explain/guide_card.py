@@ -8,10 +8,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.pages.explain.word_table import WordTable
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
+from workbench.privacy.explain.deployments import DEPLOYMENTS, Deployment, published_between
 from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, Advice, advice
 
 DEFAULTS = {"reader": "everyone", "knowledge": "some", "purpose": "rows"}
@@ -34,12 +34,12 @@ class GuideCard(Card):
         lines.setHorizontalSpacing(16)
         lines.setColumnStretch(1, 1)
         for place, question in enumerate(QUESTIONS):
-            box = named(ChoiceBox(), f"guide_{question.name}", question.title)
+            box = named(ChoiceBox(), f"guide_{question.name}", tr_sentence(question.title))
             for answer in question.answers:
-                box.addItem(answer.title, answer.name)
+                box.addItem(tr_sentence(answer.title), answer.name)
             box.setCurrentIndex(box.findData(DEFAULTS[question.name]))
             box.currentIndexChanged.connect(lambda _index: self._show())
-            lines.addWidget(label(question.title), place, 0)
+            lines.addWidget(label(tr_sentence(question.title)), place, 0)
             lines.addWidget(box, place, 1)
             self._boxes[question.name] = box
         asked = QWidget()
@@ -69,6 +69,10 @@ class GuideCard(Card):
         """The range that follows from the answers."""
         return advice(**{name: box.currentData() for name, box in self._boxes.items()})
 
+    def retranslate(self) -> None:
+        """Say what follows from the answers in another language."""
+        self._show()
+
     def _show(self) -> None:
         found = self.advice
         self._range.setText(
@@ -76,10 +80,29 @@ class GuideCard(Card):
         )
         self._low.setText(tr("What does {low} mean?", low=tr_number(found.low, "g")))
         self._high.setText(tr("What does {high} mean?", high=tr_number(found.high, "g")))
-        self._reasons.setText(" ".join((*found.reasons, CAVEAT)))
-        near = [f"{d.who} ({d.what}, ε = {d.epsilon} of {d.unit})" for d in published_between(found.low, found.high)]
+        self._reasons.setText(" ".join(map(tr_sentence, (*found.reasons, CAVEAT))))
+        near = [
+            tr(
+                "{who} ({what}, ε = {epsilon} of {unit})",
+                who=d.who,
+                what=tr_sentence(d.what),
+                epsilon=_stated(d),
+                unit=tr_sentence(d.unit),
+            )
+            for d in published_between(found.low, found.high)
+        ]
         none = tr("No published use in the list below is so strict.")
-        self._near.setText(tr("Published in this range: {near}.", near="; ".join(near)) if near else none)
+        self._near.setText(tr("Published in this range: {uses}.", uses="; ".join(near)) if near else none)
+
+
+def _stated(use: Deployment) -> str:
+    """Return the ε that a use states, or their range."""
+    low, high = tr_number(use.low, "g"), tr_number(use.high, "g")
+    return low if low == high else tr("{low} to {high}", low=low, high=high)
+
+
+HEADINGS = (tr_later("who"), tr_later("what"), "ε", "δ", tr_later("model"), tr_later("of"))
+TRUST = {"central": tr_later("central"), "local": tr_later("local")}
 
 
 class PublishedCard(Card):
@@ -87,9 +110,8 @@ class PublishedCard(Card):
 
     def __init__(self) -> None:
         super().__init__(spacing=6)
-        table = WordTable("published", words=True, widths=(3, 6, 3, 2, 2, 5))
-        rows = [(d.who, d.what, d.epsilon, d.delta or "0", d.trust, d.unit) for d in DEPLOYMENTS]
-        table.show_rows(("who", "what", "ε", "δ", "model", "of"), rows)
+        self._table = table = WordTable("published", words=True, widths=(3, 6, 3, 2, 2, 5))
+        self.retranslate()
         sources = " · ".join(dict.fromkeys(d.source for d in DEPLOYMENTS))
         for part in (
             label(tr("What have others published?"), "heading"),
@@ -101,3 +123,11 @@ class PublishedCard(Card):
             label(tr("Sources: {sources}.", sources=sources), "muted", wrap=True),
         ):
             self.body.addWidget(part)
+
+    def retranslate(self) -> None:
+        """Say the table in another language."""
+        rows = [
+            (d.who, tr_sentence(d.what), _stated(d), d.delta or "0", tr(TRUST[d.trust]), tr_sentence(d.unit))
+            for d in DEPLOYMENTS
+        ]
+        self._table.show_rows([tr(words) for words in HEADINGS], rows)

@@ -13,7 +13,7 @@ from workbench.gui.pages.explain.trust_picture import TrustPicture
 from workbench.gui.pages.explain.word_table import WordTable
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
@@ -37,7 +37,7 @@ class SectionCard(Card):
         self._texts = [
             label("", wrap=True, name=f"explain_{section.name}_{place}") for place in range(_MOST_PARAGRAPHS)
         ]
-        for part in (label(section.title, "heading"), *self._texts, *pictures):
+        for part in (label(tr_sentence(section.title), "heading"), *self._texts, *pictures):
             self.body.addWidget(part)
         self.table: WordTable | None = None
         if section.table is not None:
@@ -49,10 +49,11 @@ class SectionCard(Card):
         """Show the same section for another ε."""
         for place, stated in enumerate(self._texts):
             text = section.text[place] if place < len(section.text) else ""
-            stated.setText(text)
+            stated.setText(tr_sentence(text))
             stated.setVisible(bool(text))
         if self.table is not None and section.table is not None:
-            self.table.show_rows(section.table.header, section.table.rows)
+            header, rows = section.table.header, section.table.rows
+            self.table.show_rows([*map(tr_sentence, header)], [[tr_sentence(cell) for cell in row] for row in rows])
 
 
 _MOST_PARAGRAPHS = 5
@@ -72,7 +73,7 @@ class ExplainPage(PageFrame):
             slider=(Decimal("0.01"), Decimal(20)),
             ends=(tr("less can be learnt"), tr("more can be learnt")),
         )
-        self.delta = named(QLineEdit("0"), "explain_delta", tr("δ, a number from 0 to below 1"), _DELTA.help)
+        self.delta = named(QLineEdit("0"), "explain_delta", tr("δ, a number from 0 to below 1"), tr(_DELTA.help))
         hold(self.delta, 84)
         entries: QHBoxLayout = row(label("ε"), self.epsilon, 12, label("δ"), self.delta)
         entries.setStretch(1, 1)

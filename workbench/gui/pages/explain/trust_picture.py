@@ -64,6 +64,10 @@ class TrustPicture(Chart):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, "trust_picture")
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Make the drawing in the language of the person; the marks say their words when they are painted."""
         lines = [_line(10.0 + at * _LINE, *model) for at, model in enumerate(MODELS)]
         key = Below(0, tr("filled: sees the true values   ·   ≈ noise is added here"))
         self.show_drawing(Drawing(lines, below=(key,), frame="none", spoken=tr(SPOKEN)))
@@ -75,14 +79,14 @@ def _line(top: float, name: str, stages: tuple[Stage, ...]) -> mark.Mark:
     def paint(on: mark.Canvas) -> None:
         room = (on.box.width() - _NAME) / len(stages)
         on.letters(13)
-        on.write(QRectF(0, top, _NAME, _BOX), name, "text")
+        on.write(QRectF(0, top, _NAME, _BOX), tr(name), "text")
         for at, stage in enumerate(stages):
             box = QRectF(_NAME + at * room, top, min(room - 52, 150), _BOX)
             on.smooth("accent" if stage.sees else "muted", 1.5)
             on.painter.setBrush(on.ink("selection") if stage.sees else Qt.BrushStyle.NoBrush)
             on.painter.drawRoundedRect(box, 6, 6)
             on.letters(13)
-            on.write(box, stage.words, "text", "centre")
+            on.write(box, tr(stage.words), "text", "centre")
             if at + 1 < len(stages):
                 start, tip = QPointF(box.right() + 4, top + _BOX / 2), QPointF(box.left() + room - 4, top + _BOX / 2)
                 on.smooth("muted", 1.5)

@@ -10,7 +10,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.help import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import language, tr
 from workbench.gui.widgets.basic import Card, named
 from workbench.render.fonts import font, scaled
 from workbench.render.help_topics import search_topics, topic_markdown
@@ -53,6 +53,16 @@ class HelpPage(PageFrame):
     def show_topic(self, name: str) -> None:
         """Show a topic, whatever was searched."""
         self._search.clear()
+        self._choose(name)
+
+    def retranslate(self) -> None:
+        """List and show the topics in the language that was chosen."""
+        item = self._list.currentItem()
+        topic = "" if item is None else item.data(TOPIC)
+        self._narrow(self._search.text())
+        self._choose(topic)
+
+    def _choose(self, name: str) -> None:
         for at in range(self._list.count()):
             if self._list.item(at).data(TOPIC) == name:
                 self._list.setCurrentRow(at)
@@ -70,7 +80,7 @@ class HelpPage(PageFrame):
 
     def _narrow(self, typed: str) -> None:
         self._list.clear()
-        for hit in search_topics(typed):
+        for hit in search_topics(typed, language()):
             item = QListWidgetItem(f"{hit.title}\n{hit.line}" if typed.strip() and hit.line else hit.title)
             item.setData(TOPIC, hit.topic)
             self._list.addItem(item)
@@ -80,7 +90,7 @@ class HelpPage(PageFrame):
         if item is None:
             self._text.setMarkdown(tr("Nothing in the help contains all of these words."))
             return
-        self._text.setMarkdown(topic_markdown(item.data(TOPIC)))
+        self._text.setMarkdown(topic_markdown(item.data(TOPIC), language()))
         _set_apart(self._text.document())
 
 

@@ -14,7 +14,7 @@ from workbench.gui.style.language import tr, tr_later, typed
 from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
-from workbench.gui.widgets.formatting import at_least, entered, in_full
+from workbench.gui.widgets.formatting import at_least, entered, in_full, percent
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
@@ -25,7 +25,7 @@ SLIDER = Decimal("0.01"), Decimal(100)
 """What the slider offers; the field takes every cap that the ledger does."""
 
 BY_SUM = tr_later("Its releases are added up: ten releases of ε = 0.1 count as 1.")
-BY_FILTER = tr_later("Its releases are counted by {}: many small ones count for less than their sum.")
+BY_FILTER = tr_later("Its releases are counted by {how}: many small ones count for less than their sum.")
 ASK_FILTER = tr_later(
     "Now the ε of every release is added up. A Rényi filter is a proven way of adding that lets "
     "many small releases count for less: under a cap of ε = 2 and δ = 1e-5 it allows 2,000 "
@@ -116,7 +116,7 @@ class CapCard(Card):
             Decimal(1),
             help_text=tr("ε of all releases of this dataset together"),
             slider=SLIDER,
-            ends=("stricter", "looser"),
+            ends=(tr("stricter"), tr("looser")),
         )
         self._delta = DeltaCap(
             "ledger_delta", tr("δ of all releases of this dataset together; only training with DP-SGD needs it")
@@ -156,8 +156,10 @@ class CapCard(Card):
     def refresh(self) -> None:
         """Show the account of the table that is open."""
         opened, account = self.session.open_data, self.session.account
-        what = tr("TABLE THAT IS OPEN") if self.session.images is None else tr("IMAGES THAT ARE OPEN")
-        self._caption.setText(tr("ACCOUNT OF THE {what}", what=what))
+        table = self.session.images is None
+        self._caption.setText(
+            tr("ACCOUNT OF THE TABLE THAT IS OPEN") if table else tr("ACCOUNT OF THE IMAGES THAT ARE OPEN")
+        )
         usable = opened is not None and bool(account.dataset)
         self._line.setVisible(usable)
         self._more.setVisible(usable)
@@ -181,16 +183,15 @@ class CapCard(Card):
             tip = tr("Cap: {cap}. Remaining: {remaining}.", cap=in_full(account.cap), remaining=in_full(remaining))
             if account.delta_remaining is not None and account.delta_cap is not None:
                 left = at_least(max(account.delta_remaining, Decimal(0)))
-                stated += tr(
-                    " Cap δ = {delta_cap}, of which {left} remain.", delta_cap=at_least(account.delta_cap), left=left
-                )
+                of_delta = tr("Cap δ = {cap}, of which {left} remain.", cap=at_least(account.delta_cap), left=left)
+                stated = f"{stated} {of_delta}"
             self._title.setText(stated)
             if not self._cap.field.hasFocus():
                 self._cap.set_value(min(max(account.cap, LOW), HIGH))
         self._delta.show_present(account.delta_cap)
         self._title.setToolTip(tip)
         how = self._how()
-        self._counted.setText(tr(BY_FILTER).format(how) if how else tr(BY_SUM))
+        self._counted.setText(tr(BY_FILTER, how=how) if how else tr(BY_SUM))
         ready = bool(how) or (account.cap is not None and bool(account.delta_cap))
         self._count.setEnabled(ready)
         self._count.setToolTip(tr("Choose how the releases of this account add up") if ready else tr(NEEDS_CAPS))
@@ -208,22 +209,15 @@ class CapCard(Card):
         opened, account, cap = self.session.open_data, self.session.account, self._cap.value()
         if opened is None or not account.dataset or self._cap.problem() or self._delta.problem():
             return
-        former = tr("from ε = {cap} to", cap=entered(account.cap)) if account.cap is not None else "to"
         delta = self._delta.value()
         delta = None if delta == account.delta_cap else delta
-        stated = f"ε = {entered(cap)}" + (
-            "" if delta is None else tr(" and that of δ to {delta}", delta=entered(delta))
+        sets = _what_is_set(opened.title, account.cap, cap, delta)
+        recorded = tr("The ledger records it for good.")
+        sure = tr(
+            "When all of it is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure.",
+            sure=percent(posterior(float(cap), 0.1).high),
         )
-        sure = f"{100 * posterior(float(cap), 0.1).high:.3g} %"
-        text = tr(
-            "This sets the cap of {title} {former} {stated}. The ledger records it for good.\n\nWhen all "
-            "of it is spent, someone who was 10 % sure of a fact about a row could be at most {sure} "
-            "sure.",
-            title=opened.title,
-            former=former,
-            stated=stated,
-            sure=sure,
-        )
+        text = f"{sets} {recorded}\n\n{sure}"
         if confirm(self, tr("Set the cap?"), text, tr("Set the cap to ε = {cap}", cap=entered(cap))):
             set_cap(self.session, self.jobs, account.dataset, cap, delta)
 
@@ -248,5 +242,34 @@ class CapCard(Card):
             "charged there. The ledger records it for good.",
             title=opened.title,
         )
-        if choose(self, "Share one account?", text, {"yes": "Share this account"}, entry=entry) == "yes":
+        verbs = {"yes": tr("Share this account")}
+        if choose(self, tr("Share one account?"), text, verbs, entry=entry) == "yes":
             join_group(self.session, self.jobs, dataset, entry.chosen())
+
+
+def _what_is_set(title: str, former: Decimal | None, cap: Decimal, delta: Decimal | None) -> str:
+    """Return which caps are set, and the former one of ε where there is one."""
+    to = entered(cap)
+    if former is None and delta is None:
+        return tr("This sets the cap of {title} to ε = {cap}.", title=title, cap=to)
+    if former is None:
+        return tr(
+            "This sets the cap of {title} to ε = {cap} and that of δ to {delta}.",
+            title=title,
+            cap=to,
+            delta=entered(delta or Decimal(0)),
+        )
+    if delta is None:
+        return tr(
+            "This sets the cap of {title} from ε = {former} to ε = {cap}.",
+            title=title,
+            former=entered(former),
+            cap=to,
+        )
+    return tr(
+        "This sets the cap of {title} from ε = {former} to ε = {cap} and that of δ to {delta}.",
+        title=title,
+        former=entered(former),
+        cap=to,
+        delta=entered(delta),
+    )

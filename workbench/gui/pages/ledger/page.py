@@ -31,11 +31,11 @@ from workbench.gui.pages.ledger.tasks import (
 from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.basic import Card, button, caption, label, look, named, row
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
-from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
 
@@ -44,13 +44,13 @@ NAME = 6
 
 STATUS = {"charged": "text", "settled": "text", "reserved": "warn", "void": "muted", "refused": "danger"}
 SIGNS = {
-    "reserved": "… reserved",
-    "void": "void",
-    "refused": "✕ refused",
-    "charged": "✓ charged",
-    "settled": "✓ settled",
+    "reserved": tr_later("… reserved"),
+    "void": tr_later("void"),
+    "refused": tr_later("✕ refused"),
+    "charged": tr_later("✓ charged"),
+    "settled": tr_later("✓ settled"),
 }
-WORK = {"sanitize": "table", "dpsgd": "DP-SGD"}
+WORK = {"sanitize": tr_later("table"), "dpsgd": "DP-SGD"}
 """What a person calls a piece of work that is no learner; the ledger's own word is in the tip."""
 
 RELEASES = (
@@ -160,6 +160,10 @@ class LedgerPage(PageFrame):
         if self.isVisible():
             read_ledger(self.jobs, self._show, self._not_read)
 
+    def retranslate(self) -> None:
+        """Take back what the verification said in another language."""
+        self._say_checked("")
+
     def _say_checked(self, text: str, kind: str = "") -> None:
         """Show what the verification found in place of the note, or the note."""
         look(self._stated, kind)
@@ -186,7 +190,11 @@ class LedgerPage(PageFrame):
                     _stated(a, _dataset(a.dataset, present, names)),
                     _cap(a.cap, a.remaining) if a.cap is not None else Cell(tr("none yet")),
                     _paid(a.spent),
-                    _paid(a.reserved, "warn" if a.reserved else "muted", tr("Work that is going on: ")),
+                    _paid(
+                        a.reserved,
+                        "warn" if a.reserved else "muted",
+                        tr("Work that is going on: {exactly}", exactly=in_full(a.reserved)),
+                    ),
                     _left(a.remaining, "text") if a.remaining is not None else Cell("–", "muted"),
                     Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
                     Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining)),
@@ -199,20 +207,22 @@ class LedgerPage(PageFrame):
         self._older.setVisible(bool(view.older))
         shown = self._older.findChild(QLabel, "ledger_older")
         if shown is not None:
-            shown.setText(view.older)
+            shown.setText(tr_sentence(view.older))
         self._account.show_accounts(view.accounts, _titles(view, names))
         counted = sum(a.releases for a in view.accounts)
         rest = len(view.releases) - counted
-        void = (
-            tr(
-                ", and {rest} that {rest2} not count (void or refused)",
-                rest=tr_number(rest, ","),
-                rest2="does" if rest == 1 else "do",
+        releases = count(counted, "release")
+        self.set_note(
+            tr_n(
+                "{releases}, and {n} that does not count (void or refused) in {path}",
+                "{releases}, and {n} that do not count (void or refused) in {path}",
+                rest,
+                releases=releases,
+                path=view.path,
             )
             if rest
-            else ""
+            else tr("{releases} in {path}", releases=releases, path=view.path)
         )
-        self.set_note(tr("{counted}{void} in {path}", counted=count(counted, "release"), void=void, path=view.path))
 
     def _show_releases(self) -> None:
         """Show the releases in which the filter's word stands, and what they have spent."""
@@ -246,22 +256,22 @@ class LedgerPage(PageFrame):
         verify_chain(self.jobs, self._show_faults)
 
     def _show_faults(self, faults: list[str]) -> None:
-        checked = tr("Checked at {utc} UTC.", utc=format(datetime.now(UTC), "%H:%M:%S"))
+        checked = tr("Checked at {time} UTC.", time=format(datetime.now(UTC), "%H:%M:%S"))
         if faults:
-            problem = tr("The ledger is not as it was written: {faults}.", faults="; ".join(faults[:3]))
+            problem = tr(
+                "The ledger is not as it was written: {faults}.", faults="; ".join(map(tr_sentence, faults[:3]))
+            )
             self._say_checked(f"✕ {problem} {checked}", "danger")
             self.session.notify("error", problem)
         else:
-            self._say_checked(
-                tr("✓ Every entry is as it was written, and none is missing. {checked}", checked=checked), "accent"
-            )
+            self._say_checked(f"✓ {tr('Every entry is as it was written, and none is missing.')} {checked}", "accent")
             self.session.notify("info", tr("The ledger is whole: every entry is as it was written."))
 
     def _export(self) -> None:
         path = ask_where_to_save(self, tr("Export the ledger"), "ledger.json", tr("JSON (*.json)"))
         if path:
             export_ledger(
-                self.jobs, Path(path), lambda done: self.session.notify("info", tr("Exported to {done}.", done=done))
+                self.jobs, Path(path), lambda done: self.session.notify("info", tr("Exported to {file}.", file=done))
             )
 
     def _accept_copy(self) -> None:
@@ -272,7 +282,7 @@ class LedgerPage(PageFrame):
             "{older}\n\nReleases that were charged in the missing entries are not counted here, although "
             "they are out. Look for the newest copy first. If it is lost, the ledger can go on from this "
             "one: it records that entries are missing, for good.",
-            older=view.older,
+            older=tr_sentence(view.older),
         )
         if confirm(self, tr("Go on with an older ledger?"), text, tr("Go on with this copy")):
             accept_copy(self.session, self.jobs, self.refresh)
@@ -312,17 +322,23 @@ def _stated(account: AccountLine, cell: Cell) -> Cell:
     """Return the name of an account with what is special about it."""
     stated = []
     if account.group:
-        stated.append(tr("{group} tables about the same people share this account.", group=account.group))
+        stated.append(
+            tr_n(
+                "{n} table about the same people shares this account.",
+                "{n} tables about the same people share this account.",
+                account.group,
+            )
+        )
     if account.count:
-        stated.append(tr("Its releases are counted by {count}, not by their sum.", count=account.count))
-    mark = tr(" · group of {group}", group=account.group) if account.group else ""
+        stated.append(tr("Its releases are counted by {how}, not by their sum.", how=account.count))
+    mark = f" · {tr('group of {group}', group=account.group)}" if account.group else ""
     return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *stated]))
 
 
 def _called(work: str) -> str:
     """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
     fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
-    return {**WORK, **fits}.get(work, work)
+    return tr_sentence({**WORK, **fits}.get(work, work))
 
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:
@@ -332,8 +348,8 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
     return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "text", tip)
 
 
-def _paid(epsilon: Decimal, look_of: str = "text", stated: str = "") -> Cell:
-    return Cell(at_most(epsilon), look_of, f"{stated}{in_full(epsilon)}", entered(epsilon))
+def _paid(epsilon: Decimal, look_of: str = "text", tip: str = "") -> Cell:
+    return Cell(at_most(epsilon), look_of, tip or in_full(epsilon), entered(epsilon))
 
 
 def _cap(cap: Decimal, remaining: Decimal | None) -> Cell:
@@ -346,7 +362,7 @@ def _left(epsilon: Decimal, look_of: str) -> Cell:
 
 def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
     dataset = _dataset(line.dataset, "", names)
-    status = Cell(SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
+    status = Cell(tr(SIGNS.get(line.status, line.status)), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
         status = Cell(
             tr(NOTHING_RELEASED),
@@ -355,7 +371,7 @@ def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tu
         )
     file = Path(line.output).name if line.output else ""
     return (
-        Cell(line.time[:16].replace("T", " "), tip=line.time),
+        Cell(moment(line.time), tip=line.time),
         dataset,
         Cell(_called(line.work), tip=line.work),
         _paid(line.epsilon),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.formatting import moment
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
 
@@ -69,8 +70,8 @@ class CapsAndFigures(Card):
     def show_figures(self, figures: Sequence[ShownFigures], datasets: Sequence[Cell]) -> None:
         """List what was shown, with the cell of the dataset of each, in order; without any there is no choice."""
         lines = [
-            (Cell(one.time[:16].replace("T", " "), tip=one.time), dataset, Cell(one.words, tip=f"{one.words}. {ABOUT}"))
-            for one, dataset in zip(figures, datasets, strict=True)
+            (Cell(moment(one.time), tip=one.time), dataset, Cell(words, tip=f"{words}. {tr(ABOUT)}"))
+            for one, dataset, words in zip(figures, datasets, [tr_sentence(f.words) for f in figures], strict=True)
         ]
         self._figures.lines.show_lines(lines[::-1])
         self._caption.setVisible(not figures)

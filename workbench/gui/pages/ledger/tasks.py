@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.formatting import entered
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -182,8 +182,15 @@ def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, d
             book.set_cap(dataset, epsilon, delta)
 
     def apply(_: None) -> None:
-        stated = f"ε = {epsilon.normalize():f}" + (f" and δ = {entered(delta)}" if delta is not None else "")
-        session.notify("info", tr("The cap is {stated} now; the ledger has recorded it.", stated=stated))
+        cap = tr_number(epsilon.normalize(), "f")
+        session.notify(
+            "info",
+            tr("The cap is ε = {cap} now; the ledger has recorded it.", cap=cap)
+            if delta is None
+            else tr(
+                "The cap is ε = {cap} and δ = {delta} now; the ledger has recorded it.", cap=cap, delta=entered(delta)
+            ),
+        )
         read_account(session, jobs)
 
     jobs.start(Job(tr("Setting the cap"), work), on_result=apply)
@@ -200,9 +207,11 @@ def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: boo
             book.count_by(dataset, FILTER if by_filter else SUM)
 
     def apply(_: None) -> None:
-        stated = tr("a Rényi filter") if by_filter else tr("their sum")
         session.notify(
-            "info", tr("The releases are counted by {stated} now; the ledger has recorded it.", stated=stated)
+            "info",
+            tr("The releases are counted by a Rényi filter now; the ledger has recorded it.")
+            if by_filter
+            else tr("The releases are counted by their sum now; the ledger has recorded it."),
         )
         read_account(session, jobs)
 

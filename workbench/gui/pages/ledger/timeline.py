@@ -9,7 +9,7 @@ from datetime import datetime
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import day, tr, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Dash, Key, Point, Scale
@@ -61,15 +61,24 @@ class Timeline(Chart):
     def show_lines(self, lines: Sequence[Spending]) -> None:
         """Draw ``lines``, of which the first few have colours of their own."""
         self._lines = tuple(line for line in lines if line.charges or line.refused)
-        words = [
-            f"{line.name}: {count(len(line.charges), 'release')}, ε = {at_most(line.total)}"
-            + (f" of {at_least(line.cap)}" if line.cap is not None else "")
-            for line in self._lines
-        ]
+        words = [_words(line) for line in self._lines]
         self.setAccessibleDescription("; ".join(words))
         self.setToolTip("\n".join([*words, tr("A cross is a refused release.")] if words else []))
         self._drawing = _drawing(self._lines) if self._lines else None
         self.update()
+
+
+def _words(line: Spending) -> str:
+    releases, spent = count(len(line.charges), "release"), at_most(line.total)
+    if line.cap is None:
+        return tr("{name}: {releases}, ε = {spent}", name=line.name, releases=releases, spent=spent)
+    return tr(
+        "{name}: {releases}, ε = {spent} of {cap}",
+        name=line.name,
+        releases=releases,
+        spent=spent,
+        cap=at_least(line.cap),
+    )
 
 
 def _drawing(lines: Sequence[Spending]) -> Drawing:
@@ -90,13 +99,13 @@ def _drawing(lines: Sequence[Spending]) -> Drawing:
         key.append(Key(line.name, ink, "line", dash=dash))
         marks.append(mark.line(_steps(line, across, seconds), ink, dash=dash))
         marks.append(_crosses([(seconds(time), 0.08 * most) for time in line.refused]))
-    form = "%Y-%m-%d" if span > 86_400 else "%H:%M"
+    end = day(last.date()) if span > 86_400 else f"{last:%H:%M}"
     return Drawing(
         marks,
         x=across,
         y=Scale(0, 1.08 * most),
-        left=((1.08 * most, f"ε {most:.3g}"), (0, "0")),
-        below=(Below(across.low, f"{first:%Y-%m-%d %H:%M}"), Below(across.high, last.strftime(form))),
+        left=((1.08 * most, f"ε {tr_number(most, '.3g')}"), (0, "0")),
+        below=(Below(across.low, f"{day(first.date())} {first:%H:%M}"), Below(across.high, end)),
         key=key if len(lines) > 1 else (),
     )
 
@@ -104,9 +113,8 @@ def _drawing(lines: Sequence[Spending]) -> Drawing:
 def _cap(cap: float) -> mark.Mark:
     def paint(on: mark.Canvas) -> None:
         mark.line(((on.x.low, cap), (on.x.high, cap)), "danger", 1, "dashed")(on)
-        on.write(
-            QRectF(on.box.left() + 4, on.up(cap) - 15, on.box.width() - 4, 14), f"cap ε = {at_least(cap)}", "danger"
-        )
+        words = tr("cap ε = {cap}", cap=at_least(cap))
+        on.write(QRectF(on.box.left() + 4, on.up(cap) - 15, on.box.width() - 4, 14), words, "danger")
 
     return paint
 

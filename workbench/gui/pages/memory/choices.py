@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 from workbench.deep import networks
 from workbench.deep.memory_study import MemoryStudy
 from workbench.deep.networks.images import PIXELS
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, hold, label, named, rule, stack
 from workbench.gui.widgets.parameter_form import Form, explained
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 WIDTH = 320
 ACROSS = 2
+TITLES = {
+    "classes": tr_later("classes"),
+    "reductions": tr_later("reductions"),
+    "device": tr_later("device"),
+    "optimizer": tr_later("optimizer"),
+}
 FIRST, FOR_TABLES = "mnist-cnn", "mlp"
 
 
@@ -41,18 +47,19 @@ class ChoicesCard(Card):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(2)
         for at, network in enumerate(networks.NETWORKS):
+            title = tr_sentence(network.title)
             box = named(
-                QCheckBox((network.short or network.title).removesuffix(", DP-SGD")),  # all of them are
+                QCheckBox(tr_sentence(network.short or network.title).removesuffix(", DP-SGD")),  # all of them are
                 f"memory_network_{network.name}",
-                network.title,
-                f"{network.title}. {network.about}",
+                title,
+                tr("{title}. {about}", title=title, about=tr_sentence(network.about)),
             )
             box.setChecked(network.name == FIRST)
             box.toggled.connect(self.changed)
             box.clicked.connect(self._touch)
             grid.addWidget(box, at // ACROSS, at % ACROSS, Qt.AlignmentFlag.AlignLeft)
             self._boxes[network.name] = box
-        self.form = Form("memory", MemoryStudy)
+        self.form = Form("memory", MemoryStudy, titles={key: tr(words) for key, words in TITLES.items()})
         self.form.changed.connect(self.changed)
         self._show_beginnings()
         self._given = ""

@@ -15,7 +15,7 @@ from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory
@@ -160,7 +160,7 @@ class MemoryPage(RunPage):
             "info",
             tr(
                 "Train offers {title} with {batch} rows in a step; nothing was started.",
-                title=network.title,
+                title=tr_sentence(network.title),
                 batch=tr_number(batch, ","),
             ),
         )

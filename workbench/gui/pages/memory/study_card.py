@@ -13,7 +13,7 @@ from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import StudyResult, StudyRow, line_name
 from workbench.gui.pages.curve_actions import copy_curve
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
@@ -78,7 +78,7 @@ class StudyCard(Card):
         self.table = LinesTable(session, "memory_table", accessible, COLUMNS, least_share=1.0)
         self.lines = named(ChoiceBox(), "memory_chart", tr("Lines of the chart"), tr("What each line of the chart is"))
         for key, text in CHARTS.items():
-            self.lines.addItem(text, key)
+            self.lines.addItem(tr(text), key)
         self._views = {CHART: self.plot, TABLE: self.table}
         self._segments = {}
         group = QButtonGroup(self)
@@ -115,9 +115,16 @@ class StudyCard(Card):
         self.result = found
         self.table.lines.show_lines(_table_cells(found))
         self.table.selectRow(_first_selected(found))
-        self._remarks.setText("\n".join(found.remarks))
+        self._remarks.setText("\n".join(map(tr_sentence, found.remarks)))
         self._arrange()
         self.draw()
+
+    def retranslate(self) -> None:
+        """Say what was found in another language."""
+        if self.result is not None:
+            self.table.lines.show_lines(_table_cells(self.result), same=True)
+            self._remarks.setText("\n".join(map(tr_sentence, self.result.remarks)))
+            self.draw()
 
     @property
     def selected(self) -> StudyRow | None:
@@ -138,7 +145,7 @@ class StudyCard(Card):
 
     def copy(self) -> None:
         """Put the picture on the clipboard."""
-        copy_curve(self._session, self.plot, "chart")
+        copy_curve(self._session, self.plot, chart=True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Show both where there is room."""
@@ -172,10 +179,10 @@ def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
         if result.fit is not None and one.peak > result.fit:
             peak = peak._replace(text=f"! {peak.text}", look="danger", tip=tr("More than the memory that there is"))
         return (
-            Cell(line_name(one.line, result.lines), tip=one.line.network.title),
-            Cell(f"{one.batch:,}", tip=tr("Rows in memory at once"), exact=str(one.batch)),
+            Cell(tr_sentence(line_name(one.line, result.lines)), tip=tr_sentence(one.line.network.title)),
+            Cell(tr_number(one.batch, ","), tip=tr("Rows in memory at once"), exact=str(one.batch)),
             peak,
-            Cell("–", "muted") if most is None else Cell(f"{most:,}", tip=tr(MOST_TIP), exact=str(most)),
+            _most(most),
             *(_size(one.phases[name], highest) for name in PHASES),
         )
 
@@ -190,9 +197,13 @@ def _first_selected(result: StudyResult) -> int:
     return (fitting or of_first)[-1]
 
 
+def _most(rows: int | None) -> Cell:
+    return Cell("–", "muted") if rows is None else Cell(tr_number(rows, ","), tip=tr(MOST_TIP), exact=str(rows))
+
+
 def _size(size: int, highest: int) -> Cell:
     """Return bytes in MB: one digit behind the point where the figures of the table are small."""
-    text = f"{size / 1e6:,.0f}" if highest >= 1e9 else f"{size / 1e6:,.1f}"
+    text = tr_number(size / 1e6, ",.0f" if highest >= 1e9 else ",.1f")
     return Cell(
         text, tip=tr("{size} bytes", size=tr_number(size, ",")), exact=plain(size) if size < 1000 else str(size)
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -37,7 +37,7 @@ def run_study(
 
         def progress(done: int, total: int) -> None:
             if done % EVERY == 0:
-                emit(Progress(done, total, "settings"))
+                emit(Progress(done, total, tr_later("settings")))
 
         fit = None if study.fit is None else int(study.fit * MB)
         if fit is None and study.device == CPU:

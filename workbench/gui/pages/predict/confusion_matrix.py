@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.formatting import count
@@ -44,7 +44,7 @@ class ConfusionMatrix(Chart):
         if found is None or counts is None or not drawn:
             return
         self._classes, self._counts = found.classes, counts
-        self.setAccessibleName(tr("Private, not for release. {found}", found=confused_words(found)))
+        self.setAccessibleName(tr("Private, not for release. {words}", words=confused_words(found)))
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -71,18 +71,18 @@ class ConfusionMatrix(Chart):
 
     def _words(self, i: int, j: int) -> str:
         own, taken = self._classes[i], self._classes[j]
-        stated = count(int(self._counts[i, j]), "image")
+        images = count(int(self._counts[i, j]), "image")
         return (
-            tr("{stated} of {own} taken for {taken}", stated=stated, own=own, taken=taken)
+            tr("{images} of {own} taken for {taken}", images=images, own=own, taken=taken)
             if i != j
-            else tr("{stated} of {own} predicted right", stated=stated, own=own)
+            else tr("{images} of {own} predicted right", images=images, own=own)
         )
 
     def drawing(self) -> Drawing:
         """Return the counts; right ones in one colour, wrong ones in another, each against its own line."""
         whole, marks = self._counts.sum(axis=1), list[mark.Mark]()
         end = self._cell(0, len(self._classes) - 1).right() if self._classes else 0.0
-        marks.append(mark.word(QRectF(self._names, 0, end - self._names, 18), "predicted", "muted", "centre", 11))
+        marks.append(mark.word(QRectF(self._names, 0, end - self._names, 18), tr("predicted"), "muted", "centre", 11))
         for i, name in enumerate(self._classes):
             row, column = self._cell(i, 0), self._cell(0, i)
             marks.append(mark.word(QRectF(0, row.top(), self._names - 8, row.height()), name, "text", "right", 12))
@@ -92,7 +92,7 @@ class ConfusionMatrix(Chart):
                 broad = box.width() >= BROAD
                 # The root: one image in a hundred taken for another is worth seeing.
                 strength = STRONGEST * (found / max(int(whole[i]), 1)) ** 0.5
-                stated = "·" if not found else f"{found:,}" if broad else f"{found}"
+                stated = "·" if not found else tr_number(found, ",") if broad else f"{found}"
                 ink = "private" if i == j else "sanitized"
                 words = mark.word(box, stated, "text" if found else "muted", "centre", 12 if broad else 9)
                 marks.append(mark.cell(box, ink, strength, words))
@@ -108,9 +108,16 @@ def confused_words(found: ImagePredictions) -> str:
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:TOLD]
     pairs = [(int(at) // len(wrong), int(at) % len(wrong)) for at in order]
-    stated = [f"{found.classes[i]} for {found.classes[j]} ({wrong[i, j]:,})" for i, j in pairs if wrong[i, j]]
-    return (
-        tr("Taken for another most often: {stated}.", stated=", ".join(stated))
-        if stated
-        else tr("No image is taken for another class.")
-    )
+    stated = [
+        tr(
+            "{own} for {taken} ({images})",
+            own=found.classes[i],
+            taken=found.classes[j],
+            images=tr_number(wrong[i, j], ","),
+        )
+        for i, j in pairs
+        if wrong[i, j]
+    ]
+    if not stated:
+        return tr("No image is taken for another class.")
+    return tr("Taken for another most often: {pairs}.", pairs=", ".join(stated))

@@ -81,7 +81,7 @@ class ImageResults(Card):
                 rows=tr_number(found.rows, ","),
             )
         elif found.images.labelled:
-            stated = f"{stated} {OTHER_CLASSES}"
+            stated = f"{stated} {tr(OTHER_CLASSES)}"
         self._stated.setText(stated)
         self._confused.setText(confused_words(found))
         self._confused.setVisible(found.confusion is not None)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
-from workbench.gui.style.language import tr
-from workbench.gui.widgets.formatting import count, listed
+from workbench.gui.style.language import tr, tr_n, tr_sentence
+from workbench.gui.widgets.formatting import listed
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -42,7 +42,8 @@ class ImageSource:
         if self.opened is not None:
             return self.opened.title
         name = Path(self.paths[0]).name
-        return name if len(self.paths) == 1 else f"{name} and {count(len(self.paths) - 1, 'other')}"
+        others = len(self.paths) - 1
+        return tr_n("{name} and {n} other", "{name} and {n} others", others, name=name) if others else name
 
 
 def predict_for(
@@ -92,10 +93,10 @@ def reads_words(model: OpenModel) -> str:
         ""
         if shape is None
         else tr(
-            "images of {shape}, {classes} classes: {classes2}",
-            shape=shape,
+            "images of {shape}, {classes} classes: {names}",
+            shape=tr_sentence(str(shape)),
             classes=len(classes),
-            classes2=listed(classes, MOST_NAMED),
+            names=listed(classes, MOST_NAMED),
         )
     )
 
@@ -111,6 +112,6 @@ def shape_words(model: OpenModel | None, source: ImageSource | None) -> str:
         return ""
     return tr(
         "The open images are {there}, and the network reads {wanted}: choose others, or declare that size.",
-        there=there,
-        wanted=wanted,
+        there=tr_sentence(str(there)),
+        wanted=tr_sentence(str(wanted)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.model_task import read_models
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import day, tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -106,7 +107,7 @@ class PredictPage(PageFrame):
         self._results = ImageResults(session, jobs)
         self._outcome = label("", wrap=True, name="predict_outcome")
         self._often = Facts()
-        self._stated = Card(row_of("PREDICTIONS"))
+        self._stated = Card(row_of(tr("PREDICTIONS")))
         self._stated.body.addWidget(self._outcome)
         self._stated.body.addWidget(self._often)
         self._stated.hide()
@@ -207,9 +208,10 @@ class PredictPage(PageFrame):
         self._released.clear()
         self._released.addItem(tr(ELSEWHERE) if there else "", "")
         for model in there:
-            title = titles.get(model.name, model.name)
-            what = f", predicts {model.target}" if model.target else ""
-            words = f"{title}{what} · ε = {at_most(model.epsilon)} · {model.time[:10]} · {Path(model.output).name}"
+            title = tr_sentence(titles.get(model.name, model.name))
+            if model.target:
+                title = tr("{title}, predicts {target}", title=title, target=model.target)
+            words = f"{title} · ε = {at_most(model.epsilon)} · {_day(model.time)} · {Path(model.output).name}"
             self._released.addItem(words, model.output)
         self._released.setVisible(bool(there))
         self._mark_released()
@@ -320,7 +322,7 @@ class PredictPage(PageFrame):
     def _lacking_words(self) -> str:
         lacking = self._lacking()
         return (
-            tr("The open table has no column {lacking}, which the model reads.", lacking=listed(lacking))
+            tr("The open table has no column {columns}, which the model reads.", columns=listed(lacking))
             if lacking
             else ""
         )
@@ -434,7 +436,7 @@ class PredictPage(PageFrame):
             verb, said = (tr("Makes"), listed(model.header, MOST_COLUMNS)) if model.columns else (tr("Predicts"), said)
             guarantee = model.card["guarantee"]
             delta = f", δ = {at_most(float(guarantee['delta']))}" if float(guarantee["delta"]) else ""
-            self._facts.show_line("model", tr("Model"), model.title)
+            self._facts.show_line("model", tr("Model"), tr_sentence(model.title))
             reads = reads_words(model)
             self._facts.show_line("reads", tr("Reads"), reads)
             self._facts.show_line("predicts", verb, said)
@@ -443,19 +445,19 @@ class PredictPage(PageFrame):
             )
             for key in ("predicts", "looks_at") if reads else ("reads",):
                 self._facts.hide_line(key)
-            paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {model.card['time'][:10]}"
+            paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {_day(model.card['time'])}"
             made_from = model.card.get("made_from")
             if made_from is None:
                 self._facts.show_line("paid", tr("Paid for when it was released"), paid)
             else:
                 free = tr(
-                    "nothing beyond release {made_from} ({made_from2}), {paid}",
-                    made_from=made_from["release_id"],
-                    made_from2=made_from["file"],
+                    "nothing beyond release {release} ({file}), {paid}",
+                    release=made_from["release_id"],
+                    file=made_from["file"],
                     paid=paid,
                 )
                 self._facts.show_line("paid", tr("Costs"), free)
-            outside = " ".join(model.card["outside_guarantee"])
+            outside = " ".join(map(tr_sentence, model.card["outside_guarantee"]))
             self._facts.show_line("outside", tr("Not covered by ε"), outside, "warn")
             if not outside:
                 self._facts.hide_line("outside")
@@ -519,6 +521,11 @@ class PredictPage(PageFrame):
             self.session.notify("error", sentence(error))
         else:
             self.session.notify("error", tr("The prediction failed: this is a bug in the program, see the log."))
+
+
+def _day(time: str) -> str:
+    """Return the day of a time as files write it."""
+    return day(datetime.date.fromisoformat(time[:10]))
 
 
 def row_of(title: str) -> QWidget:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QAbstractItemView
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
@@ -29,7 +29,7 @@ class PredictionModel(TableModel):
 
     def __init__(self, session: Session) -> None:
         columns = (
-            Column(tr("Number"), lambda at: Cell(f"{self._place(at) + 1:,}"), width=74, right=True),
+            Column(tr("Number"), lambda at: Cell(tr_number(self._place(at) + 1, ",")), width=74, right=True),
             Column(tr("Image"), self._image, width=60, sorts=False),
             Column(tr("File"), self._file, width=150, sorts=False),
             Column(tr("Predicted"), self._predicted, width=92),
@@ -95,7 +95,7 @@ class PredictionModel(TableModel):
         return Cell(str(self._shown.classes[self._shown.codes[self._place(at)]]))
 
     def _confidence(self, at: int) -> Cell:
-        return Cell(f"{100 * self._shown.chances[self._place(at)]:.1f} %")
+        return Cell(tr("{x} %", x=tr_number(100 * self._shown.chances[self._place(at)], ".1f")))
 
     def _own(self, at: int) -> Cell:
         found, place = self._shown, self._place(at)

@@ -12,7 +12,7 @@ from workbench.gui.pages.predict.tasks import Learnable, look_at_release, train
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table, ask_where_to_save
@@ -58,7 +58,7 @@ class TrainCard(Card):
         self._model = named(ChoiceBox(), "learn_model", tr("Model"), tr("A model that can learn from a released table"))
         for entry in learners.LEARNERS:
             if entry.corrected is not None:
-                self._model.addItem(entry.title, entry.name)
+                self._model.addItem(tr_sentence(entry.title), entry.name)
         self._target = named(
             ChoiceBox(), "learn_target", tr("Column to predict"), tr("A protected column of the release")
         )
@@ -185,7 +185,8 @@ class TrainCard(Card):
         self._target.blockSignals(False)
         if self._found is not None:
             lacking = tr(
-                "This release has no protected column that it could predict. {needs}", needs=task(model.task).needs
+                "This release has no protected column that it could predict. {needs}",
+                needs=tr_sentence(task(model.task).needs),
             )
             self._say("" if names else lacking)
         self.refresh()
@@ -215,10 +216,10 @@ class TrainCard(Card):
         self._session.notify(
             "info",
             tr(
-                "Trained {title} on {rows} of release {release_id}: nothing was charged beyond its ε = {epsilon}.",
-                title=made.chosen.title,
+                "Trained {title} on {rows} of release {release}: nothing was charged beyond its ε = {epsilon}.",
+                title=tr_sentence(made.chosen.title),
                 rows=count(made.rows, "row"),
-                release_id=made.release_id,
+                release=made.release_id,
                 epsilon=at_most(made.epsilon),
             ),
         )

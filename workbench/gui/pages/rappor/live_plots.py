@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.rappor.parameters_card import LINES
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Scale
-from workbench.gui.widgets.formatting import plain
+from workbench.gui.widgets.formatting import percent, plain
 from workbench.params import ParameterError
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
@@ -102,7 +102,7 @@ def plots(setting: Setting, key: str) -> tuple[Plot, Plot]:
     ]
     if setting.each > 1 or key == "each":
         epsilons.append(Series(tr("these reports"), "third", made["exact"]))
-    frame = (line.words, (line.least, line.most), line.log, now)
+    frame = (tr(line.words), (line.least, line.most), line.log, now)
     frequency = Series(
         tr("smallest share found among {candidates} candidates", candidates=CANDIDATES), "private", made["least"]
     )
@@ -129,7 +129,12 @@ class LinePlot(Chart):
         low, high = plot.ends
         along = Scale(low, high, plot.log)
         stated = [
-            f"{line.words} {_stated(line.points[0][1], plot)} to {_stated(line.points[-1][1], plot)}"
+            tr(
+                "{figure} {low} to {high}",
+                figure=line.words,
+                low=_stated(line.points[0][1], plot),
+                high=_stated(line.points[-1][1], plot),
+            )
             for line in plot.series
             if line.points
         ]
@@ -159,4 +164,4 @@ def _words(plot: Plot, scale: Scale, value: float) -> str:
 
 
 def _stated(value: float, plot: Plot) -> str:
-    return f"{100 * value:.2g} %" if plot.percent else f"{value:.2g}"
+    return percent(value, 2) if plot.percent else tr_number(value, ".2g")

@@ -18,11 +18,11 @@ from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import again, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, badge, label, look, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.formatting import at_most, count, plain
+from workbench.gui.widgets.formatting import at_most, count, percent, plain
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -36,7 +36,8 @@ RELEASED = ReleaseWords(
     file=tr_later("The reports; .csv"),
     ending="rappor",
     kinds=tr_later("CSV (*.csv)"),
-    verb=tr_later("Release reports"),
+    verb=tr_later("Release reports…"),
+    again=tr_later("Release reports again…"),
 )
 FREE = tr_later("Simulate is free and private. A release is charged first; it cannot be undone.")
 NO_COLUMN = tr_later("Choose a column of the table to release its reports.")
@@ -89,23 +90,41 @@ class ResultsView(QWidget):
         if found is None:
             return
         self._heat.show_heat(found.heat)
-        self._title.setText(tr("WHAT IS FOUND: {title}", title=found.title))
+        self._title.setText(tr("WHAT IS FOUND: {title}", title=again(found.title)))
         self._badge.setVisible(found.private)
         self._stated.setText(_words(found))
 
+    def retranslate(self) -> None:
+        """Say what was found in the language that is shown now."""
+        if self._found is not None:
+            self.show_released(self._found)
+
 
 def _words(found: Shown) -> str:
-    low, high = (f"{100 * end:.2g} %" for end in found.unexplained)
-    parts = [f"{found.reports:,} reports", f"{found.detected} found"]
+    low, high = (percent(end, 2) for end in found.unexplained)
+    parts = [count(found.reports, "report"), tr("{found} found", found=tr_number(found.detected, ","))]
     if found.missed is not None and found.false is not None:
-        parts += [f"{found.missed} missed", count(found.false, "false discovery", "false discoveries")]
-    more = tr("; {more} more candidates are not shown", more=found.more) if found.more else ""
-    return tr(
-        "{parts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate{more}.",
-        parts=", ".join(parts),
+        parts += [
+            tr("{missed} missed", missed=tr_number(found.missed, ",")),
+            count(found.false, "false discovery", "false discoveries"),
+        ]
+    counts = ", ".join(parts)
+    if not found.more:
+        return tr(
+            "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate.",
+            counts=counts,
+            low=low,
+            high=high,
+        )
+    return tr_n(
+        "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate; "
+        "{n} more candidate is not shown.",
+        "{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate; "
+        "{n} more candidates are not shown.",
+        found.more,
+        counts=counts,
         low=low,
         high=high,
-        more=more,
     )
 
 
@@ -183,7 +202,7 @@ class RapporPage(ReleasePage):
         chosen = self._source.currentData()
         self._source.clear()
         for known in sorted(PRESETS, key=lambda preset: preset.parameters.f == 0):  # a bounded one first
-            self._source.addItem(tr("made-up: {title}", title=known.title), f"preset:{known.name}")
+            self._source.addItem(tr("made-up: {title}", title=tr_sentence(known.title)), f"preset:{known.name}")
         if self.session.opened is not None:
             for column in self.session.plan.columns:
                 if column.action != "keep":
@@ -230,7 +249,7 @@ class RapporPage(ReleasePage):
         self._source.setEnabled(not running)
         self._show_cancel(running=running, keys=keys)
         stated = hinder if session.opened is not None else ""
-        self.set_note(RUNNING if releasing else stated or tr(FREE))
+        self.set_note(tr(RUNNING) if releasing else stated or tr(FREE))
 
     def _hindrance(self, setting: Setting | None, bound: RapporCost | None) -> str:
         """Return why the reports cannot be released; empty where nothing prevents it."""
@@ -268,7 +287,9 @@ class RapporPage(ReleasePage):
         try:
             charged = self._charge(bound)
         except ParameterError:
-            self._facts.show_line("rappor_charge", tr("charged by Release"), "∞: refused", "danger", tip=tr(INFINITE))
+            self._facts.show_line(
+                "rappor_charge", tr("charged by Release"), tr("∞: refused"), "danger", tip=tr(INFINITE)
+            )
             self._facts.hide_line("rappor_left")
             self._show_least(setting)
             return None
@@ -291,7 +312,7 @@ class RapporPage(ReleasePage):
 
     def _show_least(self, setting: Setting) -> None:
         least = smallest_detectable(setting.parameters, setting.clients, CANDIDATES)
-        words = f"{100 * least:.2g} %" if least < 1 else "none"
+        words = percent(least, 2) if least < 1 else tr("none")
         tip = tr(
             "The share that is found in 80 % of collections among {candidates} candidates (Bonferroni, α = 0.05)",
             candidates=CANDIDATES,

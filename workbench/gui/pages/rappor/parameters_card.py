@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSlider
 
 from workbench.gui.session.error_text import sentence
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import localised, tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import Card, hold, label, mark_wrong, named
 from workbench.params import ParameterError
 from workbench.params.field import Field, IntegerField
@@ -39,10 +39,10 @@ LINES = (
     _Line("f", tr_later("coin tosses, f"), _DECLARED["f"], 0, 0.99, whole=False),
     _Line("p", tr_later("0 reported as 1, p"), _DECLARED["p"], 0, 1, whole=False),
     _Line("q", tr_later("1 reported as 1, q"), _DECLARED["q"], 0, 1, whole=False),
-    _Line("h", "hashes, h", _DECLARED["h"], 1, 8),
-    _Line("k", "bits, k", _DECLARED["k"], 8, HASHED_BITS),
-    _Line("m", "cohorts, m", _DECLARED["m"], 1, 64),
-    _Line("clients", "clients", CLIENTS, 1_000, 10_000_000, log=True),
+    _Line("h", tr_later("hashes, h"), _DECLARED["h"], 1, 8),
+    _Line("k", tr_later("bits, k"), _DECLARED["k"], 8, HASHED_BITS),
+    _Line("m", tr_later("cohorts, m"), _DECLARED["m"], 1, 64),
+    _Line("clients", tr_later("clients"), CLIENTS, 1_000, 10_000_000, log=True),
     _Line("each", tr_later("reports each"), EACH, 1, 1_000, log=True),
 )
 
@@ -61,20 +61,20 @@ class ParametersCard(Card):
         self.last = "f"
         self._fields: dict[str, QLineEdit] = {}
         self._sliders: dict[str, QSlider] = {}
+        self._titles: dict[str, QLabel] = {}
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(2)
         for row, line in enumerate(LINES):
-            help_text = line.spec.help[:1].upper() + line.spec.help[1:]
-            field = named(QLineEdit(), f"rappor_{line.key}", line.words, help_text)
+            field = named(QLineEdit(), f"rappor_{line.key}")
             hold(field, 84)
-            slider = named(QSlider(Qt.Orientation.Horizontal), f"rappor_{line.key}_slider", line.words, help_text)
+            slider = named(QSlider(Qt.Orientation.Horizontal), f"rappor_{line.key}_slider")
             slider.setRange(0, STEPS)
             slider.setMinimumWidth(60)
-            title = label(line.words, "muted")
+            title = label(tr(line.words), "muted")
             title.setBuddy(field)
-            title.setToolTip(help_text)
+            self._titles[line.key] = title
             for column, part in enumerate((title, field, slider)):
                 grid.addWidget(part, row, column)
             field.textEdited.connect(self._typed(line))
@@ -86,7 +86,17 @@ class ParametersCard(Card):
         self.body.addWidget(self._problem)
         self.body.addStretch(1)
         self._problem.hide()
+        self.retranslate()
         self.show_values(RapporParameters(), 100_000, 1)
+
+    def retranslate(self) -> None:
+        """Say what each parameter is in the language that is shown now."""
+        for line in LINES:
+            told = tr_sentence(line.spec.help)
+            about = told[:1].upper() + told[1:]
+            self._titles[line.key].setToolTip(about)
+            for part in (self._fields[line.key], self._sliders[line.key]):
+                named(part, part.objectName(), tr(line.words), about)
 
     def value(self) -> RapporParameters | None:
         """Return the parameters; ``None`` while a field or their combination is refused."""
@@ -189,4 +199,4 @@ class ParametersCard(Card):
 
 
 def _written(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.10g}"
+    return localised(str(value) if isinstance(value, int) else f"{value:.10g}")

@@ -7,23 +7,24 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.rappor.tasks import Bar, Shown
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale, Sign
+from workbench.gui.widgets.formatting import count, percent
 
 FILL = 0.35
 WORDS = {
-    "detected": "detected",
-    "missed": "missed",
+    "detected": tr_later("detected"),
+    "missed": tr_later("missed"),
     "false": tr_later("found, but nobody has it"),
     "absent": tr_later("nobody has it, and it is not found"),
 }
 VERDICTS: tuple[tuple[str, str, Sign, str], ...] = (
-    ("detected", "private", "square", "■ found"),
-    ("missed", "sanitized", "open", "□ missed"),
+    ("detected", "private", "square", tr_later("■ found")),
+    ("missed", "sanitized", "open", tr_later("□ missed")),
     ("false", "danger", "triangle", tr_later("▲ false discovery")),
-    ("absent", "muted", "open", "□ absent"),
+    ("absent", "muted", "open", tr_later("□ absent")),
 )
 """Each verdict with its colour, its sign and its words in the key."""
 
@@ -48,10 +49,10 @@ def _bars(bars: tuple[Bar, ...]) -> Drawing:
     ends: dict[str, list[tuple[float, float, float, float]]] = {}
     for at, bar in enumerate(bars):
         ends.setdefault(bar.verdict, []).append((at + 0.5, bar.low, bar.estimate, bar.high))
-    key = [Key("true", "muted", alpha=FILL)] if known else []
+    key = [Key(tr("true"), "muted", alpha=FILL)] if known else []
     for verdict, ink, _, words in VERDICTS:
         if verdict in ends and (known or verdict in ("detected", "missed")):
-            key.append(Key(words if known or verdict == "detected" else tr("□ not found"), ink, ""))
+            key.append(Key(tr(words) if known or verdict == "detected" else tr("□ not found"), ink, ""))
     return Drawing(
         (
             mark.bars({at: bar.true or 0.0 for at, bar in enumerate(bars)}, "muted", alpha=FILL),
@@ -67,17 +68,17 @@ def _bars(bars: tuple[Bar, ...]) -> Drawing:
 
 
 def _words(bar: Bar) -> str:
-    true = "" if bar.true is None else f"true {_percent(bar.true)}, "
-    verdict = (
-        WORDS[bar.verdict] if bar.true is not None else ("found" if bar.verdict == "detected" else tr("not found"))
-    )
-    stated = tr(
+    verdict = tr(WORDS[bar.verdict])
+    if bar.true is None:
+        verdict = tr("found") if bar.verdict == "detected" else tr("not found")
+    decoded = tr(
         "decoded {estimate} ({low} to {high})",
-        estimate=_percent(bar.estimate),
-        low=_percent(bar.low),
-        high=_percent(bar.high),
+        estimate=percent(bar.estimate),
+        low=percent(bar.low),
+        high=percent(bar.high),
     )
-    return f"{bar.string}: {true}{stated}, {verdict}"
+    true = [] if bar.true is None else [tr("true {share}", share=percent(bar.true))]
+    return f"{bar.string}: {', '.join([*true, decoded, verdict])}"
 
 
 class HeatPicture(Chart):
@@ -91,16 +92,22 @@ class HeatPicture(Chart):
         """Show the shares, (cohorts, bits)."""
         least, most, bits = float(heat.min()), float(heat.max()), heat.shape[1]
         shade = (heat - least) / max(most - least, 1e-9)
-        ends = [(_percent(float(bit.min())), _percent(float(bit.max()))) for bit in heat.T]
+        ends = [(percent(float(bit.min())), percent(float(bit.max()))) for bit in heat.T]
+        key = tr("reports with each bit, by cohort: {low} to {high}", low=percent(least), high=percent(most))
         drawing = Drawing(
             (mark.shades(shade[::-1].tolist()),),
             x=Scale(0, bits),
-            below=(Below(0, "bit 0"), Below(bits, f"bit {bits - 1}")),
-            key=(Key(f"reports with each bit, by cohort: {_percent(least)} to {_percent(most)}", "muted", ""),),
+            below=(Below(0, tr("bit {number}", number=0)), Below(bits, tr("bit {number}", number=bits - 1))),
+            key=(Key(key, "muted", ""),),
             frame="box",
-            words=lambda x: tr("bit {x}: {ends} of a cohort's reports", x=int(x), ends=" to ".join(ends[int(x)])),
+            words=lambda x: tr(
+                "bit {number}: {low} to {high} of a cohort's reports",
+                number=int(x),
+                low=ends[int(x)][0],
+                high=ends[int(x)][1],
+            ),
             spoken=tr(
-                "Share of the reports with each of {bits} bits in {shape} cohorts", bits=bits, shape=heat.shape[0]
+                "Share of the reports with each of {bits} bits in {cohorts} cohorts", bits=bits, cohorts=heat.shape[0]
             ),
         )
         self.show_drawing(drawing)
@@ -115,14 +122,15 @@ class RocPicture(Chart):
 
     def show_roc(self, shown: Shown | None) -> None:
         """Show the curves, or why there are none."""
-        self.show_drawing(_roc(shown.roc) if shown is not None and shown.roc else _NO_ROC)
+        self.show_drawing(_roc(shown.roc) if shown is not None and shown.roc else _no_roc())
 
 
-_NO_ROC = Drawing(
-    empty=tr_later("no ROC: nothing is\nknown to be absent"),
-    frame="none",
-    spoken=tr_later("No ROC: nothing is known to be absent"),
-)
+def _no_roc() -> Drawing:
+    return Drawing(
+        empty=tr("no ROC: nothing is\nknown to be absent"),
+        frame="none",
+        spoken=tr("No ROC: nothing is known to be absent"),
+    )
 
 
 def _roc(roc: Curves) -> Drawing:
@@ -130,22 +138,20 @@ def _roc(roc: Curves) -> Drawing:
         mark.line(list(zip(alarms.tolist(), hits.tolist(), strict=True)), style)
         for (_, alarms, hits), style in zip(roc, ROC_STYLES, strict=False)
     ]
+    reports = ", ".join(count(n, "report") for n, _, _ in roc)
     return Drawing(
         (mark.line(((0, 0), (1, 1)), "line", 1, "dashed"), *curves),
         left=((1, "1"),),
         below=(Below(0, tr("false alarms 0")), Below(1, "1")),
-        key=[Key(f"{n:,}", style, "") for (n, _, _), style in zip(roc, ROC_STYLES, strict=False)],
+        key=[Key(tr_number(n, ","), style, "") for (n, _, _), style in zip(roc, ROC_STYLES, strict=False)],
         words=lambda share: _roc_words(roc, share),
-        spoken=tr("ROC of ") + ", ".join(f"{n:,} reports" for n, _, _ in roc),
+        spoken=tr("ROC of {reports}", reports=reports),
     )
 
 
 def _roc_words(roc: Curves, share: float) -> str:
     hits = ((n, float(found[np.searchsorted(alarms, share, side="right") - 1])) for n, alarms, found in roc)
-    return tr("false alarms {share}: ", share=_percent(share)) + ", ".join(
-        tr("{n} reports {hit} found", n=tr_number(n, ","), hit=_percent(hit)) for n, hit in hits
+    found_of = ", ".join(
+        tr_n("{n} report {hit} found", "{n} reports {hit} found", n, hit=percent(hit)) for n, hit in hits
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return tr("false alarms {share}: {found}", share=percent(share), found=found_of)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workbench.gui.pages.release_tasks import certified
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.jobs import Job
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.signals.cancel import CancelToken
@@ -116,12 +116,12 @@ def simulate(
 
         if column is None:
             known = preset(made_up)
-            distribution, title = known.distribution, known.title
+            distribution, title = known.distribution, tr_sentence(known.title)
             candidates = with_extra(distribution, known.extra)
         else:
             assert opened is not None
             distribution = observed(opened.table.column(column).to_list(), column)
-            candidates, title = with_extra(distribution, EXTRA), f"column {column}"
+            candidates, title = with_extra(distribution, EXTRA), tr("column {name}", name=column)
             note_study(opened.table, "rappor", emit=emit)
         made = run(parameters, distribution, reports, candidates, emit=emit, cancel=cancel)
         curves = []
@@ -165,7 +165,7 @@ def decoded(path: Path, emit: Emit, cancel: CancelToken) -> Shown:
     counts = read_sum(path, parameters, emit, cancel)
     found = decode(counts, candidate_map(values, BloomBits(parameters)), emit=emit, cancel=cancel)
     return Shown(
-        title=tr("released reports of {request}", request=request["column"]),
+        title=tr("released reports of {column}", column=request["column"]),
         private=False,
         **_decoded(found, None),
         heat=_heat(counts),

@@ -17,7 +17,7 @@ from workbench.gui.session.session import ReleasedStep, Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.basic import Card, button, label, look, named, row, scrolled, stack
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.formatting import at_most, count, entered, in_full
+from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import ReleasedCard
@@ -26,7 +26,7 @@ from workbench.gui.widgets.table_model import Cell, Column
 NOTHING = tr_later(
     "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
 )
-KINDS = {"": tr_later("noisy rows"), "synthetic": tr_later("synthetic rows")}
+KINDS = {"": tr_later("noisy rows"), "synthetic": tr_later("synthetic rows"), "statistics": tr_later("statistics")}
 """What a person calls a kind of release; any other by its own name."""
 
 COLUMNS = (
@@ -52,12 +52,12 @@ class _Line:
     def cells(self) -> tuple[Cell, ...]:
         step, there = self.step, bool(self.step.files)
         return (
-            Cell(step.time[:16].replace("T", " "), tip=step.time),
+            Cell(moment(step.time), tip=step.time),
             Cell(self.output.name, tip=str(self.output)),
             Cell(self.kind),
             Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
             Cell(entered(step.delta), "text" if step.delta else "muted"),
-            Cell(tr("in place") if there else "moved", "text" if there else "muted"),
+            Cell(tr("in place") if there else tr("moved"), "text" if there else "muted"),
         )
 
 
@@ -115,6 +115,10 @@ class ReleasedPage(PageFrame):
         """Read every release."""
         read_releases(self.jobs, self._take, self.session.report)
 
+    def retranslate(self) -> None:
+        """Say the lines in the language that is shown now."""
+        self._show()
+
     def _take(self, found: tuple[AccountRelease, ...]) -> None:
         if found != self._all or not self._lines:
             self._all = found
@@ -131,7 +135,7 @@ class ReleasedPage(PageFrame):
             _Line(
                 replace(own.get(one.past.release_id) or step_of(one.past), time=one.past.time),
                 one.dataset,
-                "model" if one.past.model else KINDS.get(one.past.central, one.past.central),
+                tr("model") if one.past.model else tr(KINDS.get(one.past.central, one.past.central)),
             )
             for one in self._all
             if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, QSize
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import again, tr, tr_number
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Scale
@@ -80,10 +80,10 @@ class StepChart(Chart):
         if target is None:
             return ()
         if cap is None:
-            return (("target ε", target, True),)
+            return ((tr("target ε"), target, True),)
         if cap <= target * (1 + 1e-9):
             return ((tr("target = cap ε"), target, True),)
-        return ("target ε", target, True), (tr("cap leaves ε"), cap, cap <= FAR * target)
+        return (tr("target ε"), target, True), (tr("cap leaves ε"), cap, cap <= FAR * target)
 
     def add(self, step: int, value: float) -> None:
         """Take the newest value."""
@@ -94,13 +94,8 @@ class StepChart(Chart):
             self._points = self._points[::2]
         bounds = "".join(f", {words} {plain(limit)}" for words, limit, _ in self.limits)
         self.setAccessibleName(
-            tr(
-                "{title}: {value} at step {step}{bounds}",
-                title=self._title,
-                value=self._written(value),
-                step=step,
-                bounds=bounds,
-            )
+            tr("{title}: {value} at step {step}", title=again(self._title), value=self._written(value), step=step)
+            + bounds
         )
         self.update()
 
@@ -135,8 +130,11 @@ class StepChart(Chart):
             y=Scale(0, top),
             left=[(share * top, plain(share * top)) for share in (0.0, 0.5, 1.0)],
             grid=True,
-            below=(Below(0, "step 0"), Below(last, f"{self._steps:,}" if self._steps else "")),
-            title=self._title,
+            below=(
+                Below(0, tr("step {step}", step=0)),
+                Below(last, tr_number(self._steps, ",") if self._steps else ""),
+            ),
+            title=again(self._title),
             figure=self._written(self._points[-1][1]) if self._points else "–",
         )
 

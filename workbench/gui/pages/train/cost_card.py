@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.figures_first import BESIDE
@@ -116,8 +116,8 @@ class BeforeCard(Card):
             self._quiet_line.hide()
 
     def _say_quiet(self) -> None:
-        beside = f" {BESIDE}" if self._first and not self.quiet else ""
-        self._quiet_words.setText(QUIET if self.quiet else f"{SHOWN}{beside}")
+        beside = f" {tr(BESIDE)}" if self._first and not self.quiet else ""
+        self._quiet_words.setText(tr(QUIET) if self.quiet else f"{tr(SHOWN)}{beside}")
 
     def say_first(self, *, first: bool) -> None:
         """Say beside the tick whether a run that is not quiet would show the first private figures of the rows."""
@@ -145,12 +145,14 @@ class BeforeCard(Card):
         self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
         self._missing.setText(
-            tr("Training a network needs PyTorch: {torch}", torch=how_to_install(TORCH)) if torch_missing else ""
+            tr("Training a network needs PyTorch: {how}", how=tr_sentence(how_to_install(TORCH)))
+            if torch_missing
+            else ""
         )
         self._missing.setVisible(torch_missing)
-        self._facts.show_line("cost", "cost", cost(found, working=working), "accent")
+        self._facts.show_line("cost", tr("cost"), cost(found, working=working), "accent")
         if found is not None and found.made_of:
-            self._facts.show_line("made_of", tr("made of"), found.made_of)
+            self._facts.show_line("made_of", tr("made of"), tr_sentence(found.made_of))
         else:
             self._facts.hide_line("made_of")
         self._show_weights("" if found is None else found.weights)
@@ -163,40 +165,42 @@ class BeforeCard(Card):
             sigma, count, need = f"σ = {plain(found.sigma)}", steps(found), _memory(found)
             kind = "" if found.fits else "danger"
         self._facts.show_line("sigma", tr("noise over clipping norm"), sigma)
-        self._facts.show_line("steps", "steps", count)
+        self._facts.show_line("steps", tr("steps"), count)
         self._facts.show_line("memory", tr("memory it adds"), need, kind, tip=_made_of(found))
 
     def _show_weights(self, checksum: str) -> None:
         """Show the checksum of the public weights of a frozen part, where there are any."""
         self._facts.show_line(
-            "weights", tr("SHA-256 of the weights"), f"{checksum[:16]}…", tip=f"{checksum}\n{WEIGHTS}"
+            "weights", tr("SHA-256 of the weights"), f"{checksum[:16]}…", tip=f"{checksum}\n{tr(WEIGHTS)}"
         )
         if not checksum:
             self._facts.hide_line("weights")
 
     def _choose(self) -> None:
-        path = ask_where_to_save(self, tr("A new folder for the model"), self.folder.text(), "Folder (*)")
+        path = ask_where_to_save(self, tr("A new folder for the model"), self.folder.text(), tr("Folder (*)"))
         if path:
             self.folder.choose(path)
             self.changed.emit()
 
 
 def _memory(found: Preflight) -> str:
-    need = memory((found.memory or 0) + (found.libraries or 0))
-    return f"{need}; {'fits, ' if found.fits else tr('does not fit: ')}{memory(found.free or 0)} free"
+    need, free = memory((found.memory or 0) + (found.libraries or 0)), memory(found.free or 0)
+    if found.fits:
+        return tr("{need}; fits, {free} free", need=need, free=free)
+    return tr("{need}; does not fit: {free} free", need=need, free=free)
 
 
 def _made_of(found: Preflight | None) -> str:
     """Return what the memory is for: three figures of one run are shown in one place."""
     if found is None or found.memory is None:
         return ""
-    libraries = (
-        tr(", {libraries} for Python and PyTorch in a process of its own", libraries=memory(found.libraries))
-        if found.libraries
-        else ""
-    )
+    if not found.libraries:
+        return tr(
+            "Predicted: {memory} for rows and model. The gauge adds what the window takes.", memory=memory(found.memory)
+        )
     return tr(
-        "Predicted: {memory} for rows and model{libraries}. The gauge adds what the window takes.",
+        "Predicted: {memory} for rows and model, {libraries} for Python and PyTorch in a process of its own. "
+        "The gauge adds what the window takes.",
         memory=memory(found.memory),
-        libraries=libraries,
+        libraries=memory(found.libraries),
     )

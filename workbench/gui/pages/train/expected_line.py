@@ -12,7 +12,7 @@ from workbench.gui.pages.train.training_rows import TrainingRows, training_rows
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, row, stack
 from workbench.jobs import Job
 from workbench.params import Parameters, WorkbenchError
@@ -49,7 +49,7 @@ class ExpectedLine(QWidget):
             tr("Simulate"), "train_expect", "link", tip=tr(TIP), accessible=tr("Simulate the expected accuracy")
         )
         self._ask.clicked.connect(self._pressed)
-        self._text = ""
+        self._text, self._working = "", False
         self._of: object = None
         self._asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]] | None = None
         self._handle: JobHandle | None = None
@@ -78,8 +78,8 @@ class ExpectedLine(QWidget):
         self._ask.setText(tr("Stop") if working else tr("Simulate"))
         self._ask.setEnabled(ready or working)
 
-    def _say(self, text: str, in_full: str = "") -> None:
-        self._text = text
+    def _say(self, text: str, in_full: str = "", *, working: bool = False) -> None:
+        self._text, self._working = text, working
         self._stated.set_whole(text, in_full, wrapped=True)
         self._stated.setVisible(bool(text))
 
@@ -100,7 +100,7 @@ class ExpectedLine(QWidget):
 
         def show(found: tuple[str, ...]) -> None:
             if self._of == what:
-                self._say(found[0], " ".join(found[1:]))
+                self._say(tr_sentence(found[0]), " ".join(map(tr_sentence, found[1:])))
 
         def refuse(error: BaseException) -> None:
             if not isinstance(error, WorkbenchError):
@@ -110,12 +110,12 @@ class ExpectedLine(QWidget):
 
         def ended() -> None:
             self._handle = None
-            if self._text in (tr(WORKING), tr(ON_PUBLIC)):
+            if self._working:
                 self._say("")
             self.changed.emit()
 
         self._of = what
-        self._say(tr(WORKING) if public is None else tr(ON_PUBLIC))
+        self._say(tr(WORKING) if public is None else tr(ON_PUBLIC), working=True)
         job = Job(tr("Expected accuracy"), lambda emit, cancel: expect(rows, parameters, public, emit, cancel))
         self._handle = self._jobs.start(job, key="expected accuracy", on_result=show, on_failure=refuse)
         self._handle.ended.connect(ended)

@@ -16,7 +16,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.gui.pages.train.model_list import ModelList, offer_of
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import Card, button, hold, label, mark_wrong, named, row, rule, scrolled, stack
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.parameter_form import ASK, HELP_HEIGHT, LOOKED_AT, Form
@@ -78,7 +78,7 @@ class ModelForms(Card):
         self._follow = button("", "train_follow", "link", tip=tr("Take the ε of the plan again, and follow it"))
         self._follow.clicked.connect(self._follow_plan)
         self._problem = label("", "problem", wrap=True, name="train_epsilon_problem")
-        self._help = label(ASK, "muted", wrap=True, name="train_help")
+        self._help = label(tr(ASK), "muted", wrap=True, name="train_help")
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self._of_epsilon = stack(spacing=0)
         self._of_epsilon.addLayout(row(self._words, self.epsilon, None))
@@ -162,15 +162,16 @@ class ModelForms(Card):
         for known in self._forms.values():
             known.setVisible(known is form)
         spec = self._spec()
-        title = spec.title or tr("privacy budget")
+        title = tr_sentence(spec.title) or tr("privacy budget")
         self._words.setText(f"{title}, ε")
-        tip = f"{spec.help[:1].upper()}{spec.help[1:]}."
+        told = tr_sentence(spec.help)
+        tip = f"{told[:1].upper()}{told[1:]}."
         for part in (self._words, self.epsilon):
             part.setToolTip(tip)
         if self.epsilon.hasFocus():
             self._help.setText(tip)
         self.epsilon.setAccessibleDescription(tip)
-        self.epsilon.setPlaceholderText(getattr(spec, "empty", "") or "")
+        self.epsilon.setPlaceholderText(tr_sentence(getattr(spec, "empty", "") or ""))
         self._say_epsilon()
 
     def _form(self) -> Form:
@@ -224,7 +225,8 @@ class ModelForms(Card):
         try:
             self._form().give(EPSILON, None if (stated := self._stated()) is None else float(stated))
         except ParameterError as error:
-            problem = f"{error.what[:1].upper()}{error.what[1:]}."
+            told = tr_sentence(error.what)
+            problem = f"{told[:1].upper()}{told[1:]}."
         problem = problem or self._form().refused
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))

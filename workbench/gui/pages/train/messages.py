@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
 from workbench.learners.tasks import task
 
@@ -39,8 +39,12 @@ DONE_AND_SPENT = tr_later("Released and paid for. Another run would need a highe
 
 def no_steps(chosen: Learner | Network) -> str:
     """Return why a run of a model that is not trained step by step shows no charts."""
-    how = f"{chosen.about[:1].lower()}{chosen.about[1:]}"
-    return tr("{title} takes no steps: {how} There is no progress to show.", title=chosen.title, how=how)
+    about = tr_sentence(chosen.about)
+    return tr(
+        "{title} takes no steps: {how} There is no progress to show.",
+        title=tr_sentence(chosen.title),
+        how=f"{about[:1].lower()}{about[1:]}",
+    )
 
 
 FIFTH = 5
@@ -61,16 +65,14 @@ def cost(found: Preflight | None, *, working: bool = False) -> str:
 
 def steps(found: Preflight) -> str:
     """Return how many steps there will be, and how much of the table each one sees."""
-    cut = (
-        tr(" of {steps_asked}: its target ε ends it", steps_asked=tr_number(found.steps_asked, ","))
-        if found.steps != found.steps_asked
-        else ""
-    )
+    taken, share = tr_number(found.steps, ","), plain(100 * (found.sample_rate or 0))
+    if found.steps == found.steps_asked:
+        return tr("{steps}, {share} % of the rows each", steps=taken, share=share)
     return tr(
-        "{steps}{cut}, {sample_rate} % of the rows each",
-        steps=tr_number(found.steps, ","),
-        cut=cut,
-        sample_rate=plain(100 * (found.sample_rate or 0)),
+        "{steps} of {asked}: its target ε ends it, {share} % of the rows each",
+        steps=taken,
+        asked=tr_number(found.steps_asked, ","),
+        share=share,
     )
 
 
@@ -85,59 +87,50 @@ def question(
 ) -> str:
     """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
     back = tr(QUIET) if quiet else tr(NOT_BACK)
-    use = task(chosen.task).use.replace("{target}", str(target))
+    use = tr_sentence(task(chosen.task).use).replace("{target}", str(target))
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
-    of = f" ({found.made_of})" if found.made_of else ""
-    return (
-        tr(
-            "{title}: {use}, released into {name}. This charges ε = {epsilon}{epsilon2}{delta}{of} for "
-            "good: a release cannot be undone.{sigma}",
-            title=chosen.title,
-            use=use,
-            name=folder.name,
-            epsilon=at_most(found.epsilon),
-            epsilon2=exactly(found.epsilon),
-            delta=delta,
-            of=of,
-            sigma=f" {back}" if found.sigma is not None else "",
-        )
-        + (
-            tr(
-                "\n\nThe card states its accuracy on {tested} test images, which you declare public.",
-                tested=tr_number(tested, ","),
-            )
-            if tested
-            else ""
-        )
-        + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)
+    of = f" ({tr_sentence(found.made_of)})" if found.made_of else ""
+    asked = tr(
+        "{title}: {use}, released into {name}. This charges ε = {cost} for good: a release cannot be undone.",
+        title=tr_sentence(chosen.title),
+        use=use,
+        name=folder.name,
+        cost=f"{at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of}",
     )
+    parts = [f"{asked} {back}" if found.sigma is not None else asked]
+    if tested:
+        parts.append(
+            tr_n(
+                "The card states its accuracy on {n} test image, which you declare public.",
+                "The card states its accuracy on {n} test images, which you declare public.",
+                tested,
+            )
+        )
+    return "\n\n".join([*parts, *(f"⚠ {tr_sentence(warning)}" for warning in found.warnings)])
 
 
 def finished(result: Any) -> str:
     """Return where the model is, and what it cost."""
     network = result if hasattr(result, "steps") else None
     model = result if network is None else network.model
-    left = tr("{remaining} remain under the cap", remaining=at_least(model.remaining))
-    stated = tr(
-        "Released to {output}. Charged ε = {epsilon}{epsilon2}; {left}.",
-        output=model.output,
-        epsilon=at_most(model.epsilon),
-        epsilon2=exactly(model.epsilon),
-        left=left,
-    )
+    stated = [
+        tr(
+            "Released to {output}. Charged ε = {cost}; {left} remain under the cap.",
+            output=model.output,
+            cost=f"{at_most(model.epsilon)}{exactly(model.epsilon)}",
+            left=at_least(model.remaining),
+        )
+    ]
     if network is not None:
-        stated += f" {network.steps:,} steps: {WHY[network.stopped]}."
-        if network.accuracy is not None and network.accuracy_public:
-            stated += tr(
-                " Accuracy on the public test images {accuracy}; it is on the card.",
-                accuracy=tr_number(network.accuracy, ".3f"),
-            )
-        elif network.accuracy is not None:
-            stated += tr(
-                " Accuracy on the last epoch's batches {accuracy} (private).",
-                accuracy=tr_number(network.accuracy, ".3f"),
-            )
-    return f"{stated} {model.uses.replace('epsilon', 'ε')}".rstrip()
+        stated.append(tr_n("{n} step: {why}.", "{n} steps: {why}.", network.steps, why=tr(WHY[network.stopped])))
+    if network is not None and network.accuracy is not None:
+        accuracy = tr_number(network.accuracy, ".3f")
+        stated.append(
+            tr("Accuracy on the public test images {accuracy}; it is on the card.", accuracy=accuracy)
+            if network.accuracy_public
+            else tr("Accuracy on the last epoch's batches {accuracy} (private).", accuracy=accuracy)
+        )
+    return " ".join([*stated, tr_sentence(model.uses).replace("epsilon", "ε")]).rstrip()
 
 
 def rising_words(losses: Sequence[float]) -> str:
@@ -153,10 +146,10 @@ def rising_words(losses: Sequence[float]) -> str:
     if last < RISEN * least:
         return ""
     return tr(
-        "⚠ The loss rises: from about {value} to {value2}. The noise or the steps are too large: "
+        "⚠ The loss rises: from about {least} to {last}. The noise or the steps are too large: "
         "lower the learning rate or the clipping norm, or take larger batches.",
-        value=plain(float(f"{least:.2g}")),
-        value2=plain(float(f"{last:.2g}")),
+        least=plain(float(f"{least:.2g}")),
+        last=plain(float(f"{last:.2g}")),
     )
 
 
@@ -192,17 +185,17 @@ def went_words(stages: Sequence[tuple[str, float, int]]) -> str:
     plain, clipped, noisy = (accuracy for _, accuracy, _ in stages)
     rows = stages[0][2]
     return tr(
-        "Clipping costs {plain} points, noise {clipped}. A seeded study on {rows} held-out rows: "
+        "Clipping costs {clipping} points, noise {noise}. A seeded study on {rows} held-out rows: "
         "nothing is released or charged.",
-        plain=points(plain - clipped),
-        clipped=points(clipped - noisy),
+        clipping=points(plain - clipped),
+        noise=points(clipped - noisy),
         rows=tr_number(rows, ","),
     )
 
 
 def points(share: float) -> str:
     """Return a difference of two shares in points; one that is below 0 costs nothing."""
-    return f"{max(0.0, 100 * share):.1f}"
+    return tr_number(max(0.0, 100 * share), ".1f")
 
 
 def broken_off(step: int, of: int, what: str, how: str) -> str:
@@ -214,5 +207,6 @@ def broken_off(step: int, of: int, what: str, how: str) -> str:
         what: what the ledger says that it costs.
         how: in a word or two.
     """
-    when = tr(" after {step} of {of} steps", step=tr_number(step, ","), of=tr_number(of, ",")) if step else ""
-    return f"{how}{when}. {what}"
+    if step:
+        how = tr("{how} after {step} of {steps} steps", how=how, step=tr_number(step, ","), steps=tr_number(of, ","))
+    return f"{how}. {what}"

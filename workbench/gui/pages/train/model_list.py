@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from workbench.deep import networks
 from workbench.deep.networks import Network
-from workbench.gui.pages.run_page import fitting
+from workbench.gui.pages.run_page import fitting, why_advised
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, label, named, row, stack
 from workbench.gui.widgets.formatting import STAR
 from workbench.learners import Learner
@@ -66,7 +66,7 @@ def offer_of(session: Session) -> Offer:
         except ParameterError:  # some facts are still open
             reading = networks.networks_reading(1, 2)
     groups = (
-        Group("fit", f"PREDICT {target}", found.predicting, folded=False),
+        Group("fit", tr("PREDICT {target}", target=target), found.predicting, folded=False),
         Group(
             "networks", tr("Networks"), reading, tr("Trained in steps, with a small chance δ that the guarantee fails")
         ),
@@ -74,7 +74,7 @@ def offer_of(session: Session) -> Offer:
             "others", tr("Without the target"), found.others, tr("Groups of rows, and columns made for another model")
         ),
     )
-    return Offer(tuple(group for group in groups if group.models), found.advised, found.why)
+    return Offer(tuple(group for group in groups if group.models), found.advised, why_advised(found))
 
 
 def _of_images(images: object) -> Offer:
@@ -86,7 +86,7 @@ def _of_images(images: object) -> Offer:
     advised = next((entry for entry in reading if entry.frozen), reading[0])
     why = tr(
         "{title} is advised: most of it is public filters, so it has little to learn from your images.",
-        title=advised.title,
+        title=tr_sentence(advised.title),
     )
     return Offer((Group("fit", tr("PREDICT THE CLASS"), reading, folded=False),), advised.name, why)
 
@@ -134,7 +134,7 @@ class ModelList(QWidget):
         assert self._offer is not None
         model = self._models.get(name)
         why = self._offer.why if name == self._offer.advised else ""
-        self._about.setText(why or ("" if model is None else model.about) or self._offer.why)
+        self._about.setText(why or ("" if model is None else tr_sentence(model.about)) or self._offer.why)
 
     def _fill(self, offer: Offer) -> None:
         former, self._holder = self._holder, QWidget()
@@ -164,8 +164,9 @@ class ModelList(QWidget):
         self._holder.setLayout(lines)
 
     def _option(self, model: Learner | Network, *, advised: bool) -> QRadioButton:
-        text = f"{model.title}   {STAR}" if advised else model.title
-        tip = f"{model.title}. {model.about} {model.needs}"
+        title = tr_sentence(model.title)
+        text = f"{title}   {STAR}" if advised else title
+        tip = f"{title}. {tr_sentence(model.about)} {tr_sentence(model.needs)}"
         made = named(QRadioButton(text), f"train_model_{model.name}", text, tip)
         made.toggled.connect(lambda on, name=model.name: self.chosen.emit(name) if on else None)
         self._buttons[model.name], self._models[model.name] = made, model

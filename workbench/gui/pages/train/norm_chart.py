@@ -11,7 +11,7 @@ from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.signals.events import Spread
 
-TITLE = "gradients"
+TITLE = tr_later("gradients")
 TOLD = tr_later("gradient norms, in clipping norms")
 TIP = tr_later(
     "The size of each row's gradient in one step, in clipping norms. Those right of the line are scaled down."
@@ -50,9 +50,9 @@ class NormChart(Chart):
         if self.clipped is not None:
             self.setAccessibleName(
                 tr(
-                    "{told}: {clipped} % of the rows clipped at step {step}",
+                    "{told}: {share} % of the rows clipped at step {step}",
                     told=tr(TOLD),
-                    clipped=tr_number(100 * self.clipped, ".0f"),
+                    share=tr_number(100 * self.clipped, ".0f"),
                     step=spread.step,
                 )
             )
@@ -70,6 +70,6 @@ class NormChart(Chart):
             x=Scale(0, len(LABELS) - 1),
             y=Scale(0, max(1, *counts)) if counts else SHARES,
             below=[Below(at, text) for at, text in enumerate(LABELS)],
-            title=TITLE,
-            figure="–" if self.clipped is None else f"{100 * self.clipped:.0f} % clipped",
+            title=tr(TITLE),
+            figure="–" if self.clipped is None else tr("{share} % clipped", share=tr_number(100 * self.clipped, ".0f")),
         )

@@ -17,7 +17,7 @@ from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import button, into_sight, label, row, scrolled, stack
 from workbench.gui.widgets.dialogs import choose
@@ -257,10 +257,10 @@ class TrainPage(RunPage):
         target = self.session.target if self.session.images is None else tr("the class")
         text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
-        text += f"\n\n⚠ {self.session.account.seen}" if self.session.account.seen else ""
+        text += f"\n\n⚠ {tr_sentence(self.session.account.seen)}" if self.session.account.seen else ""
         verbs = {"yes": tr("Train and release")}
         if self._watched_first():
-            text += f"\n\n⚠ {WATCHED}"
+            text += f"\n\n⚠ {tr(WATCHED)}"
             verbs = {"quiet": tr("Train quietly"), "yes": tr("Train and show its figures")}
         first = FirstCap(self.session.account, found.epsilon, found.delta)
         answer = choose(self, tr("Train and release?"), text, verbs, entry=first if first.asked else None)
@@ -307,7 +307,7 @@ class TrainPage(RunPage):
             return
         if is_missing(actions.TORCH):
             self.session.notify(
-                "error", tr("Training a network needs PyTorch: {torch}", torch=how_to_install(actions.TORCH))
+                "error", tr("Training a network needs PyTorch: {how}", how=tr_sentence(how_to_install(actions.TORCH)))
             )
             return
         self.forms.choose(run.plan.network)
@@ -353,7 +353,9 @@ class TrainPage(RunPage):
         from workbench.gui.pages.train.paused_card import give_up_question
 
         run = self.paused.run
-        if run is not None and choose(self, "Give up this run?", give_up_question(run), {"yes": "Give up"}) == "yes":
+        if run is None:
+            return
+        if choose(self, tr("Give up this run?"), give_up_question(run), {"yes": tr("Give up")}) == "yes":
             actions.give_up_training(self.session, self.jobs, run)
 
     def _show_result(self, what: object, result: Any) -> None:
@@ -426,18 +428,18 @@ class TrainPage(RunPage):
 
         if self.running:
             if self.forms.is_network:
-                return words.QUIET_NOW if self.going.quiet else words.SHOWN_NOW
+                return tr(words.QUIET_NOW) if self.going.quiet else tr(words.SHOWN_NOW)
             return tr("Training. What is shown is private; the model appears in its folder at the end.")
         refused = None if found is None else self._refused(found)
         if done:
-            return words.DONE if refused is None else words.DONE_AND_SPENT
+            return tr(words.DONE) if refused is None else tr(words.DONE_AND_SPENT)
         if found is None:
             return ""
         if refused is not None and self.session.paused:
-            return words.PAUSED
+            return tr(words.PAUSED)
         if refused is not None:
             return sentence(refused)
-        return " ".join(found.warnings) or tr("Start asks once more before it charges anything.")
+        return " ".join(map(tr_sentence, found.warnings)) or tr("Start asks once more before it charges anything.")
 
     def _refused(self, found: Preflight) -> BudgetRefusedError | None:
         """Return what the ledger would say to the charge, in ε and in δ."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton
 
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, row
 from workbench.gui.widgets.formatting import at_most
 
@@ -57,7 +57,7 @@ class PausedCard(Card):
             self._text.setText(
                 tr(
                     "{title} is paused after {taken} of {steps} steps (ε = {spent} of {epsilon}).",
-                    title=network(run.plan.network).title,
+                    title=tr_sentence(network(run.plan.network).title),
                     taken=tr_number(run.taken, ","),
                     steps=tr_number(run.steps, ","),
                     spent=at_most(run.spent),
@@ -75,12 +75,16 @@ class PausedCard(Card):
 def give_up_question(run: PausedTraining) -> str:
     """Return what giving a run up costs."""
     if run.cost is None:
-        why = tr("figures of this run were shown") if run.shown else tr("the ledger does not say what its steps cost")
+        if run.shown:
+            return tr(
+                "Nothing is released, and the whole ε = {epsilon} stays charged: figures of this run were shown. "
+                "Going on with it costs no more than that.",
+                epsilon=at_most(run.epsilon),
+            )
         return tr(
-            "Nothing is released, and the whole ε = {epsilon} stays charged: {why}. Going on with it "
-            "costs no more than that.",
+            "Nothing is released, and the whole ε = {epsilon} stays charged: the ledger does not say what its steps "
+            "cost. Going on with it costs no more than that.",
             epsilon=at_most(run.epsilon),
-            why=why,
         )
     back = run.epsilon - run.spent
     return tr(

@@ -16,7 +16,7 @@ from workbench.gui.pages.train.norm_chart import NormChart
 from workbench.gui.pages.train.where_chart import Stages, WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, badge, button, into_sight, label, named, row
 from workbench.gui.widgets.formatting import memory, plain, time_left
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
@@ -41,15 +41,18 @@ def _predicted(sample: Memory) -> str:
     """Return what was predicted beside what the first step took, and what is expected since where that is more."""
     if sample.forecast is None or sample.first_step is None:
         return ""
-    stated = tr(
-        "Predicted {forecast}, measured {first_step} after the first step.",
-        forecast=memory(sample.forecast),
-        first_step=memory(sample.first_step),
-    )
+    predicted, measured = memory(sample.forecast), memory(sample.first_step)
     expected = 0 if sample.predicted is None else sample.predicted - sample.before
-    if memory(expected) not in (memory(sample.forecast), memory(sample.first_step)) and expected:
-        stated = tr("{stated}; {expected} are now expected.", stated=stated[:-1], expected=memory(expected))
-    return stated
+    if not expected or memory(expected) in (predicted, measured):
+        return tr(
+            "Predicted {predicted}, measured {measured} after the first step.", predicted=predicted, measured=measured
+        )
+    return tr(
+        "Predicted {predicted}, measured {measured} after the first step; {expected} are now expected.",
+        predicted=predicted,
+        measured=measured,
+        expected=memory(expected),
+    )
 
 
 class Pace:
@@ -80,11 +83,11 @@ class Pace:
 
     def over(self) -> str:
         """Return how fast a run was that is over; short, as a button stands beside it."""
-        return f"{self._speed()} steps/s" if self._seconds > 0 else ""
+        return tr("{speed} steps/s", speed=self._speed()) if self._seconds > 0 else ""
 
     def _speed(self) -> str:
         speed = float(f"{self._steps / self._seconds:.2g}")
-        return f"{speed:,.0f}" if speed >= 1000 else plain(speed)
+        return tr_number(speed, ",.0f") if speed >= 1000 else plain(speed)
 
 
 class RunCard(Card):
@@ -115,7 +118,7 @@ class RunCard(Card):
         self._outcome = label("", wrap=True, name="train_outcome")
         self._rising = label("", "warn", wrap=True, name="train_loss_rises")
         self._clipped = label("", "warn", wrap=True, name="train_clipped")
-        self._choosing = label(CHOOSING, "muted", wrap=True, name="train_choosing")
+        self._choosing = label(tr(CHOOSING), "muted", wrap=True, name="train_choosing")
         self._speed = Elided("", "muted", name="train_speed")
         self.where = WhereChart(session)
         self.ask_where = button(
@@ -304,6 +307,7 @@ class RunCard(Card):
         self._memory.show()
 
     def _take_notice(self, notice: Notice) -> None:
-        text = f"{notice.text[:1].upper()}{notice.text[1:]}"
+        told = tr_sentence(notice.text)
+        text = f"{told[:1].upper()}{told[1:]}"
         self._notice.setText(text if text.endswith(".") else f"{text}.")
         self._notice.show()

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
+from workbench.gui.pages.curve_words import in_language
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, row, stack
@@ -76,6 +77,7 @@ class StudyCard(Card):
             self._place.addWidget(self._plot)
         figure = curve_figure(found.result, found.source)
         figure = replace(figure, badge="") if found.made_up else figure
+        figure = in_language(figure, found.result.plan.measured.main)
         self._plot.show_figure(figure, self._session.theme, self._epsilon)
 
     def _go(self) -> None:

@@ -17,7 +17,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.session import ReleasedStep, RunRecord, Session
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.jobs import Job
 from workbench.params import CancelledError, Parameters
 from workbench.signals.cancel import CancelToken, interruptible
@@ -247,16 +247,17 @@ def _start(
             session.add_run(RunRecord(kind, run.title, run.epsilon, result))
             session.add_release(_step(run.title, result, draft))
         if handle.too_late:
-            where = tr("the model is in {folder}, and is charged.", folder=run.folder)
             session.notify(
                 "warning",
-                tr("It was too late to {paused}: {where}", paused="pause" if handle.paused else "cancel", where=where),
+                tr("It was too late to pause: the model is in {folder}, and is charged.", folder=run.folder)
+                if handle.paused
+                else tr("It was too late to cancel: the model is in {folder}, and is charged.", folder=run.folder),
             )
         else:
-            session.notify("info", tr("Released {title} to {folder}.", title=run.title, folder=run.folder))
+            session.notify("info", tr("Released {title} to {folder}.", title=tr_sentence(run.title), folder=run.folder))
 
     # Without a key: one that is being stopped may stay charged, and says so even where another begins meanwhile.
-    handle = jobs.start(Job(tr("Training: {title}", title=run.title), stated), on_result=apply)
+    handle = jobs.start(Job(tr("Training: {title}", title=tr_sentence(run.title)), stated), on_result=apply)
     handle.on_pause = pausing.set if run.pausable else None
     # The charge stands before the first step is reported: the gauge shows it as reserved while the run goes on.
     handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
@@ -313,21 +314,18 @@ def stopped_words(stopped: StoppedCharge) -> str:
 
     if stopped.why == PAUSED:
         return tr(
-            "It can go on from step {taken}; ε = {epsilon}{epsilon2} stays reserved for it.",
-            taken=tr_number(stopped.taken, ","),
-            epsilon=at_most(stopped.epsilon),
-            epsilon2=exactly(stopped.epsilon),
+            "It can go on from step {step}; ε = {cost} stays reserved for it.",
+            step=tr_number(stopped.taken, ","),
+            cost=f"{at_most(stopped.epsilon)}{exactly(stopped.epsilon)}",
         )
     if stopped.why == UNKNOWN:
-        return tr("Nothing was released; what is charged is not known: {problem}", problem=stopped.problem)
+        return tr("Nothing was released; what is charged is not known: {problem}", problem=tr_sentence(stopped.problem))
     if stopped.why == NOTHING:
         return tr("Nothing was released, and nothing is charged.")
-    why = {WATCHED: tr("private figures were shown"), STEPS: tr("so many steps were taken")}
-    stated = why.get(stopped.why, tr("the model was being written"))
-    is_current = tr("stays reserved") if stopped.why == RESERVED else tr("stays charged, as {stated}", stated=stated)
-    return tr(
-        "Nothing was released; ε = {epsilon}{epsilon2} {is_current}.",
-        epsilon=at_most(stopped.epsilon),
-        epsilon2=exactly(stopped.epsilon),
-        is_current=is_current,
-    )
+    stated = {
+        RESERVED: tr_later("Nothing was released; ε = {cost} stays reserved."),
+        WATCHED: tr_later("Nothing was released; ε = {cost} stays charged, as private figures were shown."),
+        STEPS: tr_later("Nothing was released; ε = {cost} stays charged, as so many steps were taken."),
+    }
+    written = tr_later("Nothing was released; ε = {cost} stays charged, as the model was being written.")
+    return tr(stated.get(stopped.why, written), cost=f"{at_most(stopped.epsilon)}{exactly(stopped.epsilon)}")

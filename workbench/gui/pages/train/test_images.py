@@ -22,7 +22,7 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
 
-NONE = "none"
+NONE = tr_later("none")
 TITLE = tr_later("Choose public test images")
 
 
@@ -44,7 +44,7 @@ class TestImages(QWidget):
         super().__init__()
         self.images: ImageSet | None = None
         self._session, self._jobs = session, jobs
-        self._stated = Elided(NONE, "muted", name="train_test_told")
+        self._stated = Elided(tr(NONE), "muted", name="train_test_told")
         self._choose = button(
             tr("Choose…"),
             "train_test_choose",
@@ -61,7 +61,7 @@ class TestImages(QWidget):
 
     def forget(self) -> None:
         """Test with none."""
-        self._show(None, NONE)
+        self._show(None, tr(NONE))
 
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""
@@ -79,7 +79,7 @@ class TestImages(QWidget):
             if self._session.images is opened:
                 self._show(
                     found,
-                    f"{found.rows:,}",
+                    tr_number(found.rows, ","),
                     tr(
                         "{rows} images of {name}, declared public",
                         rows=tr_number(found.rows, ","),

@@ -6,7 +6,7 @@ from PySide6.QtCore import QMarginsF, QSize
 
 from workbench.gui.pages.train.messages import went_words
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine
@@ -50,7 +50,7 @@ class WhereChart(Chart):
         if not self.stages:
             return None
         lines = [
-            BarLine(name, accuracy, f"{accuracy:.3f}", ink)
+            BarLine(tr_sentence(name), accuracy, tr_number(accuracy, ".3f"), ink)
             for (name, accuracy, _), ink in zip(self.stages, ("no-privacy", "sanitized", "private"), strict=False)
         ]
         return Drawing((mark.bar_lines(lines, 13),), below=(Below(0, went_words(self.stages), "text"),), frame="none")

@@ -10,8 +10,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
+from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
 from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
@@ -40,9 +41,11 @@ AS_PLANNED = tr_later(
     "The plan: each column by the mechanism that Release, Columns shows. In any case ε is split "
     "as in the plan; locked shares keep their part of it"
 )
-_LISTS = tr_later("0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios")
-OF_A_ROW = f"Privacy losses of a whole row: {_LISTS}"
-OF_EACH = f"Privacy losses of a whole row, of the private model for each prediction: {_LISTS}"
+OF_A_ROW = tr_later("Privacy losses of a whole row: 0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios")
+OF_EACH = tr_later(
+    "Privacy losses of a whole row, of the private model for each prediction: 0.1, 1, 10 or 0.1:100:13 for 13 in "
+    "equal ratios"
+)
 ONLY_PRIVATE = tr_later("a sanitised table has no blocks to draw the figures against")
 NO_ORDINARY = tr_later("This model has no ordinary counterpart without privacy")
 NO_CORRECTED = tr_later("This model cannot learn from a sanitised table knowing the public tables it went through")
@@ -58,7 +61,7 @@ MORE_TIP = tr_later("Train other models on the same rows as well, and draw all o
 MOST_MODELS = 3
 """Models in one picture: the lines of more would look alike."""
 
-LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
+LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 9}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
 
 
@@ -88,11 +91,11 @@ class CurveSetup(Card):
         self._further: list[str] = []
         self._list_models(Fitting())
         self._regimes = {
-            "none": _check(tr("no privacy"), "regime_none", TIPS["none"]),
-            "sanitized": _check(tr("sanitised by"), "regime_sanitized", TIPS["sanitized"]),
-            "corrected": _check("corrected", "regime_corrected", TIPS["corrected"]),
-            "synthetic": _check("synthetic", "regime_synthetic", TIPS["synthetic"]),
-            "private": _check("private", "regime_private", TIPS["private"]),
+            "none": _check(tr("no privacy"), "regime_none", tr(TIPS["none"])),
+            "sanitized": _check(tr("sanitised by"), "regime_sanitized", tr(TIPS["sanitized"])),
+            "corrected": _check(tr("corrected"), "regime_corrected", tr(TIPS["corrected"])),
+            "synthetic": _check(tr("synthetic"), "regime_synthetic", tr(TIPS["synthetic"])),
+            "private": _check(tr("private"), "regime_private", tr(TIPS["private"])),
         }
         for key in ("corrected", "synthetic"):  # further lines are asked for
             self._regimes[key].setChecked(False)
@@ -101,12 +104,12 @@ class CurveSetup(Card):
         self.mechanism.setItemData(0, tr(AS_PLANNED), TOOLTIP)
         self.mechanism.addItem(tr("the advisor's choice"), AUTO)
         for kind in mechanisms.MECHANISMS:
-            self.mechanism.addItem(kind.title, kind.name)
+            self.mechanism.addItem(tr_sentence(kind.title), kind.name)
         self.epsilons = named(
-            QLineEdit(", ".join(f"{e:g}" for e in FIRST.epsilons)),
+            QLineEdit(shown_list(FIRST.epsilons)),
             "curve_epsilons",
             tr("List of ε"),
-            OF_A_ROW,
+            tr(OF_A_ROW),
         )
         self.repeats = named(
             QLineEdit(str(FIRST.repeats)),
@@ -119,8 +122,8 @@ class CurveSetup(Card):
         self.blocks.setPlaceholderText("5, 10, 20")
         hold(self.blocks, 88)
         self.measure = named(ChoiceBox(), "curve_metric", tr("Metric"), tr("Which figure is drawn; all are computed"))
-        self.bands = _check("bands", "curve_bands", tr("One standard error of the mean, above and below"))
-        self.baselines = _check("baselines", "curve_baselines", tr("No privacy, and always giving the same answer"))
+        self.bands = _check(tr("bands"), "curve_bands", tr("One standard error of the mean, above and below"))
+        self.baselines = _check(tr("baselines"), "curve_baselines", tr("No privacy, and always giving the same answer"))
         self._problem = label("", "problem", wrap=True, name="curve_problem")
         self._problem.hide()
         self._misfit = ""
@@ -157,15 +160,14 @@ class CurveSetup(Card):
         second.addStretch(1)
         second.setStretch(second.indexOf(self.mechanism), 100)
         middle.setLayout(second)
-        words = {"ε": self.epsilons, "repeats": self.repeats, "blocks": self.blocks}
-        titles = {text: label(text, "muted") for text in words}
-        for text, field in words.items():
-            titles[text].setBuddy(field)
+        epsilons, repeats, blocks = (label(text, "muted") for text in ("ε", tr("repeats"), tr("blocks")))
+        for title, field in ((epsilons, self.epsilons), (repeats, self.repeats), (blocks, self.blocks)):
+            title.setBuddy(field)
         self._with = label("", "muted", name="curve_with")
-        line = row(titles["ε"], self.epsilons, self._with, 8, titles["repeats"], self.repeats)
-        line.addWidget(titles["blocks"])
+        line = row(epsilons, self.epsilons, self._with, 8, repeats, self.repeats)
+        line.addWidget(blocks)
         line.addWidget(self.blocks)
-        self._of_blocks = titles["blocks"]
+        self._of_blocks = blocks
         line.setStretch(1, 1)
         lower.setLayout(line)
         for part in (upper, middle, lower, self._problem):
@@ -189,9 +191,12 @@ class CurveSetup(Card):
         self.model.blockSignals(True)
         self.model.clear()
         for entry in self._offered:
-            title, advised = entry.title[:1].upper() + entry.title[1:], entry.name == found.advised
+            title, advised = tr_sentence(entry.title), entry.name == found.advised
+            title = title[:1].upper() + title[1:]
             self.model.addItem(f"{title}   {STAR}" if advised else title, entry.name)
-            tip = found.why if advised and found.why else f"{entry.about} {entry.needs}"
+            tip = f"{tr_sentence(entry.about)} {tr_sentence(entry.needs)}"
+            if advised and found.why:
+                tip = why_advised(found)
             self.model.setItemData(self.model.count() - 1, tip, TOOLTIP)
         self.model.setCurrentIndex(max(self.model.findData(chosen), 0))
         self.model.blockSignals(False)
@@ -218,15 +223,15 @@ class CurveSetup(Card):
         assert menu is not None
         menu.clear()
         for entry in others:
-            action = menu.addAction(entry.title)
+            action = menu.addAction(tr_sentence(entry.title))
             action.setObjectName(f"curve_more_{entry.name}")
             action.setCheckable(True)
             action.setChecked(entry.name in self._further)
             action.setEnabled(action.isChecked() or len(self._further) + 1 < MOST_MODELS)
             action.toggled.connect(lambda on, name=entry.name: self._take_further(name, on=on))
-        more = [entry.short or entry.title for entry in others if entry.name in self._further]
+        more = [tr_sentence(entry.short or entry.title) for entry in others if entry.name in self._further]
         self.more.setText(f"+ {', '.join(more)}" if more else tr("+ another model"))
-        self.more.setAccessibleName(tr("Further models: {join}", join=", ".join(more) or "none"))
+        self.more.setAccessibleName(tr("Further models: {models}", models=", ".join(more) or tr("none")))
         self.more.setVisible(bool(others))
 
     def _take_further(self, name: str, *, on: bool) -> None:
@@ -236,7 +241,7 @@ class CurveSetup(Card):
 
     def say_with(self, epsilon: str) -> None:
         """Say which ε is drawn besides those in the list; empty where none is."""
-        self._with.setText(tr("and your {epsilon}", epsilon=epsilon) if epsilon else "")
+        self._with.setText(tr("and your ε = {epsilon}", epsilon=epsilon) if epsilon else "")
 
     def _follow_model(self, *_: object) -> None:
         """Offer the metrics of the model's task, and the ways of training that it has."""
@@ -245,10 +250,10 @@ class CurveSetup(Card):
         self.measure.blockSignals(True)
         self.measure.clear()
         for entry in measured(chosen.task).metrics:
-            self.measure.addItem(entry.title, entry.name)
+            self.measure.addItem(tr_sentence(entry.title), entry.name)
         self.measure.setCurrentIndex(max(self.measure.findData(metric), 0))
         self.measure.blockSignals(False)
-        self.epsilons.setToolTip(OF_EACH if chosen.each_prediction else OF_A_ROW)
+        self.epsilons.setToolTip(tr(OF_EACH) if chosen.each_prediction else tr(OF_A_ROW))
         for part in (self._of_blocks, self.blocks):
             part.setVisible(BLOCKS in chosen.parameters.declared())
         has = set[str]().union(*(_ways(learners.learner(name)) for name in self.models))
@@ -263,7 +268,7 @@ class CurveSetup(Card):
                 box.setChecked(self._taken.pop(key))
             box.blockSignals(False)
             box.setEnabled(there)
-            box.setToolTip(TIPS[key] if there else refusal)
+            box.setToolTip(tr(TIPS[key]) if there else tr(refusal))
         self._list_further()
 
     def value(self) -> CurvePlan | None:
@@ -272,9 +277,9 @@ class CurveSetup(Card):
         plan, problem = None, ""
         values = {}
         for key, field in (("epsilons", self.epsilons), ("repeats", self.repeats)):
-            words = tr("the list of ε") if key == "epsilons" else key
+            words = tr("the list of ε") if key == "epsilons" else tr("repeats")
             try:
-                values[key] = declared[key].parse(field.text(), words)
+                values[key] = declared[key].parse(typed_list(field.text()), words)
                 mark_wrong(field, wrong=False)
             except ParameterError as error:
                 mark_wrong(field, wrong=True)

@@ -7,7 +7,7 @@ import itertools
 import math
 from decimal import Decimal
 
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.render.values import CurveFigure, Series
@@ -63,7 +63,7 @@ def _level(figure: CurveFigure, style: str) -> float | None:
 def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> str:
     """Return what the curve says about getting near no privacy, the one constant answer, and the plan's ε."""
     if not predictable(figure, metric):
-        return f"{metric.hopeless} than {metric.beats}."
+        return tr("{hopeless} than {beats}.", hopeless=tr_sentence(metric.hopeless), beats=tr_sentence(metric.beats))
     if figure.against:
         return _best(figure, metric)
     if len(figure.series) > MOST_NAMED + 1:
@@ -79,7 +79,7 @@ def no_use(figure: CurveFigure, line: Series, index: int, metric: Metric = USUAL
         return ""
     return tr(
         "⚠ No better than {beats} ({level}): at this ε it has learned nothing of use.",
-        beats=metric.beats,
+        beats=tr_sentence(metric.beats),
         level=tr_number(level, ".3f"),
     )
 
@@ -90,13 +90,14 @@ def _best_at(figure: CurveFigure, epsilon: Decimal, metric: Metric) -> str:
     if not values:
         return at_epsilon(figure, epsilon)
     values.sort(reverse=metric.higher)
-    stated = ", ".join(f"{value:.3f} ({name})" for value, name in values[:MOST_NAMED])
+    stated = ", ".join(f"{tr_number(value, '.3f')} ({name})" for value, name in values[:MOST_NAMED])
     level = _level(figure, "majority")
     beaten = [name for value, name in values if level is not None and not metric.better(value, level)]
-    useless = tr(" No better than {beats}: {beaten}.", beats=metric.beats, beaten=", ".join(beaten)) if beaten else ""
-    return tr(
-        "Best at your ε = {epsilon}: {stated}.{useless}", epsilon=at_most(epsilon), stated=stated, useless=useless
-    )
+    best = tr("Best at your ε = {epsilon}: {lines}.", epsilon=at_most(epsilon), lines=stated)
+    if not beaten:
+        return best
+    useless = tr("No better than {beats}: {lines}.", beats=tr_sentence(metric.beats), lines=", ".join(beaten))
+    return f"{best} {useless}"
 
 
 def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
@@ -109,14 +110,14 @@ def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
         ahead = one if (one.mean[-1] > other.mean[-1]) == metric.higher else other
         found.append(
             tr(
-                "above ε = {value} {name} is ahead of {name2}",
-                value=at_most(float(f"{at:.2g}")),
-                name=ahead.name,
-                name2=(other if ahead is one else one).name,
+                "above ε = {epsilon} {ahead} is ahead of {behind}",
+                epsilon=at_most(float(f"{at:.2g}")),
+                ahead=ahead.name,
+                behind=(other if ahead is one else one).name,
             )
         )
     stated = "; ".join(found[:MOST_CROSSINGS])
-    return tr("{upper}{stated}, below it behind.", upper=stated[0].upper(), stated=stated[1:]) if stated else ""
+    return tr("{crossings}, below it behind.", crossings=f"{stated[0].upper()}{stated[1:]}") if stated else ""
 
 
 def _last_crossing(one: Series, other: Series) -> float | None:
@@ -138,8 +139,16 @@ def _best(figure: CurveFigure, metric: Metric) -> str:
     stated = []
     for series in figure.series:
         best = (max if metric.higher else min)(series.mean)
-        stated.append(f"{best:.3f} at {figure.against} = {at_most(series.x[series.mean.index(best)])} ({series.name})")
-    return f"Best: {', '.join(stated)}."
+        stated.append(
+            tr(
+                "{value} at {against} = {at} ({name})",
+                value=tr_number(best, ".3f"),
+                against=figure.against,
+                at=at_most(series.x[series.mean.index(best)]),
+                name=series.name,
+            )
+        )
+    return tr("Best: {lines}.", lines=", ".join(stated))
 
 
 def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
@@ -150,8 +159,8 @@ def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
     values = [(s.name, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
     if not values:
         return ""
-    stated = ", ".join(f"{value:.3f} ({name})" for name, value in values)
-    return tr("At your ε = {epsilon}: about {stated}.", epsilon=at_most(epsilon), stated=stated)
+    stated = ", ".join(f"{tr_number(value, '.3f')} ({name})" for name, value in values)
+    return tr("At your ε = {epsilon}: about {lines}.", epsilon=at_most(epsilon), lines=stated)
 
 
 def value_at(series: Series, epsilon: float) -> float | None:
@@ -170,9 +179,12 @@ def _near(figure: CurveFigure, metric: Metric) -> str:
         return ""
     found = [(s.name, e) for s in figure.series if (e := near_no_privacy(figure, s, metric)) is not None]
     if not found:
-        return tr("No tested ε comes within {near_words} of no privacy.", near_words=metric.near_words)
-    stated = " and ".join(f"from ε = {at_most(e)} ({name})" for name, e in found)
-    return tr("Within {near_words} of no privacy: {stated}.", near_words=metric.near_words, stated=stated)
+        return tr("No tested ε comes within {near} of no privacy.", near=tr_sentence(metric.near_words))
+    stated = [tr("from ε = {epsilon} ({name})", epsilon=at_most(e), name=name) for name, e in found]
+    lines = stated[0]
+    for other in stated[1:]:
+        lines = tr("{one} and {other}", one=lines, other=other)
+    return tr("Within {near} of no privacy: {lines}.", near=tr_sentence(metric.near_words), lines=lines)
 
 
 def _constant(figure: CurveFigure, metric: Metric) -> str:
@@ -183,10 +195,12 @@ def _constant(figure: CurveFigure, metric: Metric) -> str:
     for series in figure.series:
         start = _from_where(series, [metric.better(value, level) for value in series.mean])
         if start is None:
-            stated.append(f"never ({series.name})")
+            stated.append(tr("never ({name})", name=series.name))
         elif start > series.x[0]:
-            stated.append(tr("only from ε = {start} ({name})", start=at_most(start), name=series.name))
-    return tr("Better than {beats}: {stated}.", beats=metric.beats, stated=", ".join(stated)) if stated else ""
+            stated.append(tr("only from ε = {epsilon} ({name})", epsilon=at_most(start), name=series.name))
+    return (
+        tr("Better than {beats}: {lines}.", beats=tr_sentence(metric.beats), lines=", ".join(stated)) if stated else ""
+    )
 
 
 def _from_where(series: Series, holds: list[bool]) -> float | None:

@@ -13,19 +13,19 @@ from PySide6.QtWidgets import QButtonGroup, QCheckBox, QStackedWidget, QWidget
 
 from workbench.gui.pages.curve_actions import (
     CURVE_FILES,
-    PRIVATELY,
     PointFacts,
     PointPanel,
     copy_curve,
     save_curve,
 )
+from workbench.gui.pages.curve_words import figure_words, in_language
 from workbench.gui.pages.run_page import RunPage, fitting, what_is_missing
 from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -201,12 +201,18 @@ class UtilityPage(RunPage):
         }
         if len(figures) < 2:
             self._places = tuple((model, at) for model, figure in figures.items() for at in range(len(figure.series)))
-            return next(iter(figures.values()), None)
-        titles = [learner(model).short or learner(model).title for model in figures]
+            only = next(iter(figures.values()), None)
+            return None if only is None else self._said(only)
+        titles = [tr_sentence(learner(model).short or learner(model).title) for model in figures]
         joined, places = joined_figure(list(zip(titles, figures.values(), strict=True)))
         names = list(figures)
         self._places = tuple((names[number], at) for number, at in places)
-        return joined
+        return self._said(joined)
+
+    def _said(self, figure: CurveFigure) -> CurveFigure:
+        """Return a picture in the language of the person."""
+        assert self._snapshot is not None
+        return in_language(figure, self._metric(self._snapshot))
 
     def _metric(self, snapshot: Snapshot) -> Metric:
         """Return the chosen metric; the task's main one where the study has no other (F1 is for two classes)."""
@@ -316,6 +322,10 @@ class UtilityPage(RunPage):
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
+    def retranslate(self) -> None:
+        """Say the picture in another language."""
+        self._draw_in_sight()
+
     def _draw(self) -> None:
         self._undrawn = False
         with self.laid_out_once():
@@ -339,14 +349,14 @@ class UtilityPage(RunPage):
         assert whole is not None
         metric = self._metric(self._snapshot)
         stated = in_words(whole, epsilon, metric)
-        absent = self._snapshot.result.left_out.get(self.setup.measure.currentData(), "")
+        absent = tr_sentence(self._snapshot.result.left_out.get(self.setup.measure.currentData(), ""))
         partly = bool(self._to_follow) or self._snapshot.done < self._snapshot.total
         if partly and stated:
-            stated = tr("So far: {lower}{stated}", lower=stated[:1].lower(), stated=stated[1:])
+            stated = tr("So far: {words}", words=f"{stated[:1].lower()}{stated[1:]}")
         if self._rows_made_up:
-            stated = f"{ON_MADE_UP} {stated}".strip()
+            stated = f"{tr(ON_MADE_UP)} {stated}".strip()
         if absent and metric.name != self.setup.measure.currentData():
-            absent += tr(" {title} is drawn instead.", title=metric.title)
+            absent = f"{absent} {tr('{title} is drawn instead.', title=tr_sentence(metric.title))}"
         stated = " ".join(filter(None, (absent, stated)))
         self._says.setVisible(bool(stated))  # of the first points there may be nothing to say
         self._words.setText(stated)
@@ -362,9 +372,9 @@ class UtilityPage(RunPage):
         self.setup.show_misfit(misfit)
         plan, epsilon = self.setup.value(), self.session.plan.epsilon
         besides = plan is not None and not plan.against and float(epsilon) not in plan.epsilons
-        self.setup.say_with(f"ε = {at_most(epsilon)}" if besides and not missing else "")
+        self.setup.say_with(at_most(epsilon) if besides and not missing else "")
         fits = sum(len(one.fits()) for one in self.setup.plans(epsilon))
-        question = tr("how good each is") if plan is None else plan.measured.question
+        question = tr("how good each is") if plan is None else tr_sentence(plan.measured.question)
         self.show_buttons(
             missing, ready=plan is not None and not misfit, done=self._done(), way=self._better_as_model()
         )
@@ -376,7 +386,7 @@ class UtilityPage(RunPage):
                 "budget, as nothing of it is ever released.",
                 question=question,
             )
-            + ("" if not self._is_first() else f"\n\n⚠ {BEFORE}\n\n{MADE_UP_HELP}")
+            + ("" if not self._is_first() else f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(MADE_UP_HELP)}")
         )
         self.set_note(missing or (misfit and tr(MISFIT)) or self._progress_note(fits))
 
@@ -431,14 +441,13 @@ class UtilityPage(RunPage):
             return tr("Stopped; what is trained is kept, and Run does the rest.")
         if shot is not None and self._done():
             new = float(self.session.plan.epsilon) not in shot.result.plan.epsilons and not shot.result.plan.against
-            added = tr(" Your ε lies between the points: Run adds it.") if new else ""
-            return tr(
-                "All {value} models are trained.{added}",
-                value=tr_number(sum(one.total for one in self._snapshots.values()), ","),
-                added=added,
-            )
-        first = f" {figures_first.BESIDE}" if self._is_first() else ""
-        return tr("{fits} models to train.{first}", fits=tr_number(fits, ","), first=first) if fits else ""
+            trained = sum(one.total for one in self._snapshots.values())
+            stated = tr_n("{n} model is trained.", "All {n} models are trained.", trained)
+            return f"{stated} {tr('Your ε lies between the points: Run adds it.')}" if new else stated
+        if not fits:
+            return ""
+        stated = tr_n("{n} model to train.", "{n} models to train.", fits)
+        return f"{stated} {tr(figures_first.BESIDE)}" if self._is_first() else stated
 
     def _is_first(self) -> bool:
         return figures_first.is_first(self.session) and not self._made_up.isChecked()
@@ -456,7 +465,7 @@ class UtilityPage(RunPage):
         shot, line = self._snapshots[model], whole.series[point[0]]
         metric = self._metric(shot)
         spread = line.high[point[1]] - line.mean[point[1]]
-        figure = f"{metric.title.lower()} {line.mean[point[1]]:.3f}" + (f" ± {spread:.3f}" if spread else "")
+        figure = figure_words(metric, line.mean[point[1]], spread)
         kind = self._kind_of(point[0])
         regime = next((name for name in shot.result.plan.names if name.partition(":")[0] == kind), "")
         run = next((run for run in self.session.runs if run.result is shot.result), None)
@@ -495,13 +504,15 @@ class UtilityPage(RunPage):
             self.table.copy()
             self.session.notify(
                 "info",
-                tr("Copied the figures as text{rows_made_up}.", rows_made_up="" if self._rows_made_up else PRIVATELY),
+                tr("Copied the figures as text.")
+                if self._rows_made_up
+                else tr("Copied the figures as text: private, not for release."),
             )
         else:
             copy_curve(self.session, self.plot)
 
     def _ask_and_save(self) -> None:
-        path = ask_where_to_save(self, tr("Save the curve"), "curve.png", CURVE_FILES)
+        path = ask_where_to_save(self, tr("Save the curve"), "curve.png", tr(CURVE_FILES))
         if path:
             self.save(path)
 

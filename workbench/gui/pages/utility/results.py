@@ -6,7 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHeaderView
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import localised, tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
@@ -33,9 +33,9 @@ def line(name: str, style: str, epsilon: float | None, mean: float, error: float
     """Return one line: what was trained at which ε (``None``: any), and how good it was; what has none comes first."""
     return (
         Cell(f"{SIGNS[STYLES[style].marker]}  {name}", exact=name, key=name),
-        Cell("–" if epsilon is None else plain_number(epsilon), key=epsilon or 0.0),
-        Cell(f"{mean:.4f}", key=mean),
-        Cell("–" if error is None else f"{error:.4f}", key=-1.0 if error is None else error),
+        Cell("–" if epsilon is None else localised(plain_number(epsilon)), key=epsilon or 0.0),
+        Cell(tr_number(mean, ".4f"), key=mean),
+        Cell("–" if error is None else tr_number(error, ".4f"), key=-1.0 if error is None else error),
     )
 
 

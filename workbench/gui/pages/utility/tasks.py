@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from workbench.gui.pages.curve_words import against_words
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_n, tr_sentence
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -30,7 +31,6 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.studies.results import Row
 
 KEY = "curve"
-MADE_UP = tr_later("made-up rows")
 EVERY = 0.25
 """Seconds between two pictures of a study that runs."""
 
@@ -102,8 +102,9 @@ def run_study(
     assert opened is not None
     assert target is not None
     bounds = session.plan.plan()
-    rows, source = opened.rows_under(session.plan), f"{MADE_UP} for {opened.title}" if made_up else opened.title
-    title = f"{plan.measured.main.title} against {plan.compared[0].replace('_', ' ') or 'ε'}"
+    rows = opened.rows_under(session.plan)
+    source = tr("made-up rows for {title}", title=opened.title) if made_up else opened.title
+    title = against_words(plan.measured.main, plan.compared[0].replace("_", " "))
 
     def apply(snapshot: Snapshot) -> None:
         if session.opened is opened:
@@ -184,10 +185,15 @@ def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.Abstrac
     try:
         journal = Journal.open(user_data() / "unfinished", identity(plan, data))
     except InputError as error:
-        emit(Notice("info", tr("This study cannot be continued after a stop: {error}", error=error)))
+        emit(Notice("info", tr("This study cannot be continued after a stop: {why}", why=tr_sentence(str(error)))))
         return contextlib.nullcontext()
     if journal.done:
-        emit(Notice("info", tr("{done} models are kept from a run that was stopped.", done=len(journal.done))))
+        kept = tr_n(
+            "{n} model is kept from a run that was stopped.",
+            "{n} models are kept from a run that was stopped.",
+            len(journal.done),
+        )
+        emit(Notice("info", kept))
     return journal
 
 

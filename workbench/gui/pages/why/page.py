@@ -13,7 +13,7 @@ from workbench.gui.pages.why.tasks import run_why
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, typed
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from workbench.studies.why.words import Line
 
 FEW_REPEATS = "10"
+LEAST_LETTERS, WIDEST_LIST = 13, 300
+"""Letters that the list of models has room for at least; its width at most."""
+
 GENERATED = tr_later("Made-up rows follow from the declared columns alone, and show nothing of yours.")
 MISFIT = tr_later("This model cannot learn this target: see above.")
 
@@ -40,8 +43,11 @@ class WhyPage(RunPage):
         self._studied: object = None
         self._typed = False
         self.model = named(ChoiceBox(), "why_model", tr("Model"), tr("The private model whose cost is explained"))
+        # The longest names would push a window of 1280 pixels wider.
+        self.model.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.model.setMinimumContentsLength(LEAST_LETTERS)
         for entry in learners.LEARNERS:
-            self.model.addItem(entry.title, entry.name)
+            self.model.addItem(tr_sentence(entry.title), entry.name)
         self.epsilon = named(QLineEdit(), "why_epsilon", tr("ε of the model"), tr("Privacy loss of the model"))
         hold(self.epsilon, 96)
         self.repeats = named(
@@ -60,14 +66,16 @@ class WhyPage(RunPage):
         )
         fields.addWidget(self.generated)
         fields.addStretch(1)
+        fields.setStretch(0, 100)
+        self.model.setMaximumWidth(WIDEST_LIST)
         line.setLayout(fields)
         setup.body.addWidget(line)
         setup.body.addWidget(self._problem)
         self._empty = label("", "muted", wrap=True, name="why_empty")
         self._badge = badge()
         self._words = label("", wrap=True, name="why_words")
-        self._steps = BarLines(session, "why_step", "difference")
-        self._changes = BarLines(session, "why_change", "gain")
+        self._steps = BarLines(session, "why_step", tr("difference"))
+        self._changes = BarLines(session, "why_change", tr("gain"))
         self._absent = label("", "muted", wrap=True, name="why_absent")
         steps, changes = QWidget(), QWidget()
         steps.setLayout(row(label(tr("WHERE IT GOES"), "caption"), None, self._badge))
@@ -109,7 +117,9 @@ class WhyPage(RunPage):
         values = {}
         for name, field in (("epsilon", self.epsilon), ("repeats", self.repeats)):
             try:
-                values[name] = declared[name].parse(typed(field.text()), "the ε" if name == "epsilon" else name)
+                values[name] = declared[name].parse(
+                    typed(field.text()), tr("the ε") if name == "epsilon" else tr("repeats")
+                )
             except ParameterError as error:
                 stated, wrong = stated or sentence(error), wrong or field
         for field in (self.epsilon, self.repeats):
@@ -146,18 +156,22 @@ class WhyPage(RunPage):
         done = self._result is not None and plan is not None and self._studied == self._present(plan)
         self.show_buttons(missing, ready=plan is not None, done=done)
         first = figures_first.is_first(self.session) and not self.generated.isChecked()
-        extra = f"\n\n⚠ {BEFORE}\n\n{GENERATED}" if first else ""
+        extra = f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(GENERATED)}" if first else ""
         self._empty.setText(
             missing
             or tr(
                 "Explain trains the model without privacy, clamped to the bounds, without its noise and with "
                 "it, and then with one thing changed at a time. It spends none of the budget, as nothing of "
-                "it is released.{extra}",
-                extra=extra,
+                "it is released."
             )
+            + extra
         )
         note = (
-            tr("Each variant is trained on the same splits.") if self.running else figures_first.BESIDE if first else ""
+            tr("Each variant is trained on the same splits.")
+            if self.running
+            else tr(figures_first.BESIDE)
+            if first
+            else ""
         )
         if self._result is not None and not done and not self.running and not missing:
             note = tr("What is shown was explained for other settings: Explain does it anew.")
@@ -195,6 +209,10 @@ class WhyPage(RunPage):
             self.epsilon.setText(at_most(self.session.plan.epsilon))
         self.refresh()
 
+    def retranslate(self) -> None:
+        """Say what the study says in another language."""
+        self._show()
+
     def _forget(self) -> None:
         self.forget()
         self._result, self._typed = None, False
@@ -202,7 +220,8 @@ class WhyPage(RunPage):
         self._show()
 
     def _show(self) -> None:
-        from workbench.studies.why.words import change_lines, in_sentences, step_lines
+        from workbench.gui.pages.why.sentences import told
+        from workbench.studies.why.words import change_lines, step_lines
 
         result = self._result
         self._invitation.setVisible(result is None)
@@ -211,19 +230,19 @@ class WhyPage(RunPage):
         if result is None:
             return
         self._badge.setVisible(not result.generated)
-        whose = tr("Made-up rows, none of yours. ") if result.generated else ""
-        self._words.setText(whose + " ".join(in_sentences(result)))
+        whose = [tr("Made-up rows, none of yours.")] if result.generated else []
+        self._words.setText(" ".join([*whose, *told(result)]))
         steps, changes = step_lines(result), change_lines(result)
         most = max((abs(line.point.mean) for line in (*steps, *changes)), default=0.0) or 1.0
         private = steps[-1].point.mean / most
         sign = 1 if result.plan.metric.higher else -1
         self._steps.show_lines([_line(line, most, -1.0, 1) for line in steps], "accent")
         self._changes.show_lines([_line(line, most, private, sign) for line in changes], "muted")
-        self._absent.setText(" ".join(result.absent.values()))
+        self._absent.setText(" ".join(map(tr_sentence, result.absent.values())))
         self._absent.setVisible(bool(result.absent))
 
 
 def _line(line: Line, most: float, mark: float, sign: int) -> tuple[str, str, float, float, str, str]:
-    figure = f"{line.point.mean:.3f} ± {line.point.standard_error:.3f}"
-    change = "" if line.change is None else f"{sign * line.change:+.3f}"
-    return line.name, line.title, line.point.mean / most, mark, figure, change
+    figure = f"{tr_number(line.point.mean, '.3f')} ± {tr_number(line.point.standard_error, '.3f')}"
+    change = "" if line.change is None else tr_number(sign * line.change, "+.3f")
+    return line.name, tr_sentence(line.title), line.point.mean / most, mark, figure, change

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -26,7 +26,7 @@ def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool
     assert opened is not None
     assert target is not None
     bounds = session.plan.plan()
-    title = tr("Why {short} costs", short=plan.learner.short or plan.learner.title)
+    title = tr("Why {model} costs", model=tr_sentence(plan.learner.short or plan.learner.title))
 
     def work(emit: Emit, cancel: CancelToken) -> WhyResult:
         from workbench.processes.executor import cores
