@@ -163,6 +163,15 @@ def test_the_correlation_with_a_target_is_foreseen(cells: np.ndarray) -> None:
     assert outside <= 5
 
 
+@pytest.mark.parametrize("cuts", [16, 32])
+def test_the_foreseen_error_of_a_correlation_falls_with_epsilon(cuts: int) -> None:
+    facts = [Column(name=name, kind="integer", lower=0, upper=1000).facts() for name in ("one", "other")]
+    columns = coarse_columns(facts, cuts)
+    halves = [Trial(columns, share, 20_000).half_length("correlation", CancelToken()) for share in (0.25, 0.5, 1, 2, 6)]
+    assert halves == sorted(halves, reverse=True)
+    assert halves[3] < 0.05
+
+
 def _correlation(cells: np.ndarray, columns: tuple[Column, ...]) -> float:
     age, pay = columns[0].grid().numbers_of(cells[:, 0]), columns[2].grid().numbers_of(cells[:, 2])
     return float(np.corrcoef(age, pay)[0, 1])

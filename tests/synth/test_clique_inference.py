@@ -12,7 +12,7 @@ from synth_cases import dependent_rows
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.synth.base import BARRIER
-from workbench.synth.clique_fit import beginning, fitted_cliques, in_order
+from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueTree, spread, summed
 from workbench.synth.row_sampler import sampled_rows
 from workbench.synth.tree_fit import Measured
@@ -87,8 +87,7 @@ def test_a_fit_of_exact_tables_that_close_a_circle_returns_them() -> None:
     groups = [(0, 1), (1, 2), (0, 2), (3, 4)]
     measured = exact_tables(codes, [*((i,) for i in range(5)), *groups])
     tree = CliqueTree.of(SIZES, groups)
-    begin = beginning(measured, SIZES)
-    fit = fitted_cliques(tree, measured, 4000, begin, [], CancelToken(), rounds=400)
+    fit = fitted_cliques(tree, measured, 4000, [], [], CancelToken(), rounds=400)
     for table in measured[5:]:
         assert np.abs(fit.marginals.of(table.columns) * 4000 - table.counts).max() < 4000 * 2e-3
     # The same potentials in a tree of larger cliques are the same distribution.

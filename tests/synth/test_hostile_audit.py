@@ -78,8 +78,8 @@ def test_counts_of_synthetic_rows_prove_no_more_than_epsilon_and_half_the_noise_
 ) -> None:
     for place in (mst, synthesis):
         monkeypatch.setattr(place, "fitted", lambda *a, **k: tree_fit.fitted(*a, **{**k, "rounds": 3}))
-    assert not epsilon_lower(*sides(NEIGHBOURS[which], StudyNoise, 6_000, counted), alpha=ALPHA).refutes(1.0)
-    assert epsilon_lower(*sides(NEIGHBOURS[which], HalfNoise, 6_000, counted), alpha=ALPHA).refutes(1.0)
+    assert not epsilon_lower(*sides(NEIGHBOURS[which], StudyNoise, 10_000, counted), alpha=ALPHA).refutes(1.0)
+    assert epsilon_lower(*sides(NEIGHBOURS[which], HalfNoise, 10_000, counted), alpha=ALPHA).refutes(1.0)
 
 
 # The last row decides which of three pairs depends most.

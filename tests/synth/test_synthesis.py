@@ -89,6 +89,19 @@ def test_much_budget_gives_the_tables_of_the_rows(method: str) -> None:
         assert np.abs(one - two).sum() / 2000 < 0.02
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+def test_skewed_columns_keep_their_correlation_and_get_no_other(method: str, correlation: float) -> None:
+    """Half of the cells are far and empty: what noise leaves in them must not look like a correlation."""
+    draw = np.random.default_rng(2)
+    shared = draw.gamma(correlation, size=(20_000, 1)) if correlation else 0.0
+    codes = np.minimum(0.8 * (shared + draw.gamma(1 - correlation, size=(20_000, 2))), 15).astype(int)
+    true = np.corrcoef(codes.T)[0, 1]
+    setting = setting_of(names_of(16, 16, ordered=True), len(codes), "3")
+    found = [run(method, setting, rows_of(codes), len(codes), seed).codes for seed in range(4)]
+    assert np.mean([np.corrcoef(made.T)[0, 1] for made in found]) == pytest.approx(true, abs=0.05)
+
+
 def test_a_target_with_many_cells_is_measured_alone_and_joined() -> None:
     columns = names_of(12, 16, 16, ordered=True)
     codes = dependent_rows(60, (12, 16, 16))

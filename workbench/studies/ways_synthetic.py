@@ -36,7 +36,7 @@ MOST_ROWS = 4000
 TRIES = 4
 """Trials of each shape."""
 
-ROUNDS_OF_A_TRIAL = 60
+ROUNDS_OF_A_TRIAL = 30
 
 _IN_A_CELL = 0.07
 """How far a mean is off because values lie unevenly in coarse cells, in parts of a cell: of the trials' shapes."""

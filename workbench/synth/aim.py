@@ -35,7 +35,7 @@ from workbench.synth.base import (
     joined_counts,
     split,
 )
-from workbench.synth.clique_fit import beginning, fitted_cliques, in_order
+from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueMarginals, CliqueTree
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, shares_alone
@@ -93,9 +93,7 @@ def _ask(questions: Questions) -> Tables:
     pairs: list[tuple[int, int]] = []
     groups = [columns for columns, _ in setting.impossible]
     tree = CliqueTree.of(setting.sizes, groups)
-    fit = fitted_cliques(
-        tree, measured, setting.rows, beginning(measured, setting.sizes), setting.barriers, cancel, ROUNDS
-    )
+    fit = fitted_cliques(tree, measured, setting.rows, [], setting.barriers, cancel, ROUNDS)
     for done in range(rounds):
         cancel.check()
         questions.emit(Progress(done, rounds, "choosing pairs of columns"))
@@ -120,8 +118,7 @@ def _ask(questions: Questions) -> Tables:
         measured.append(in_order(questions.counts(pair, shapes[pair][0])))
         pairs.append(pair)
         tree = CliqueTree.of(setting.sizes, [*groups, *pairs])
-        begin = [*fit.potentials, np.zeros(tuple(setting.sizes[i] for i in measured[-1].columns))]
-        fit = fitted_cliques(tree, measured, setting.rows, begin, setting.barriers, cancel, ROUNDS)
+        fit = fitted_cliques(tree, measured, setting.rows, fit.potentials, setting.barriers, cancel, ROUNDS)
     return Tables(tuple(pairs), tuple(measured), fit)
 
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from workbench.signals.cancel import CancelToken
 from workbench.synth.cliques import CliqueMarginals, CliqueTree, Columns, spread
 from workbench.synth.tree import Doubles
-from workbench.synth.tree_fit import ROUNDS, Measured, Term, descended, positive
+from workbench.synth.tree_fit import ROUNDS, Measured, Term, descended
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,31 +34,11 @@ def in_order(measured: Measured) -> Measured:
     return measured if measured.columns == tuple(sorted(measured.columns)) else measured.turned()
 
 
-def beginning(measured: Sequence[Measured], sizes: Sequence[int]) -> list[Doubles]:
-    """Return potentials of independent columns, each with the shares that its first table with all its cells gives.
-
-    Args:
-        measured: noisy tables.
-        sizes: number of cells of each column.
-    """
-    known: set[int] = set()
-    out = []
-    for table in measured:
-        theta = np.zeros(tuple(sizes[i] for i in table.columns))
-        for axis, column in enumerate(table.columns):
-            if column not in known and table.groups[axis] is None:
-                known.add(column)
-                others = tuple(a for a in range(len(table.columns)) if a != axis)
-                theta = theta + spread(np.log(positive(table.counts.sum(axis=others))), (column,), table.columns)
-        out.append(theta)
-    return out
-
-
 def fitted_cliques(
     tree: CliqueTree,
     measured: Sequence[Measured],
     rows: int,
-    begin: list[Doubles],
+    begin: Sequence[Doubles],
     barriers: Sequence[tuple[Columns, Doubles]],
     cancel: CancelToken,
     rounds: int = ROUNDS,
@@ -72,7 +50,7 @@ def fitted_cliques(
         tree: the tree; each measured table's columns are in a clique.
         measured: the noisy tables, their columns in the order of the table.
         rows: public n, to which every table sums.
-        begin: the first potentials, one for each measured table.
+        begin: the first potentials of the first tables; a table without begins where it is fitted alone.
         barriers: columns and fixed potentials of their cells, for what cannot occur.
         cancel: checked in every round.
         rounds: most rounds of the descent.
@@ -94,7 +72,7 @@ def fitted_cliques(
     def marginals_of(potentials: list[Doubles]) -> CliqueMarginals:
         cancel.check()
         whole = [theta.copy() for theta in fixed]
-        for table, home, theta in zip(measured, homes, potentials, strict=True):
+        for table, home, theta in zip(measured, homes, potentials, strict=False):
             whole[home] += spread(theta, table.columns, tree.cliques[home])
         return tree.marginals(whole)
 
@@ -102,5 +80,9 @@ def fitted_cliques(
         parts = [term.loss(marginals.of(t.columns, term.place)) for t, term in zip(measured, terms, strict=True)]
         return sum(value for value, _ in parts), [slope for _, slope in parts]
 
-    best, potentials = descended(marginals_of, looked, begin, terms, rows, cancel, rounds, on_round)
+    potentials = [*begin]
+    for table, term in zip(measured[len(begin) :], terms[len(begin) :], strict=True):
+        now = marginals_of(potentials)
+        potentials.append(term.towards(now.of(table.columns, term.place)))
+    best, potentials = descended(marginals_of, looked, potentials, terms, rows, cancel, rounds, on_round)
     return Fit(best, potentials)

@@ -15,7 +15,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables, events
-from workbench.synth.clique_fit import beginning, fitted_cliques, in_order
+from workbench.synth.clique_fit import fitted_cliques, in_order
 from workbench.synth.cliques import CliqueTree
 from workbench.synth.columns import CoarseColumn, CodedRows, Codes
 from workbench.synth.needs import require_bounded
@@ -140,11 +140,9 @@ def fitted_model(
             return fitted(tree, measured, setting.rows, cancel, rounds, on_round)
         return fitted(tree, measured, setting.rows, cancel, on_round=on_round)
     measured = tuple(in_order(table) for table in measured)
-    if fit is None:
-        tree_of = CliqueTree.of(setting.sizes, [*(columns for columns, _ in setting.impossible), *tables.pairs])
-        begin = beginning(measured, setting.sizes)
-    else:
-        tree_of, begin = fit.marginals.tree, fit.potentials
+    groups = [*(columns for columns, _ in setting.impossible), *tables.pairs]
+    tree_of = CliqueTree.of(setting.sizes, groups) if fit is None else fit.marginals.tree
+    begin = [] if fit is None else fit.potentials
     found = fitted_cliques(tree_of, measured, setting.rows, begin, setting.barriers, cancel, on_round=on_round)
     return found.marginals
 
