@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QPushButton
+import pytest
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.pages import PAGES
 
@@ -36,3 +37,22 @@ def test_buttons_that_come_to_a_head_never_widen_the_window(window, press, idle,
     assert window.width() == 1280
     qtbot.waitUntil(lambda: all(one.width() >= one.sizeHint().width() for one in made))
     assert window.width() == 1280
+
+
+@pytest.mark.parametrize(
+    ("page", "parts"),
+    [
+        ("data", ("attribute_table", "attribute_detail")),
+        ("train", ("train_forms", "train_area")),
+    ],
+)
+def test_a_large_display_is_filled_and_not_half_empty(people, qtbot, press, idle, page, parts):
+    people.resize(2560, 1440)
+    press(people, f"tab_{page}")
+    idle(people)
+    found = [people.findChild(QWidget, name) for name in parts]
+
+    def filled() -> float:
+        return sum(part.width() * part.height() for part in found) / (people.page.width() * people.page.height())
+
+    qtbot.waitUntil(lambda: filled() > 0.8)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from types import SimpleNamespace
+
 import pytest
 from mishaps import retype, statuses
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+
+from workbench.deep.networks import network
 
 
 @pytest.fixture
@@ -78,3 +83,20 @@ def test_a_released_table_is_opened_and_estimated_from_here(listed, press, idle)
     press(listed, "shown_release_1_open")
     idle(listed)
     assert listed.session.opened.source == str(path)
+
+
+def test_a_paused_training_is_named_by_its_model(people, press, idle):
+    run = SimpleNamespace(
+        plan=SimpleNamespace(network="cifar-cnn"),
+        taken=12,
+        steps=1800,
+        spent=Decimal("0.5"),
+        epsilon=Decimal(3),
+    )
+    press(people, "tab_released")
+    idle(people)
+    people.session.set_paused((run,))
+    said = people.findChild(QLabel, "released_paused").text()
+    assert said == f"{network('cifar-cnn').title} is paused after 12 of 1,800 steps (ε = 0.5 of 3)."
+    press(people, "released_resume")
+    assert people.findChild(QLabel, "train_paused").text() == said

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hands import choose_model
-from mishaps import retype, text_of
+from mishaps import PATIENCE, retype, text_of
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QWidget
 
+from workbench.gui.pages.train import tasks
 from workbench.gui.shell.status_line import StatusLine
+from workbench.params import CancelledError
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -53,6 +57,34 @@ def test_the_figures_before_a_run_stand_together_in_a_wide_window(people, qtbot,
     for chart in people.page.going.charts:
         assert chart.width() >= 360
         assert chart.height() >= 220
+
+
+@needs_torch
+def test_the_beginning_of_a_run_says_what_goes_on_and_how_long(
+    people, qtbot, press, idle, answer, tmp_path, monkeypatch
+):
+    held = threading.Event()
+
+    def held_up(*_: object) -> None:
+        held.wait(PATIENCE / 1000)
+        raise CancelledError
+
+    monkeypatch.setattr(tasks, "train_in_process", held_up)
+    press(people, "tab_train")
+    choose_model(people, "logistic")
+    retype(people, qtbot, "train_folder", str(tmp_path / "net"))
+    qtbot.waitUntil(lambda: people.page.primary.isEnabled())
+    answer("yes")
+    try:
+        press(people, "train_start")
+        qtbot.waitUntil(lambda: people.findChild(QWidget, "job_line") is not None)
+        line = people.findChild(QWidget, "job_line")
+        stated = [part.accessibleName() for part in line.findChildren(QLabel)]
+        assert tasks.BEGINNING in stated, "what goes on, beside the bar"
+        assert "about 15 s" in people.findChild(QLabel, "train_speed").accessibleName()
+    finally:
+        held.set()
+        idle(people)
 
 
 def test_a_message_that_is_too_long_ends_with_dots_and_is_told_in_full_at_the_pointer(window, qtbot):

@@ -127,8 +127,21 @@ def test_one_click_on_a_cell_selects_it_whether_or_not_its_row_was_selected(peop
 # -- the card of Data -------------------------------------------------------------------------------------------------
 
 
-def test_a_date_in_doubt_has_every_field_whole_in_a_small_window(doubtful):
+@pytest.fixture(params=[100, 110])
+def text_size(request, doubtful):
+    """The size of text, in percent."""
+    doubtful.theme.set_scale(request.param)
+    yield request.param
+    doubtful.theme.set_scale(100)
+
+
+def test_a_date_in_doubt_has_every_field_whole_in_a_small_window(doubtful, text_size):
     assert (doubtful.width(), doubtful.height()) == (1280, 800)
+    table = doubtful.page.table
+    filled_in = [table.model().headerData(c, Qt.Orientation.Horizontal) for c in range(6)]
+    assert filled_in[3:] == ["Lower bound", "Upper bound", "Missing"]
+    assert table.horizontalScrollBar().value() == 0
+    assert sum(map(table.columnWidth, range(6))) <= table.viewport().width(), "what is filled in is in sight"
     doubtful.page.table.selectRow(SEEN)
     QApplication.processEvents()
     assert doubtful.findChild(QLabel, "suspicion_0").text().startswith("⚠ ")

@@ -182,6 +182,34 @@ def test_the_release_page_lists_it_and_offers_no_model_of_it(ready, press, idle,
     assert not seen(ready, "released_1_learn")
 
 
+def test_estimates_lead_from_synthetic_rows_to_the_rows(ready, press, idle, release, target, qtbot):
+    release()
+    press(ready, "tab_estimate")
+    assert not seen(ready, "estimate_open")
+    retype(ready, qtbot, "estimate_release", target)
+    press(ready, "estimate_run")
+    idle(ready)
+    assert "count and average the synthetic rows as they are" in text_of(ready, "estimate_said")
+    ready.session.may_leave = lambda then: True
+    press(ready, "estimate_open")
+    idle(ready)
+    assert ready.session.opened.source == str(target)
+
+
+def test_without_cuts_of_ones_own_values_keep_the_steps_of_their_column(ready, idle, qtbot, release, target):
+    ready.session.edit_column("income", "round", cells=10)
+    idle(ready)
+    told = text_of(ready, "synthetic_steps")
+    assert told.startswith("While cuts are automatic values keep their own steps")
+    assert "income in steps of " in told
+    rounded = set(ready.session.plan.plan().column("income").grid().labels)
+    release()
+    assert not set(map(str, pl.read_csv(target)["income"].to_list())) <= rounded
+    retype(ready, qtbot, "synthetic_cuts", "5")
+    idle(ready)
+    assert text_of(ready, "synthetic_steps").startswith("Values are rounded as the plan says: ")
+
+
 def test_an_earlier_release_is_found_again_and_compared(ready, press, idle, release, target):
     release()
     ready.show_page("data")

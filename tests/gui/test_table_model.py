@@ -120,7 +120,12 @@ def test_rows_are_sorted_by_their_keys_and_edited_together(ages, window, qtbot):
 
 
 def test_a_text_that_is_cut_is_whole_in_its_tip(window, qtbot):
-    table = LinesTable(window.session, "notes", "Notes", (Column("Day", width=60), Column("Note", width=60)))
+    table = LinesTable(
+        window.session,
+        "notes",
+        "Notes",
+        (Column("Day", help="When it was written", width=60), Column("Note", width=60)),
+    )
     qtbot.addWidget(table)
     table.resize(160, 120)
     table.show()
@@ -130,12 +135,15 @@ def test_a_text_that_is_cut_is_whole_in_its_tip(window, qtbot):
     table.horizontalHeader().setStretchLastSection(False)
     table.setColumnWidth(1, 60)
 
-    def tip_at(row: int) -> str:
-        place = table.visualRect(table.lines.index(row, 1)).topLeft() + QPoint(5, 5)
+    def tip_at(row: int, column: int = 1) -> str:
+        place = table.visualRect(table.lines.index(row, column)).topLeft() + QPoint(5, 5)
         table.viewportEvent(QHelpEvent(QHelpEvent.Type.ToolTip, place, table.viewport().mapToGlobal(place)))
         return QToolTip.text()
 
     assert tip_at(0) == note
+    long = "DiabetesPedigreeFunction, the column of a day with a name like that"
+    table.lines.show_lines([(Cell(long), Cell(note))])
+    assert tip_at(0, 0) == f"{long}\n\nWhen it was written", "whole, though the column has a tip of its own"
     QToolTip.hideText()
     QApplication.processEvents()
 

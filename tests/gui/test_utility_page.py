@@ -193,6 +193,19 @@ def test_a_point_gives_its_epsilon_to_the_plan_by_a_button_and_is_undone(utility
     assert utility.session.plan.epsilon == 1
 
 
+def test_a_point_above_what_is_offered_to_recipients_says_so_before_it_is_taken(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle, epsilons="1, 100")
+    said = utility.findChild(QLabel, "curve_point_offered")
+    click_point(page, qtbot, 0, 1)
+    assert utility.findChild(QWidget, "curve_point_take").isVisible()
+    assert said.isVisible()
+    assert said.text().endswith("ε up to 1.")
+    assert said.text() in utility.findChild(QWidget, "curve_point").accessibleName()
+    assert utility.session.plan.epsilon == 1
+    click_point(page, qtbot, 0, 0)
+    assert not said.isVisible()
+
+
 def test_a_click_beside_every_point_changes_nothing(utility, qtbot, press, idle):
     page = ran(utility, qtbot, press, idle)
     qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))

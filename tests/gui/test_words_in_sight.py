@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from comparisons import add, card, charged, study
 from hands import Hands
 from mishaps import retype
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTableView, QWidget
 
+from workbench.deep.networks import NETWORKS
 from workbench.gui.widgets.path_field import PathField
+from workbench.learners import LEARNERS
 
 TABLE = "attribute_table"
 SURNAMES = ("Abel", "Berg", "Cole", "Diaz", "Ekman", "Fuchs", "Gallo", "Haas", "Ivars", "Jung", "Kern", "Lund")
@@ -128,3 +133,54 @@ def test_a_name_that_is_taken_is_not_suggested_and_one_that_was_typed_stays(hand
     hands.window.session.set_epsilon(hands.window.session.plan.epsilon * 2)
     hands.idle()
     assert Path(hands.see("release_target").text()) == tmp_path / "mine.csv"
+
+
+NAMES = {entry.name for entry in (*LEARNERS, *NETWORKS)}
+"""What commands and files call the models; a person reads their titles."""
+
+
+def texts(window: QWidget) -> Iterator[str]:
+    """Every text in sight, and what is in lists and tables."""
+    for part in window.findChildren(QWidget):
+        if part.isVisible():
+            yield part.accessibleName()
+            yield part.toolTip()
+            if isinstance(part, QLabel | QAbstractButton):
+                yield part.text()
+            elif isinstance(part, QComboBox):
+                yield from map(part.itemText, range(part.count()))
+            elif isinstance(part, QTableView):
+                rows, columns = range(part.model().rowCount()), range(part.model().columnCount())
+                yield from (str(part.model().index(r, c).data() or "") for r in rows for c in columns)
+
+
+def raw_names(window: QWidget) -> list[str]:
+    """The texts that have the name of a model in place of its title; names of files may be made of it."""
+    long = re.compile("|".join(rf"(?<![\w/-]){name}(?![\w-])" for name in NAMES if "-" in name))
+    return [text for text in texts(window) if text in NAMES or long.search(text)]
+
+
+def test_models_are_called_by_their_titles_on_every_page(people, press, idle, qtbot, tmp_path):
+    charged(tmp_path / "one", {**card(0.9), "model": "cifar-cnn"}, work="dpsgd")
+    charged(tmp_path / "two", card(), work="fit naive-bayes")
+    for model in ("naive-bayes", "random-forest", "boosted-trees"):
+        add(people, study(model), "people")
+    press(people, "tab_train")
+    for name in sorted(NAMES):
+        people.page.forms.choose(name)
+        assert raw_names(people) == [], name
+    for page in people.page_names():
+        press(people, f"tab_{page}")
+        idle(people)
+        assert raw_names(people) == [], page
+        if page == "memory":
+            retype(people, qtbot, "memory_batches", "32,64")
+            for network in NETWORKS:
+                people.findChild(QAbstractButton, f"memory_network_{network.name}").setChecked(network.name == "mlp")
+            press(people, "memory_run")
+            idle(people)
+            assert raw_names(people) == [], "the study of memory"
+        if page == "predict":
+            press(people, "predict_learn")
+            idle(people)
+            assert raw_names(people) == [], "a model of a release"

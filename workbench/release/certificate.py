@@ -362,6 +362,9 @@ def require_format(document: dict[str, Any], output: Path, formats: Mapping[str,
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
+NOTHING_TO_ESTIMATE = "nothing-to-estimate"
+"""Code of the refusal to estimate from a release that is not of noisy rows; its field is the kind."""
+
 _HINTS = {"certificate": "name OUT.certificate.json"}
 _USE_INSTEAD = {
     "synthetic": "count and average the synthetic rows as they are, with any program",
@@ -407,7 +410,8 @@ def read_certificate(path: Path) -> dict[str, Any]:
     if document["format"] != ROWS_FORMAT:
         name = document["kind"][:40]
         what = f"this is the certificate of a release of kind {name!r}: there is nothing to estimate from it"
-        raise InputError(what, str(path), _USE_INSTEAD.get(name, "`workbench verify` checks the released file"))
+        hint = _USE_INSTEAD.get(name, "`workbench verify` checks the released file")
+        raise InputError(what, str(path), hint, code=NOTHING_TO_ESTIMATE, field=name)
     return document
 
 

@@ -486,9 +486,9 @@ def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
     else:
         why = f"At ε = {epsilon} noisy rows answer {noisy.useful} of {len(inputs.questions)} questions"
     if synthetic.useful and synthetic.useful >= statistics.useful:
-        return SYNTHETIC, f"{why}. Synthetic rows keep more at the same ε: release synthetic rows."
+        return SYNTHETIC, f"{why}. Synthetic rows keep more at the same ε, and are advised."
     if statistics.useful:
-        return STATISTICS, f"{why}, and synthetic rows answer less than a few figures do: release statistics."
+        return STATISTICS, f"{why}, and synthetic rows answer less than a few figures do: statistics are advised."
     if target is not None:
         return (
             MODEL,

@@ -15,6 +15,7 @@ from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
 from workbench.privacy.accounting.posterior import posterior
+from workbench.sanitize.questions import Questions, recipient
 
 HIGH = Decimal(5)
 """An ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %."""
@@ -224,6 +225,14 @@ def high_words(epsilon: Decimal) -> str:
         epsilon=at_most(epsilon),
         belief=_believed(epsilon),
     )
+
+
+def offered_words(questions: Questions, epsilon: Decimal) -> str:
+    """Return why so high an ε is not offered to those who get the release; empty where it is."""
+    if epsilon <= questions.most:
+        return ""
+    who = recipient(questions.recipient)
+    return tr("⚠ {title}: {why}", title=tr_sentence(who.title), why=tr_sentence(who.why))
 
 
 def _believed(epsilon: Decimal) -> str:

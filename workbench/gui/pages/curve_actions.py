@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 
+from workbench.gui.gauges.budget import offered_words
 from workbench.gui.session.draft_edits import scaled_to
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -64,6 +65,7 @@ class PointPanel(Card):
         self._name = label("", "heading", name=f"{name}_point_name")
         self._figure = label("", name=f"{name}_point_figure")
         self._warning = label("", "warn", wrap=True, name=f"{name}_point_warning")
+        self._offered = label("", "warn", wrap=True, name=f"{name}_point_offered")
         close = button("×", f"{name}_point_close", "link", tip=tr("Close (Esc)"), accessible=tr("Close"))
         close.clicked.connect(self.close_it)
         tip = tr("Split this ε over the columns as the plan does; Ctrl+Z undoes it")
@@ -75,7 +77,7 @@ class PointPanel(Card):
         self._run = button(to_run, f"{name}_point_run", tip=tr("Its line in the table of all runs"))
         self._run.clicked.connect(self._show_run)
         self.body.addLayout(row(self._name, None, close))
-        for part in (self._figure, self._warning, self._take, self._train, self._run):
+        for part in (self._figure, self._warning, self._offered, self._take, self._train, self._run):
             self.body.addWidget(part)
         self.hide()
 
@@ -87,11 +89,14 @@ class PointPanel(Card):
         self._figure.setText(f"{where}:  {facts.figure}")
         self._warning.setText(facts.warning)
         self._warning.setVisible(bool(facts.warning))
+        above = offered_words(self._session.questions, Decimal(repr(facts.epsilon)))
+        self._offered.setText("" if facts.without_privacy else above)
+        self._offered.setVisible(bool(self._offered.text()))
         self._take.setVisible(not facts.without_privacy)
         self._take.setEnabled(self._session.opened is not None)
         self._train.setVisible(bool(facts.model) and not facts.without_privacy)
         self._run.setEnabled(facts.to_run is not None)
-        self.setAccessibleName(f"{facts.name}, {self._figure.text()}. {facts.warning}")
+        self.setAccessibleName(f"{facts.name}, {self._figure.text()}. {facts.warning} {self._offered.text()}".strip())
         self._plot.covered = True
         self.show()
         self.adjustSize()

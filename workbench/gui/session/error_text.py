@@ -14,6 +14,9 @@ from workbench.params.remedies import Remedy
 if TYPE_CHECKING:
     from workbench.data.columns.profile import Suspicion
 
+_QUOTED = re.compile(r"'[a-z0-9]+(?:-[a-z0-9]+)*'")
+"""What may be the name of a network."""
+
 _FACTS = {
     "date_order": tr_later("choose under “day or month first”"),
     "other": tr_later("choose one under “if a value is not listed”"),
@@ -108,9 +111,20 @@ def without_place(error: WorkbenchError) -> str:
     return "; ".join(filter(None, (tr_sentence(error.what), ways_out(error.remedies))))
 
 
+def titled(text: str) -> str:
+    """Return a text with the title of each network in place of the name that commands have for it."""
+    if not _QUOTED.search(text):
+        return text
+    from workbench.deep.networks import NETWORKS
+
+    for entry in NETWORKS:
+        text = text.replace(repr(entry.name), f"“{tr_sentence(entry.title)}”")
+    return text
+
+
 def sentence(error: WorkbenchError) -> str:
     """Return an error as the window says it: a capital first, a full stop last."""
-    text = in_the_window(error)
+    text = titled(in_the_window(error))
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…", "!")) else ".")
 
 

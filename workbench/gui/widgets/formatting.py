@@ -6,8 +6,12 @@ import datetime
 import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import TYPE_CHECKING
 
-from workbench.gui.style.language import day, localised, tr, tr_n, tr_number
+from workbench.gui.style.language import day, localised, tr, tr_n, tr_number, tr_sentence
+
+if TYPE_CHECKING:  # it loads numpy, which the first paint does not wait for
+    from workbench.release.model.paused_training import PausedTraining
 
 _DIGITS = 4
 
@@ -155,3 +159,17 @@ def together(names: Sequence[str]) -> str:
 def count(number: int, noun: str, nouns: str = "") -> str:
     """Return ``1 row`` or ``2,000 rows``; the nouns are literals, which ``packaging/translations.py`` lists."""
     return tr_n(f"{{n}} {noun}", f"{{n}} {nouns or noun + 's'}", number)
+
+
+def paused_words(run: PausedTraining) -> str:
+    """Return which training is paused, and where."""
+    from workbench.deep.networks import network
+
+    return tr(
+        "{title} is paused after {taken} of {steps} steps (ε = {spent} of {epsilon}).",
+        title=tr_sentence(network(run.plan.network).title),
+        taken=tr_number(run.taken, ","),
+        steps=tr_number(run.steps, ","),
+        spent=at_most(run.spent),
+        epsilon=at_most(run.epsilon),
+    )

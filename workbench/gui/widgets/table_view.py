@@ -34,12 +34,13 @@ class TableView(QTableView):
         self.horizontalHeader().setHighlightSections(False)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Show the whole text of a cell that is cut and has no tip of its own."""
+        """Show the whole text of a cell that is cut, above its tip where that does not say it."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             index = self.indexAt(event.pos())
             cut = index.isValid() and self.sizeHintForIndex(index).width() > self.columnWidth(index.column())
-            if cut and not index.data(Roles.ToolTipRole):
-                QToolTip.showText(event.globalPos(), str(index.data() or ""), self)
+            text, tip = str(index.data() or ""), str(index.data(Roles.ToolTipRole) or "")
+            if cut and text not in tip:
+                QToolTip.showText(event.globalPos(), f"{text}\n\n{tip}".strip(), self)
                 return True
         return super().viewportEvent(event)
 

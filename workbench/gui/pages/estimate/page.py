@@ -63,6 +63,7 @@ class EstimatePage(PageFrame):
             )
         }
         self._arrange()
+        self._open.hide()
         self._export = button(tr("Export…"), "estimate_export", tip=tr("Write every figure as CSV, with all digits"))
         self._export.clicked.connect(self._ask_and_export)
         self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"))
@@ -95,7 +96,15 @@ class EstimatePage(PageFrame):
         line.addWidget(other)
         source = Card(pad=12)
         source.body.addLayout(line)
-        source.body.addWidget(self._said)
+        self._open = button(
+            tr("Open it as a table"),
+            "estimate_open",
+            tip=tr("Open the released rows in place of the table that is open"),
+        )
+        self._open.clicked.connect(lambda: self.session.open_asked.emit(self._release.text().strip()))
+        said = row(self._said, self._open)
+        said.setStretch(0, 1)
+        source.body.addLayout(said)
         group = QButtonGroup(self)
         for name, segment in self._segments.items():
             segment.setCheckable(True)
@@ -238,7 +247,10 @@ class EstimatePage(PageFrame):
 
     def _refused(self, error: BaseException) -> None:
         if isinstance(error, WorkbenchError):
-            self._say(sentence(error), "danger")
+            from workbench.release.certificate import NOTHING_TO_ESTIMATE
+
+            synthetic = (error.code, error.field) == (NOTHING_TO_ESTIMATE, "synthetic")
+            self._say(sentence(error), "" if synthetic else "danger", rows=synthetic)
         else:
             self._say(tr("That failed: this is a bug in the program, see the log."), "danger")
 
@@ -246,7 +258,9 @@ class EstimatePage(PageFrame):
         if self._found is not None:
             self._views.setCurrentWidget(self._places[name])
 
-    def _say(self, text: str, kind: str = "muted") -> None:
+    def _say(self, text: str, kind: str = "muted", *, rows: bool = False) -> None:
+        """Say ``text``; where the file has made-up ``rows`` to read as they are, offer to open them."""
+        self._open.setVisible(rows)
         look(self._said, kind)
         self._said.setText(text)
 

@@ -14,10 +14,10 @@ from workbench.gui.session.account_task import AccountRelease, read_releases
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.newest_release import step_of
 from workbench.gui.session.session import ReleasedStep, Session
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, button, label, look, named, row, scrolled, stack
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment
+from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import ReleasedCard
@@ -185,14 +185,7 @@ class ReleasedPage(PageFrame):
         paused = self.session.paused
         self._resume.setVisible(bool(paused))
         if paused:
-            run = paused[0]
-            self._paused.setText(
-                tr(
-                    "A training is paused after {taken} of {steps} steps. Its ε is charged.",
-                    taken=tr_number(run.taken, ","),
-                    steps=tr_number(run.steps, ","),
-                )
-            )
+            self._paused.setText(paused_words(paused[0]))
 
     def _learn(self, release: Path) -> None:
         self.session.ask_to_learn_from(release)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton
 
-from workbench.gui.style.language import tr, tr_number, tr_sentence
+from workbench.gui.style.language import tr, tr_number
 from workbench.gui.widgets.basic import Card, button, label, look, row
-from workbench.gui.widgets.formatting import at_most
+from workbench.gui.widgets.formatting import at_most, paused_words
 
 if TYPE_CHECKING:
     from workbench.release.model.paused_training import PausedTraining
@@ -52,18 +52,7 @@ class PausedCard(Card):
         self.run = run
         self.setVisible(run is not None and not running)
         if run is not None:
-            from workbench.deep.networks import network
-
-            self._text.setText(
-                tr(
-                    "{title} is paused after {taken} of {steps} steps (ε = {spent} of {epsilon}).",
-                    title=tr_sentence(network(run.plan.network).title),
-                    taken=tr_number(run.taken, ","),
-                    steps=tr_number(run.steps, ","),
-                    spent=at_most(run.spent),
-                    epsilon=at_most(run.epsilon),
-                )
-            )
+            self._text.setText(paused_words(run))
 
     def lead(self, other: QPushButton | None, *, leads: bool) -> QPushButton | None:
         """Return the button to highlight: Resume where a run is offered and ``leads``, as nothing else can be done."""

@@ -297,6 +297,8 @@ class RunCard(Card):
     def _take_progress(self, progress: Progress) -> None:
         if self.steps and progress.total == self.steps:
             self._speed.set_whole(self._pace.words(progress))
+        elif not progress.total:
+            self._speed.set_whole(tr_sentence(progress.label))
 
     def _take_budget(self, budget: Budget) -> None:
         self.step = budget.step

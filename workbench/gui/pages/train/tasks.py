@@ -21,7 +21,7 @@ from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.jobs import Job
 from workbench.params import CancelledError, Parameters
 from workbench.signals.cancel import CancelToken, interruptible
-from workbench.signals.events import AtStake, Emit
+from workbench.signals.events import AtStake, Emit, Progress
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.release.model.preflight import Preflight
 
 PREFLIGHT = "preflight"
+BEGINNING = tr_later("Getting ready (about 15 s): libraries are loaded, and a step is tried on made-up rows")
 TORCH = "torch"
 
 
@@ -233,6 +234,8 @@ def _start(
         from workbench.release.model.paused_training import charge_text, give_up_into
 
         resumed = "" if run.resumed is None else release_of(run.resumed)
+        if run.pausable:  # a network: what it does before its first step has no measure
+            emit(Progress(0, 0, tr(BEGINNING)))
         with charge_text(run.folder, None, emit, stopped_words, resumed):
             try:
                 return work(emit, cancel)

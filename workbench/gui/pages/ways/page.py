@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from workbench.gui.gauges.budget import offered_words
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.pages.run_page import first_problem
@@ -258,14 +259,8 @@ class WaysPage(PageFrame):
         stated = tr(WORKING) if refused is None else sentence(refused)
         self._reason.setText(stated if found is None else tr_sentence(found.reason))
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
-        above = session.plan.epsilon > session.questions.most
-        if above:
-            who = session.questions.recipient
-            from workbench.sanitize.questions import recipient
-
-            title, why = tr_sentence(recipient(who).title), tr_sentence(recipient(who).why)
-            self._offered.setText(tr("⚠ {title}: {why}", title=title, why=why))
-        self._offered.setVisible(above)
+        self._offered.setText(offered_words(session.questions, session.plan.epsilon))
+        self._offered.setVisible(bool(self._offered.text()))
 
     def _show_release(self) -> None:
         """Highlight what leads on: never a release that is mostly noise, or that answers nothing."""
