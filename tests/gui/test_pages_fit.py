@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterable
+
+from comparisons import add, study
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.pages import PAGES
@@ -39,20 +41,22 @@ def test_buttons_that_come_to_a_head_never_widen_the_window(window, press, idle,
     assert window.width() == 1280
 
 
-@pytest.mark.parametrize(
-    ("page", "parts"),
-    [
-        ("data", ("attribute_table", "attribute_detail")),
-        ("train", ("train_forms", "train_area")),
-    ],
-)
-def test_a_large_display_is_filled_and_not_half_empty(people, qtbot, press, idle, page, parts):
+def share_of_the_page(window, parts: Iterable[QWidget]) -> float:
+    """How much of the page some parts of it fill."""
+    area = sum(part.width() * part.height() for part in parts if part.isVisible())
+    return area / (window.page.width() * window.page.height())
+
+
+def test_on_a_large_display_the_room_goes_to_what_is_read(people, press, idle, qtbot) -> None:
+    """On Data to table and picture; on Train to the charts of a run, or to the curve of a model without steps."""
     people.resize(2560, 1440)
-    press(people, f"tab_{page}")
+    qtbot.waitUntil(lambda: share_of_the_page(people, [people.findChild(QWidget, "attribute_table")]) > 0.4)
+    qtbot.waitUntil(lambda: share_of_the_page(people, [people.findChild(QWidget, "attribute_histogram")]) > 0.12)
+    press(people, "tab_train")
     idle(people)
-    found = [people.findChild(QWidget, name) for name in parts]
-
-    def filled() -> float:
-        return sum(part.width() * part.height() for part in found) / (people.page.width() * people.page.height())
-
-    qtbot.waitUntil(lambda: filled() > 0.8)
+    add(people, study("logistic-regression"), "people")
+    curve = people.findChild(QWidget, "train_study_holder")
+    qtbot.waitUntil(lambda: share_of_the_page(people, [curve]) > 0.45)
+    people.page.forms.choose("logistic")
+    idle(people)
+    qtbot.waitUntil(lambda: share_of_the_page(people, people.page.going.charts) > 0.4)

@@ -33,6 +33,7 @@ class StudyCard(Card):
         )
         self._onward.clicked.connect(self._go)
         self._holder = QWidget()
+        self._holder.setObjectName("train_study_holder")
         self._place = stack()
         self._holder.setLayout(self._place)
         self._plot: QWidget | None = None
