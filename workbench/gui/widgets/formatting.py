@@ -18,12 +18,12 @@ NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"
 _LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text
 _JOINTS = re.compile(r"[_./\\-]+(?=\w)")
-_SIGNS = re.compile(r"\b(ε|δ|σ|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)")
+_SIGNS = re.compile(r"\b(ε|δ|σ|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)|([✓✗✕]) (?=\w)")
 _UNITS = re.compile(r"(?<=\d) (?=%|(?:[KMG]B|ms|s|min|h|days?|years?|rows?|columns?)\b)")
 
 
 def unbroken(text: str) -> str:
-    """Return ``text`` with spaces at which no line is broken between a figure and its sign or unit: ε = 3, 22.0 GB."""
+    """Return ``text`` with spaces at which no line is broken between a figure or a word and its sign or unit: ε = 3, 22.0 GB."""
     text = _SIGNS.sub(lambda found: NO_BREAK.join([*filter(None, found.groups()), ""]), text)
     return _UNITS.sub(NO_BREAK, text)
 

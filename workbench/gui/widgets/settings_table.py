@@ -40,7 +40,7 @@ from workbench.gui.widgets.table_view import TableView
 from workbench.params import ParameterError
 
 NARROWEST = 56
-SQUEEZE = 40
+SQUEEZE = 48
 """Pixels that the names give at most to a narrow window."""
 TITLE_PAD = 20
 """Pixels beside the title of a column."""
