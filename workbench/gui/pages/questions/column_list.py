@@ -11,7 +11,7 @@ from workbench.data.schema import KINDS
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.cell_delegates import PADDING, tick
+from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING, tick
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
@@ -111,7 +111,7 @@ class ColumnList(SettingsTable):
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every kind is read whole, however large its letters are."""
         words = KINDS if column == KIND else ()
-        return max((self.fontMetrics().horizontalAdvance(tr_sentence(kind)) + PADDING for kind in words), default=0)
+        return max((self.fontMetrics().horizontalAdvance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Space and Return tick from any cell of a row."""
