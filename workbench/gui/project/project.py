@@ -54,8 +54,14 @@ class Project(QObject):
 
     @property
     def unsaved(self) -> bool:
-        """Whether what is planned differs from the file, or from what opening the table or the images gave."""
-        return self._session.open_data is not None and self._planned() != self._saved
+        """Whether what is planned differs from the file, or from what opening the table or the images gave.
+
+        Before there is a file, a way that was chosen is no work that could be lost.
+        """
+        planned = self._planned()
+        if self.path is None and self._saved is not None:
+            planned = dataclasses.replace(planned, way=self._saved.way)
+        return self._session.open_data is not None and planned != self._saved
 
     def _planned(self) -> Planned:
         session = self._session
