@@ -54,3 +54,16 @@ def test_columns_and_their_facts_are_read_whole(people, press, idle, qtbot) -> N
     columns = people.findChild(QTableView, "question_columns")
     qtbot.waitUntil(lambda: columns.columnWidth(2) >= columns.fontMetrics().horizontalAdvance("category") + 22)
     assert columns.horizontalScrollBar().maximum() == 0
+
+
+def test_the_bars_of_mechanisms_keep_their_names(people, press, idle, qtbot) -> None:
+    press(people, "tab_protect")
+    idle(people)
+    bars = people.findChild(QWidget, "candidate_bars")
+    before = bars.height()
+    enlarged(people, qtbot)
+    idle(people)
+    qtbot.waitUntil(lambda: bars.height() >= bars.minimumHeight() > 0)
+    assert bars.minimumHeight() <= 1.2 * before  # fewer lines, not taller: the picture below keeps its room
+    people.theme.set_scale(100)
+    qtbot.waitUntil(lambda: bars.minimumHeight() % 25 == 0)  # as many as before

@@ -202,7 +202,7 @@ class ReleasedCard(Card):
         handle.cancelled.connect(lambda: ended("", "muted"))
 
     def _check(self) -> None:
-        self._kept = self._verify.hasFocus()
+        self._kept = self.window().focusWidget() is self._verify
         self._verify.setEnabled(False)
         self._notify(tr("Verifying…"), "muted")
         verify(self._jobs, self._output, self._show, self._failed, self._cancelled)

@@ -317,8 +317,6 @@ class SettingsTable(TableView):
         extra = self.viewport().width() - sum(widths.values())
         # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
         shares = self._roomy if extra >= 0 else {0: 1.0}
-        last = max(widths)  # then from the title of the last, down to its cells
-        widths[last] = max(widths[last] + min(extra + SQUEEZE, 0), self._widths[last])
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
             self.horizontalHeader().resizeSection(column, width + change)

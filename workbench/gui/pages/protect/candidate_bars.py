@@ -11,8 +11,8 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.render.fonts import scaled
 from workbench.gui.widgets.chart_marks import BarLine
+from workbench.render.fonts import scaled
 
 FEW, MANY = 4, 12
 """Candidates shown in a low card, and in a tall one."""

@@ -110,8 +110,8 @@ class ColumnList(SettingsTable):
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every kind is read whole, however large its letters are."""
-        words = KINDS if column == KIND else ()
-        return max((self.fontMetrics().horizontalAdvance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
+        advance, words = self.fontMetrics().horizontalAdvance, KINDS if column == KIND else ()
+        return max((advance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Space and Return tick from any cell of a row."""

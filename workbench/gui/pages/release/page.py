@@ -521,6 +521,8 @@ class Sections(QWidget):
         self._grid.addWidget(version, 0, 0, 1, 2)
         self._grid.setRowStretch(5, 1)
         self._wide = self._narrow = False
+        self._soon = QTimer(self, singleShot=True, interval=0)  # Qt does not bear another layout while it makes one
+        self._soon.timeout.connect(self._fit)
         self._arrange()
 
     def show_only_past(self, *, only: bool) -> None:
@@ -549,12 +551,12 @@ class Sections(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Take one column or two."""
         super().resizeEvent(event)
-        self._fit()
+        self._soon.start()
 
     def event(self, event: QEvent) -> bool:
         """Arrange what needs more room, as with larger text, for the width that there is."""
         if event.type() == QEvent.Type.LayoutRequest:
-            self._fit()
+            self._soon.start()
         return super().event(event)
 
     def _fit(self) -> None:
