@@ -23,7 +23,7 @@ _UNITS = re.compile(r"(?<=\d) (?=%|(?:[KMG]B|ms|s|min|h|days?|years?|rows?|colum
 
 
 def unbroken(text: str) -> str:
-    """Return ``text`` with spaces at which no line is broken between a figure and its sign or unit: ε = 3, 22.0 GB, ✓ close."""
+    """Return ``text`` with spaces at which no line is broken between a figure and its sign or unit: ε = 3, 22.0 GB."""
     text = _SIGNS.sub(lambda found: NO_BREAK.join([*filter(None, found.groups()), ""]), text)
     return _UNITS.sub(NO_BREAK, text)
 
