@@ -93,3 +93,12 @@ def test_the_first_window_begins_with_a_tour_that_is_not_shown_again(monkeypatch
     qtbot.keyClick(second, Qt.Key.Key_Escape)
     assert not second.tour.isVisible()
     close(second)
+
+
+def test_the_tour_goes_on_to_the_budget_where_the_list_of_releases_is_shown(people, press):
+    people.tour.start(lead=False)
+    press(people, "tab_ways")
+    assert people.findChild(QLabel, "tour_count").text() == "3 of 5"
+    press(people, "tab_released")
+    assert people.findChild(QLabel, "tour_count").text() == "4 of 5"
+    assert people.page.objectName() == "page_released"

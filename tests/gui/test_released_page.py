@@ -44,6 +44,7 @@ def test_a_release_is_listed_and_verified_where_it_is_selected(listed, press, id
     press(listed, "shown_release_1_verify")
     idle(listed)
     assert listed.findChild(QLabel, "shown_release_1_result").text().startswith("✓ File, certificate and ledger agree")
+    assert listed.focusWidget() is listed.findChild(QWidget, "shown_release_1_verify")
 
 
 def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):

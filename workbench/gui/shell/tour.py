@@ -54,6 +54,9 @@ STEPS: tuple[tuple[str, str, str], ...] = (
 )
 """The page of each step, its title and its text."""
 
+REACHED_BY = {"released": "ledger"}
+"""Pages that are about the same as the one of a step: a release leads to its list."""
+
 
 class TourPanel(Card):
     """The steps, one at a time.
@@ -94,7 +97,8 @@ class TourPanel(Card):
 
     def reach(self, page: str) -> None:
         """Go on to the step about ``page`` where the person went there by herself; never back."""
-        at = next((at for at, step in enumerate(STEPS) if step[0] == page), 0)
+        about = REACHED_BY.get(page, page)
+        at = next((at for at, step in enumerate(STEPS) if step[0] == about), 0)
         if not self.isHidden() and at > self._at:
             self._show(at, lead=False)
 

@@ -169,18 +169,20 @@ class Chart(QWidget):
     def _box(self) -> QRectF:
         least = self.margins  # the numbers to the left are as wide as the text is large
         left = max(least.left(), scaled(least.left()))
-        return QRectF(self.rect()).marginsRemoved(QMarginsF(left, least.top(), least.right(), least.bottom()))
+        top = max(least.top(), scaled(least.top())) if least.top() >= KEY else least.top()
+        return QRectF(self.rect()).marginsRemoved(QMarginsF(left, top, least.right(), least.bottom()))
 
     def _paint_head(self, on: Canvas, drawing: Drawing) -> None:
         if drawing.title:
             room = on.letters(13, drawing.figure) + 12 if drawing.figure else 0.0
-            on.write(QRectF(0, 0, self.width() - room, KEY), drawing.title, "text")
-            on.write(QRectF(self.width() - room, 0, room, KEY), drawing.figure, "text", "right")
+            high = max(KEY, scaled(KEY))
+            on.write(QRectF(0, 0, self.width() - room, high), drawing.title, "text")
+            on.write(QRectF(self.width() - room, 0, room, high), drawing.figure, "text", "right")
         on.letters(self.letters)
         # Clear of the figure beside the top of the axis, where that reaches into this line.
-        left = on.box.left() if drawing.left and on.box.top() <= KEY else 2.0
+        left = on.box.left() if drawing.left and self.margins.top() <= KEY else 2.0
         for key in drawing.key:
-            left = key.paint(on, left, KEY / 2 - 2)
+            left = key.paint(on, left, max(KEY, scaled(KEY)) / 2 - 2)
 
     def _paint_axes(self, on: Canvas, drawing: Drawing) -> None:
         box = on.box

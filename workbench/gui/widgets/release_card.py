@@ -108,6 +108,7 @@ class ReleasedCard(Card):
 
     def _offer_checks(self) -> None:
         folder = self.step.folder
+        self._kept = False
         self._verify = self._button(
             tr("Verify"), "verify", tr("Recompute bytes, values, mechanisms, ε and the ledger's entry"), self._check
         )
@@ -201,14 +202,22 @@ class ReleasedCard(Card):
         handle.cancelled.connect(lambda: ended("", "muted"))
 
     def _check(self) -> None:
+        self._kept = self.window().focusWidget() is self._verify
         self._verify.setEnabled(False)
         self._notify(tr("Verifying…"), "muted")
         verify(self._jobs, self._output, self._show, self._failed, self._cancelled)
 
+    def _checked(self) -> None:
+        """Let it be verified again; the keyboard, which went on to the next button, comes back."""
+        self._verify.setEnabled(True)
+        focus = self.window().focusWidget()
+        if self._kept and focus is not None and self.isAncestorOf(focus):
+            self._verify.setFocus()
+
     def _show(self, faults: list[str]) -> None:
         from workbench.release.statements import CANNOT_KNOW
 
-        self._verify.setEnabled(True)
+        self._checked()
         unknown = tr_sentence(CANNOT_KNOW)
         self._result.setToolTip(f"{unknown[:1].upper()}{unknown[1:]}.")
         if faults:
@@ -228,11 +237,11 @@ class ReleasedCard(Card):
             into_sight(self)
 
     def _cancelled(self) -> None:
-        self._verify.setEnabled(True)
+        self._checked()
         self._notify("", "muted")
 
     def _failed(self, error: BaseException) -> None:
-        self._verify.setEnabled(True)
+        self._checked()
         self._notify(f"{tr('✕ It could not be verified.')} {_why(error)}", "danger")
 
 

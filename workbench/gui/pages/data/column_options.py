@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.attribute_edits import way_edit
@@ -18,6 +18,7 @@ from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, s
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
+from workbench.render.fonts import scaled
 
 WIDTH, NARROW = 164, 112
 """Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
@@ -121,8 +122,6 @@ class ReadingFacts(QWidget):
             holder = QWidget()
             holder.setLayout(stack(title, field, spacing=2))
             field.setMinimumWidth(0)
-            holder.setMinimumWidth(NARROW)
-            holder.setMaximumWidth(WIDTH)
             holder.hide()  # all five side by side would widen the window for good
             line.addWidget(holder, WIDTH)
             self._holders[key] = holder
@@ -132,6 +131,18 @@ class ReadingFacts(QWidget):
         whole.setSpacing(2)
         whole.addLayout(line)
         whole.addWidget(self.problem)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the fields the width of their words where these are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        for holder in self._holders.values():
+            holder.setMinimumWidth(scaled(NARROW, WIDTH))
+            holder.setMaximumWidth(scaled(WIDTH))
 
     def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
         """Show the facts of one attribute; an edit changes every column of ``edited`` that it fits."""

@@ -178,7 +178,7 @@ class DataPage(PageFrame):
         self._bar = QWidget()
         self._bar.setLayout(row(*self._segments.values(), spacing=4))
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
-        attributes = MasterDetail(Card(self.table, self.whole, pad=8), self.detail)
+        attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
         rows = Card(pad=8)
         top = row(None, badge())
         top.setContentsMargins(0, 4, 8, 0)

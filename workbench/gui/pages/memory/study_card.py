@@ -31,6 +31,9 @@ REMARKS_HEIGHT = 72
 WIDE = 1000
 """Points of the card from which chart and table stand side by side."""
 
+NARROWEST = 120
+"""Points that the list of charts keeps where text is large."""
+
 PAD, BETWEEN = 12, 16
 """Points around everything, and between chart and table."""
 
@@ -77,6 +80,7 @@ class StudyCard(Card):
         accessible = tr("Memory of every setting")  # a setting that is cut reads as another one: none gives way
         self.table = LinesTable(session, "memory_table", accessible, COLUMNS, least_share=1.0)
         self.lines = named(ChoiceBox(), "memory_chart", tr("Lines of the chart"), tr("What each line of the chart is"))
+        self.lines.setMinimumWidth(NARROWEST)
         for key, text in CHARTS.items():
             self.lines.addItem(tr(text), key)
         self._views = {CHART: self.plot, TABLE: self.table}

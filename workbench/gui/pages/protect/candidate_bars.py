@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QMarginsF, QSize
+from PySide6.QtCore import QEvent, QMarginsF, QSize
 
 from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.session import Session
@@ -12,9 +12,13 @@ from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine
+from workbench.render.fonts import scaled
 
 FEW, MANY = 4, 12
 """Candidates shown in a low card, and in a tall one."""
+
+NARROW = 300
+"""Pixels from which a line tells both errors; the tooltip always does."""
 
 LINE = 40
 CLOSE = 25
@@ -82,29 +86,38 @@ class CandidateBars(Chart):
 
     def _fit(self) -> None:
         """Take the lines that there is room for: the best ones, the one in use, and last the constant answer."""
-        self._lines = self._all
-        if len(self._all) > self._most:
+        self._lines, most = self._all, self._most
+        if most == FEW:
+            most = max(3, FEW * CLOSE // scaled(CLOSE))
+        if len(self._all) > most:
             ends = [at for at, line in enumerate(self._all) if line.used or not line.other]
-            best = [at for at in range(len(self._all)) if at not in ends][: self._most - len(ends)]
+            best = [at for at in range(len(self._all)) if at not in ends][: most - len(ends)]
             self._lines = tuple(self._all[at] for at in sorted((*ends, *best)))
-        self.setMinimumHeight(len(self._lines) * CLOSE)
+        self.setMinimumHeight(len(self._lines) * scaled(CLOSE))
         self.updateGeometry()
         self.update()
 
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Take as many lines as there is room for where they are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of the picture."""
-        return QSize(340, len(self._lines) * LINE)
+        return QSize(340, len(self._lines) * scaled(LINE))
 
     def drawing(self) -> Drawing | None:
         """Return a line of text and a bar for each; the one in use is filled, the others are framed."""
         if not self._lines:
             return None
         most = max(line.error for line in self._lines) or 1.0
+        roomy = self.width() >= scaled(NARROW)
         lines = [
             BarLine(
                 line.title,
                 line.error / most,
-                f"{line.other}   {line.words}" if line.other else line.words,
+                f"{line.other}   {line.words}" if line.other and roomy else line.words,
                 "accent" if line.used else "muted",
                 strong=line.used,
                 framed=not line.used,

@@ -7,10 +7,11 @@ from collections.abc import Collection
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
+from workbench.data.schema import KINDS
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.cell_delegates import tick
+from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING, tick
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
@@ -106,6 +107,11 @@ class ColumnList(SettingsTable):
     def take_in_sight(self, *, ticked: bool) -> None:
         """Tick or free every row that is not filtered out."""
         self.listed.take([self.listed.name_at(row) for row in self.in_sight()], ticked=ticked)
+
+    def _widest_choice(self, column: int) -> int:
+        """Return the width in which every kind is read whole, however large its letters are."""
+        advance, words = self.fontMetrics().horizontalAdvance, KINDS if column == KIND else ()
+        return max((advance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Space and Return tick from any cell of a row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -520,7 +520,9 @@ class Sections(QWidget):
         self._grid.setSpacing(12)
         self._grid.addWidget(version, 0, 0, 1, 2)
         self._grid.setRowStretch(5, 1)
-        self._wide = False
+        self._wide = self._narrow = False
+        self._soon = QTimer(self, singleShot=True, interval=0)  # Qt does not bear another layout while it makes one
+        self._soon.timeout.connect(self._fit)
         self._arrange()
 
     def show_only_past(self, *, only: bool) -> None:
@@ -549,15 +551,29 @@ class Sections(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Take one column or two."""
         super().resizeEvent(event)
-        if self._wide != (self.width() >= WIDE):
-            self._wide = self.width() >= WIDE
+        self._soon.start()
+
+    def event(self, event: QEvent) -> bool:
+        """Arrange what needs more room, as with larger text, for the width that there is."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._soon.start()
+        return super().event(event)
+
+    def _fit(self) -> None:
+        around, pane = self.parentWidget(), self._pane
+        room = self.width() if around is None else around.width()
+        parts = () if pane is None else (pane, self._cost)
+        needed = sum(part.minimumSizeHint().width() for part in parts) + self._grid.spacing()
+        fits = (room >= WIDE, needed > room)
+        if (self._wide, self._narrow) != fits:
+            self._wide, self._narrow = fits
             self._arrange()
 
     def _arrange(self) -> None:
         grid, pane, wide = self._grid, self._pane, self._wide
         for part in (self._cost, self._outside, self._below, self._past):
             grid.removeWidget(part)
-        across = pane is not None and pane.wide and not wide
+        across = pane is not None and (pane.wide or self._narrow) and not wide
         if pane is not None:
             grid.removeWidget(pane)
             grid.addWidget(pane, 1, 0, 1 if across or not wide else 2, 2 if across else 1)
