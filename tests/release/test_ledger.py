@@ -146,26 +146,6 @@ def test_delta_has_a_cap_of_its_own(ledger: Ledger) -> None:
     assert ledger.set_cap(A, Decimal(200)).cap == (200, Decimal("3e-5"))
 
 
-def test_a_release_that_came_to_nothing_sets_no_cap_of_delta_beside_that_of_epsilon(ledger: Ledger) -> None:
-    ledger.set_cap(A, Decimal(100))
-    charge(ledger, "1")
-    ledger.void(ledger.reserve(A, loss_of("1", "1e-6"), work="test"), "cancelled before its first step")
-    assert ledger.account(A).standing_cap == (100, None)
-    assert ledger.set_cap(A, Decimal(90)).cap == (90, None), "a cap of ε alone does not bring it back"
-    charge(ledger, "1", "1e-5")
-    assert ledger.account(A).standing_cap == (90, Decimal("1e-5"))
-    with pytest.raises(BudgetRefusedError, match="needs delta"):
-        charge(ledger, "1", "1e-9")
-    assert ledger.verify() == []
-
-
-def test_a_cap_of_delta_by_the_steward_outlives_a_release_that_came_to_nothing(ledger: Ledger) -> None:
-    ledger.set_cap(A, Decimal(100), Decimal("1e-6"))
-    ledger.void(ledger.reserve(A, loss_of("1", "1e-6"), work="test"), "cancelled")
-    with pytest.raises(BudgetRefusedError, match="needs delta"):
-        charge(ledger, "1", "1e-5")
-
-
 def test_a_cap_of_no_delta_refuses_the_first_delta(ledger: Ledger) -> None:
     ledger.set_cap(A, Decimal(100), Decimal(0))
     with pytest.raises(BudgetRefusedError, match="needs delta"):

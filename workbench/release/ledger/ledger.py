@@ -154,8 +154,8 @@ class Ledger(LedgerMerge, LedgerSteps):
                         "there is no cap of epsilon yet that could stay as it is", "--delta", "give --epsilon as well"
                     )
                 epsilon = account.standing_cap[0]
-            if delta is None and account.standing_cap is not None:
-                delta = account.standing_cap[1]
+            if delta is None and account.cap is not None:
+                delta = account.cap[1]
             loss(epsilon, delta or Decimal(0))
             self._append("cap", account.dataset, {"origin": STEWARD}, (epsilon, delta))
         return self.account(account.dataset)

@@ -89,11 +89,8 @@ class Account:
 
     @property
     def standing_cap(self) -> Cap | None:
-        """The cap that the next release must fit; it is ``None``, or its δ is, where that release sets it."""
-        if self.cap is None or self.unused:
-            return None
-        epsilon, delta = self.cap
-        return epsilon, None if self._delta_unused else delta
+        """The cap that the next release must fit; ``None`` where that release sets it."""
+        return None if self.unused else self.cap
 
     @property
     def delta_remaining(self) -> Decimal | None:
@@ -105,12 +102,6 @@ class Account:
     def unused(self) -> bool:
         """Whether the cap was set only by a first release that was void; the next release then sets it again."""
         return self.used == (Decimal(0), Decimal(0)) and all(c["origin"] == FIRST_RELEASE for c in self.cap_history)
-
-    @property
-    def _delta_unused(self) -> bool:
-        """Whether the cap of δ was set only by a release that took none of it, as one that was void."""
-        set_by = {c["origin"] for c in self.cap_history if c["delta"]}
-        return not self.used[1] and set_by <= {FIRST_RELEASE} and self.count is None
 
     @property
     def used(self) -> Amount:
