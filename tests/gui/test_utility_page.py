@@ -502,6 +502,8 @@ def test_a_figure_without_bands_and_baselines_keeps_its_lines():
 
 
 def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitised_one(utility, qtbot, press, idle):
+    models = utility.findChild(QComboBox, "curve_model")
+    models.setCurrentIndex(models.findData("naive-bayes"))  # the advised model does not know the public tables
     tick = utility.findChild(QWidget, "regime_corrected")
     assert (tick.isVisible(), tick.isChecked(), tick.isEnabled()) == (True, False, True)
     press(utility, "regime_corrected")
