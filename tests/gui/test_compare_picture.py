@@ -192,12 +192,9 @@ def test_what_an_epsilon_means_is_asked_of_a_line(compare, qtbot):
     asked = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, table.viewport().mapToGlobal(at))
     QApplication.sendEvent(table.viewport(), asked)
     menu = compare.findChild(QMenu, "explain_menu")
-    assert [action.text() for action in menu.actions()] == [
-        "What Does ε = 1 Mean?",
-        "Sort by This Column",
-        "Copy",
-        "Copy All Rows",
-    ]
+    words = [action.text() for action in menu.actions()]
+    assert words[:2] == ["What Does ε = 1 Mean?", "Sort by This Column"]
+    assert words[-2:] == ["Copy", "Copy All Rows"]
     menu.close()
 
 
