@@ -118,7 +118,7 @@ def test_a_table_that_cannot_be_opened_says_which_one_still_is(active, tmp_path,
 def test_the_rail_says_what_its_dots_mean(people):
     legend = people.findChild(QWidget, "rail_legend")
     assert legend.isVisible()
-    assert legend.accessibleName() == "Dots: ring nothing here yet, half needs you, full ready"
+    assert legend.accessibleName() == "Ring dot: nothing here yet; Half dot: needs you; Full dot: ready"
 
 
 def test_a_loss_that_rises_is_remarked_and_one_that_jitters_is_not():
