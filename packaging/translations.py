@@ -3,7 +3,7 @@
 With ``--missing`` the sentences that have no translation are printed as JSON, to be filled in and given to ``--fill
 LANGUAGE FILE…``, which checks the names in braces. ``--unwrapped FOLDER…`` lists what looks like a sentence of the
 window and is not translated, ``--count`` what is left. Without an option the catalogues are sorted, filed by folder and
-freed of what no code has. Only the standard library is needed.
+freed of what no code has.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.gui.style.language import FORM
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "workbench"
 I18N = ROOT / "resources" / "i18n"
-FORMS = {"fr": 2, "vi": 1, "ru": 3}
+FORMS = {code: forms for code, (forms, _) in FORM.items() if code != "en"}
 """The languages beside English, and how many forms of a plural each has."""
 
 NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}

@@ -9,7 +9,7 @@ import pytest
 from fits import misfits
 from hands import CTRL, SHIFT, Hands
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 from released import release_table
 
 from workbench.gui.project.project_file import project_text, read_project
@@ -200,3 +200,17 @@ def test_a_guessed_kind_of_a_dropped_column_is_not_stated_as_if_somebody_had_dec
     assert plan.plan().column("b").origin == "declared", "that it is dropped was confirmed"
     confirmed = DraftPlan(columns=(plan.columns[0], DraftColumn(name="b", kind="category", action="drop")))
     assert confirmed.plan().column("b").kind == "category"
+
+
+def test_a_click_that_ends_an_entry_confirms_nothing_that_it_brings_up(hands):
+    hands.window.session.edit_column("visits", "bounds", upper=None)
+    assert hands.see("data_onward").text() == "Fill the next →"
+    hands.click("data_onward")
+    hands.keys("100")
+    hands.click("data_onward")  # the button took the click, and with it the keyboard: the entry is read
+    assert plan(hands).column("visits").upper == 100
+    assert hands.see("data_onward").text() == BUTTON
+    assert guessed(hands) == ALL, "the sentence was not there to be read"
+    hands.qtbot.wait(QApplication.doubleClickInterval() + 100)
+    hands.click("data_onward")
+    assert guessed(hands) == {}

@@ -17,6 +17,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QTextBrowser
 from tests.gui.hands import go_to
 from workbench.cli.main import main
 from workbench.gui import app
+from workbench.gui.pages.data import facts
+from workbench.gui.session.draft import DraftColumn
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.style import language
@@ -31,7 +33,7 @@ from workbench.gui.style.language import (
     typed,
     typed_list,
 )
-from workbench.params import InputError, integer
+from workbench.params import InputError, ParameterError, integer
 from workbench.params.field import METADATA_KEY
 from workbench.paths import resources
 from workbench.render.help_topics import TOPICS, topic_markdown
@@ -194,6 +196,14 @@ def test_numbers_are_written_and_read_with_a_comma() -> None:
     assert [typed(text) for text in ("0,5", "0.5", "1\u202f234,5", "1e-6", "a, b")] == [
         *("0.5", "0.5", "1234.5", "1e-6", "a, b"),
     ]
+    set_language("vi")
+    assert localised("20,000.5") == "20.000,5"
+    assert [typed(text) for text in ("20.000,5", "0,5", "0.5", "0.125")] == ["20000.5", "0.5", "0.5", "0.125"]
+    income = DraftColumn(name="income", kind="integer")
+    for text in ("20.000", "-1.234.567", "1.125"):  # thousands by the language, decimals by a file of code
+        with pytest.raises(ParameterError, match=r"1234\.5"):
+            facts.read(income, "upper", text)
+    assert facts.read(income, "upper", "20000") == 20_000
     set_language("en")
     assert typed(" 1,5 ") == "1,5"  # as it was: an entry reads it by rules of its own
 

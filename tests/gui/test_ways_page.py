@@ -173,6 +173,26 @@ def test_release_asks_once_and_names_what_is_not_answered(hands, tmp_path):
     assert hands.window.page.objectName() == "page_release"
 
 
+def test_the_question_repeats_that_more_than_is_offered_to_anyone_is_released(hands, tmp_path):
+    hands.click("tab_questions")
+    hands.click("who_anyone")
+    hands.click("tab_ways")
+    hands.type_into("ways_epsilon_field", "3")
+    hands.idle()
+    above = hands.text("ways_offered")
+    assert "ε up to 1" in above
+    hands.choose_way("Statistics")
+    hands.click("tab_statistics")
+    hands.idle()
+    hands.type_into("release_target", str(tmp_path / "figures.csv"))
+    asked = hands.answer("no")
+    hands.click("release_now")
+    hands.until(lambda: bool(asked))
+    hands.idle()
+    assert above in asked[0]
+    assert statuses() == []
+
+
 def test_what_is_mostly_noise_is_not_highlighted(hands):
     hands.type_into("ways_epsilon_field", "0.1")
     hands.idle()

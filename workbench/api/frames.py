@@ -88,7 +88,7 @@ def cell_text(value: Any) -> str | None:
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], **stated: Any) -> pd.DataFrame:
-    """Return a DataFrame whose ``attrs`` hold what is told of it."""
+    """Return a DataFrame whose ``attrs`` hold the facts about it."""
     made = pd.DataFrame(columns)
     made.attrs.update(stated)
     return made

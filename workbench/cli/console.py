@@ -108,7 +108,7 @@ def run_on_console(work: Work, title: str, settle: Callable[[], str] = str) -> d
             what is to be said of it.
 
     Raises:
-        WorkbenchError: the work ended in an error a person can mend, or was cancelled.
+        WorkbenchError: the work ended in an error a person can correct, or was cancelled.
     """
     match run_to_end(Job(title, _cut_off(work, title, settle)), ProgressBar(title)):
         case Finished(result):

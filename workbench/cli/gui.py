@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.params import InputError, WorkbenchError
+from workbench.paths import resources
 
 _LIBRARIES = {
     "libGL.so.1": "libgl1",
@@ -39,7 +40,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--sample", metavar="NAME", help="a table that comes with the program")
     parser.add_argument(
         "--lang",
-        choices=("en", "fr", "vi", "ru"),
+        choices=("en", *sorted(folder.name for folder in (resources() / "i18n").iterdir() if folder.is_dir())),
         help="language of the window (default: the one chosen in View, Language, else that of the system)",
     )
 

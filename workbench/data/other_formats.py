@@ -1,7 +1,7 @@
 """Recognise files that are no table which can be read here, by their first bytes: each is refused for what it is.
 
 Nothing is parsed or unpacked. Marks of binary formats decide whatever a person stated about the file; what is text in
-another format (JSON, ARFF, HTML) is told from a table only where nobody said how cells are separated.
+another format (JSON, ARFF, HTML) is distinguished from a table only where nobody said how cells are separated.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def audit_step(
 
 
 def _planned_scale(schedule: Schedule) -> float:
-    """Return σC from what the accountant is told, and not from what the step reads."""
+    """Return σC from what the accountant is given, and not from what the step reads."""
     return schedule.event.noise_multiplier * schedule.clip
 
 

@@ -5,7 +5,7 @@ Three rules, gᵢ the gradient of row i, gᵢₗ its part of layer l of K:
 * ``flat``: fᵢ = min(1, C/‖gᵢ‖) (Abadi et al. 2016).
 * ``per-layer``: fᵢₗ = min(1, (C/√K)/‖gᵢₗ‖): K parts of at most C/√K have together a norm of at most C.
 * ``automatic``: fᵢ = C/(‖gᵢ‖ + 0.01): every row is scaled to nearly C, so that C and the learning rate need not be
-  tuned apart (Bu et al. 2022).
+  tuned separately (Bu et al. 2022).
 
 **Rows that overflow.** A row whose ‖gᵢ‖² is not a finite number has the factor 0 in every layer, under every rule. That
 is decided from its own numbers, before anything is summed: what a row contributes never depends on another row.

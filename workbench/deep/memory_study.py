@@ -345,7 +345,7 @@ def _jumps(study: MemoryStudy, result: StudyResult) -> Iterator[tuple[float, str
 
 
 def line_name(line: StudyLine, among: Sequence[StudyLine]) -> str:
-    """Return a short name of a line, told by what is not the same in all of ``among``."""
+    """Return a short name of a line, by what is not the same in all of ``among``."""
     parts = [(line.network.short or line.network.title).removesuffix(", DP-SGD")]  # all of them are
     if len({(other.network.name, other.hidden) for other in among}) > len({o.network.name for o in among}):
         parts.append(f"{line.hidden} hidden" if line.hidden else "")

@@ -25,7 +25,7 @@ NORM_EDGES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Edges of the histogram of gradient norms, in units of the clipping norm."""
 
 _ALWAYS, _BETWEEN = 200, 0.05
-"""The first steps are all told of; later ones at this distance in seconds, which an eye cannot tell from always."""
+"""The first steps are all reported; later ones at this distance in seconds, which an eye cannot tell from always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class RunReport:
         return max(self.first_step, self.corrected.between_steps + self.corrected.in_a_step)
 
     def enter(self, phase: str) -> None:
-        """Take note of the next phase of a step; it is measured, and told of, no more often than an eye can follow."""
+        """Take note of the next phase of a step; it is measured, and reported, no more often than an eye can follow."""
         due = time.monotonic() - self._stated >= _BETWEEN
         self.watch.enter(phase, look=due or self._steps < _ALWAYS)
         if due:

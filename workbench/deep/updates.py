@@ -94,7 +94,7 @@ class Sgd:
 
 @dataclass(eq=False)
 class Adam:
-    """Adam (Kingma & Ba 2015); with ``decay`` AdamW (Loshchilov & Hutter 2019), whose decay is apart."""
+    """Adam (Kingma & Ba 2015); with ``decay`` AdamW (Loshchilov & Hutter 2019), whose decay is separate."""
 
     lr: float
     decay: float = 0.0

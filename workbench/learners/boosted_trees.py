@@ -51,7 +51,7 @@ class BoostedParameters(ForestParameters):
 
 
 _SHAPES = (
-    # Trees of one split: the model is a sum of steps in single columns, each step chosen to mend the sum so far.
+    # Trees of one split: the model is a sum of steps in single columns, each step chosen to correct the sum so far.
     Shape(60.0, 1, (4,), 0.3),
     Shape(200.0, 1, (8,), 0.3),
     Shape(600.0, 2, (8,), 0.4),

@@ -122,7 +122,7 @@ PLACE, WIDTH, MEAN, SCATTER, CHOICE = "place on the diagonal", "width on the dia
 _LINE = {PLACE: 0.2, WIDTH: 0.2}
 _STILL = {PLACE: 0.75, WIDTH: 0.25}  # where the centres stay on the line; two groups part at its middle, however wide
 _REACH = {PLACE: 0.6, WIDTH: 0.4}
-"""What a row can add at most to these two, in half-ranges: means of several columns seldom lie further out."""
+"""What a row can add at most to these two, in half-ranges: means of several columns rarely lie further out."""
 _SINGLE = (PLACE, WIDTH, SCATTER, CHOICE)  # one number, to which a row adds at most UNIT
 _FIGURE = {MEAN: 0.24, SCATTER: 0.06, CHOICE: 0.1}
 

@@ -40,7 +40,7 @@ def privacy_budget(what: str = "the model", end: str = "smaller is more private 
 
 
 def how_many(title: str, upto: int, text: str, default: int | None = None) -> Any:
-    """Return the declaration of a number that is seldom given: ``None`` follows from ε and the rows."""
+    """Return the declaration of a number that is rarely given: ``None`` follows from ε and the rows."""
     return integer(default=default, at_least=1, upto=upto, title=title, help=text, advanced=True)
 
 

@@ -54,7 +54,7 @@ class WorkbenchError(Exception):
         return self.worded(self.hint)
 
     def worded(self, hint: str, say: Callable[[str], str] = str) -> str:
-        """Return the error as one sentence in which the ways out are told as ``hint``; ``say`` translates the rest."""
+        """Return the error as one sentence in which ``hint`` states the ways out; ``say`` translates the rest."""
         place = f" ({say(self.where)})" if self.where else ""
         ends = "".join(f"{say('; ')}{stated}" for stated in (hint, say(self.outcome)) if stated)
         return one_line(f"{say(self.what)}{place}{ends}")

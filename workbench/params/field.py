@@ -66,7 +66,7 @@ class Field:
         optional: whether ``None`` (not given) is a value.
         flag: the command-line option where it is not the attribute's name.
         empty: what a form's field says while it is left empty.
-        advanced: whether it is seldom changed; a form shows it below the others.
+        advanced: whether it is rarely changed; a form shows it below the others.
     """
 
     help: str = ""

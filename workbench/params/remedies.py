@@ -33,7 +33,7 @@ REPLACE_OUTPUT = "replace-output"
 
 
 class InUse(str):
-    """A word of a command that stands for what is in use; told from a file of that name by what it is."""
+    """A word of a command that stands for what is in use; its type distinguishes it from a file of that name."""
 
     __slots__ = ()
 
@@ -195,8 +195,8 @@ def charge_account(name: str, account: str) -> Remedy:
     """
     about = {"name": name, "account": account}
     if name:
-        told = f"if they are the same people, give --account {shlex.quote(name)} to charge that account"
-        return Remedy(CHARGE_ACCOUNT, told, about)
+        hint = f"if they are the same people, give --account {shlex.quote(name)} to charge that account"
+        return Remedy(CHARGE_ACCOUNT, hint, about)
     stated = "if they are the same people, name that account with"
     naming = run(stated, "ledger", "name", account, "NAME", LEDGER, kind=CHARGE_ACCOUNT, about=about)
     return dataclasses.replace(naming, text=f"{naming} and give --account NAME to charge it")

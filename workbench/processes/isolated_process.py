@@ -34,7 +34,7 @@ LOOK = 0.05
 """Seconds between two checks of the cancel token."""
 
 PATIENCE = 10.0
-"""Seconds that the process has to end once it has answered, or was told to stop because of an error here."""
+"""Seconds that the process has to end once it has answered, or was asked to stop because of an error here."""
 
 STOP = "stop"
 EVENT, RESULT, ERROR = "event", "result", "error"
@@ -44,7 +44,7 @@ def run_in_process(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToke
     """Return ``work(argument, emit, cancel)``, done in a process that is started for it and ends with it.
 
     A stop that is requested here is passed on, and ``work`` ends as it would have ended here. If this process dies, for
-    whatever reason, ``work`` is told to stop as well. Argument, events and result pass between processes of one
+    whatever reason, ``work`` is asked to stop as well. Argument, events and result pass between processes of one
     run and are never stored.
 
     Args:

@@ -1,4 +1,4 @@
-"""Lines of a CSV file, strictly: every fault is told with its line."""
+"""Lines of a CSV file, strictly: every fault is reported with its line."""
 
 from __future__ import annotations
 

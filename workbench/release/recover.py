@@ -79,9 +79,9 @@ def request_of(work: str, **asked: Any) -> str:
 def recover(ledger: Ledger, *, resumed: str = "") -> list[str]:
     """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched.
 
-    That of the training ``resumed`` is left as it is: its checkpoint lies where the run that goes on was told. A ledger
-    that was moved away, or is older than what this computer has seen, is left as it is: what it holds as reserved may
-    be charged in the other one. The next charge tells of it.
+    That of the training ``resumed`` is left as it is: the resumed run knows where its checkpoint is. A ledger that was
+    moved away, or is older than what this computer has seen, is left as it is: what it holds as reserved may be charged
+    in the other one. The next charge says so.
     """
     if ledger.moved_to() is not None or ledger.missing() is not None:
         return []

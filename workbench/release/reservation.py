@@ -94,7 +94,7 @@ class Reservation:
 
         Args:
             error: what ended it.
-            emit: receives a warning where the ledger cannot be told.
+            emit: receives a warning where the ledger cannot be written.
             keep: whether it stays charged: at what was settled, if that was.
             watched: whether a person saw figures of the run: then it stays charged in full, whatever ended it, for
                 most faults can be brought about by who watches.

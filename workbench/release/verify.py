@@ -367,7 +367,7 @@ def verified_release(
     emit(Progress(0, 1, "verifying"))
     named = located(path, certificate)[1]
     if named.is_file():
-        read_certificate(named)  # what is no certificate is told of as such
+        read_certificate(named)  # anything else is reported as no certificate
     problems, found = examine(path, certificate, cancel or CancelToken())
     if problems or found is None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""

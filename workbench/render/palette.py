@@ -18,7 +18,7 @@ Dash = Literal["solid", "dashed", "dotted"]
 
 @dataclass(frozen=True, slots=True)
 class SeriesStyle:
-    """How one series is told from the others.
+    """How one series differs from the others.
 
     Attributes:
         light: colour on the light surface.

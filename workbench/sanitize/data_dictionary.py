@@ -312,7 +312,7 @@ def _day(text: str, place: str) -> int:
         try:
             return datetime.date.fromisoformat(text).toordinal()
         except ValueError:
-            pass  # told of below, as of any other text that is not a date
+            pass  # reported below, as of any other text that is not a date
     raise ParameterError(f"{place}: {text!r} is not a date", hint="write it as 1990-12-31")
 
 

@@ -77,7 +77,7 @@ def table_quality(
         drawn: (m, d) coarse cells, m at least 1.
         sizes: number of cells of each column.
         cancel: looked at between tables.
-        on_pair: is told how many pairs of how many are done.
+        on_pair: is called with how many pairs of how many are done.
 
     Raises:
         CancelledError: ``cancel`` was set.

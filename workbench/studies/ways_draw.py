@@ -92,8 +92,8 @@ def draw_ways(
     made = _synthetic(own, drawn.table, number, cancel)
     if made:
         seen |= {(SYNTHETIC, q.key): _figure(own, q, made) for q in questions if q.asked != "rows"}
-    told = _statistics(plan, drawn.table, number)
-    seen |= {(STATISTICS, q.key): told[q.key] for q in questions if q.key in told}
+    figures = _statistics(plan, drawn.table, number)
+    seen |= {(STATISTICS, q.key): figures[q.key] for q in questions if q.key in figures}
     for question in questions:
         if question.asked == "model":
             learnt = _models(plan, table, question.columns[0], emit, cancel)

@@ -56,7 +56,7 @@ class Setting:
 
     Attributes:
         columns: the columns with their cuts.
-        target: the place of the column that others are to be told about, or ``None``.
+        target: the place of the column that others are to predict, or ``None``.
         rows: n of the original table, public.
         epsilon: ε of one row's whole record.
         delta: δ of it; 0 for pure differential privacy.

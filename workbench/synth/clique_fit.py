@@ -54,7 +54,7 @@ def fitted_cliques(
         barriers: columns and fixed potentials of their cells, for what cannot occur.
         cancel: checked in every round.
         rounds: most rounds of the descent.
-        on_round: is told the number of finished rounds.
+        on_round: is called with the number of finished rounds.
 
     Raises:
         CancelledError: ``cancel`` was set.

@@ -62,7 +62,7 @@ def sampled_rows(
         rows: a public number.
         entropy: operating-system entropy for a release; a seeded stream for studies.
         cancel: checked for each column and, where rows are dealt one by one, each thousand rows.
-        on_column: is told the number of finished columns.
+        on_column: is called with the number of finished columns.
 
     Raises:
         CancelledError: ``cancel`` was set.

@@ -154,7 +154,7 @@ def setting_for(
 
     Args:
         facts: public facts about the columns.
-        target: place of the column that others are to be told about, or ``None``.
+        target: place of the column that others are to predict, or ``None``.
         rows: n of the original table, public.
         epsilon: ε of one row's whole record.
         cuts: of a column of numbers; by default :func:`public_cuts`.

@@ -31,7 +31,7 @@ LEAST_SHARE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRows:
-    """Synthetic rows and what is told about them; public if their noise and entropy were.
+    """Synthetic rows and the facts about them; public if their noise and entropy were.
 
     Attributes:
         columns: the columns, in order.
@@ -129,7 +129,7 @@ def fitted_model(
         setting: the public facts.
         tables: what was measured.
         cancel: checked in every round.
-        on_round: is told the number of finished rounds.
+        on_round: is called with the number of finished rounds.
         rounds: most rounds of a tree's fit, by default :data:`ROUNDS`.
     """
     fit, measured = tables.fit, tables.measured

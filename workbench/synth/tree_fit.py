@@ -191,7 +191,7 @@ def fitted(
         rows: public n, to which every table sums.
         cancel: checked in every round.
         rounds: most rounds of the descent.
-        on_round: is told the number of finished rounds.
+        on_round: is called with the number of finished rounds.
 
     Raises:
         CancelledError: ``cancel`` was set.
@@ -246,7 +246,7 @@ def descended(
         rows: public n.
         cancel: checked in every round.
         rounds: most rounds.
-        on_round: is told the number of finished rounds.
+        on_round: is called with the number of finished rounds.
 
     Raises:
         CancelledError: ``cancel`` was set.

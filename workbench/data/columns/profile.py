@@ -332,7 +332,7 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
 
 
 def _apart(name: str) -> str:
-    """Return a name with its words apart: ``HouseholdNo`` is ``Household No``."""
+    """Return a name with its words separated: ``HouseholdNo`` is ``Household No``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFC", name).strip())
 
 

@@ -274,12 +274,12 @@ class DelimitedFile:
             except MalformedError as error:
                 fault = fault or error
                 if error.what == "ragged" and error is fault:
-                    break  # no other way of escaping mends a row that was understood
+                    break  # no other way of escaping repairs a row that was understood
         assert fault is not None
         raise self._explain(fault, dialect, len(columns), body)
 
     def _collect(self, body: str, dialect: Dialect, columns: list[str]) -> Table:
-        """Return the table of the records; one of another width is an empty row and is told of."""
+        """Return the table of the records; one of another width is an empty row and is reported."""
         parts: list[pl.DataFrame] = []
         batch: list[list[str]] = []
         first_line: int | None = None

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.gauges.budget import HIGH, first_words, high_words
+from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
 from workbench.gui.project.source_stamp import changed_since
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
@@ -379,7 +379,9 @@ def waiting_question(outlook: BeforeRelease) -> str:
 
 def _warnings(outlook: BeforeRelease) -> str:
     epsilon = outlook.cost[0]
+    above = offered_words(outlook.plan.questions, outlook.plan.epsilon)
     high = f"\n\n⚠ {high_words(epsilon)}" if epsilon > HIGH else ""
+    high += f"\n\n{above}" if above else ""
     lacks = _listed(tr("Not answered well by it:"), [f"✗ {tr_sentence(one)}" for one in outlook.lacks])
     outside = _listed(tr("Outside the guarantee:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
     return f"{high}{lacks}{outside}{_about_the_file(outlook)}"

@@ -89,7 +89,7 @@ class RunPage(PageFrame):
         raise NotImplementedError
 
     def missing(self) -> str:
-        """Return what stands in the way and is mended on the Data page; empty where nothing does."""
+        """Return what prevents a run and is corrected in the room Data; empty where nothing does."""
         return what_is_missing(self.session)
 
     def job_ended(self, handle: JobHandle) -> None:

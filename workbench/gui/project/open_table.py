@@ -92,8 +92,8 @@ def open_table(
         if not same:
             session.go("questions")
         rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")
-        told = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
-        session.notify("info", " ".join(filter(None, (told, tr_sentence(opened.lesson)))))
+        opening = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
+        session.notify("info", " ".join(filter(None, (opening, tr_sentence(opened.lesson)))))
         read_account(session, jobs)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]

@@ -369,7 +369,7 @@ def _facts(draft: DraftColumn) -> dict[str, Any]:
     facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft) if f.name != GUESSED}
     facts["origin"] = "guess" if draft.unconfirmed else "declared"  # what else was guessed, no release depends on
     facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
-    if draft.action == "drop" and draft.crossed:  # what leaves nothing need not be mended
+    if draft.action == "drop" and draft.crossed:  # what is not released need not be corrected
         facts["lower"] = facts["upper"] = None
     facts["missing"] = "refuse" if draft.missing == OPEN else draft.missing
     facts["date_order"] = None if draft.date_order == OPEN or draft.kind != "date" else draft.date_order

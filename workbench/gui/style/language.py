@@ -415,6 +415,10 @@ _TYPED = re.compile(r"[-+]?[\d.,]+(?:[\s\u00a0\u202f]\d{3})*(?:[.,]\d*)?(?:[eE][
 """One number, with or without spaces between thousands."""
 
 
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
+"""What may be thousands or have three decimals, where points stand between thousands."""
+
+
 def localised(number: str) -> str:
     """Return a number written as in code (1,234.5) as the person writes it."""
     if _now.code == "en":
@@ -428,11 +432,16 @@ def tr_number(value: object, spec: str) -> str:
 
 
 def typed(text: str) -> str:
-    """Return a number that a person typed as code writes it: a comma or a point may stand before the decimals."""
+    """Return a number that a person typed as code writes it: a comma or a point may stand before the decimals.
+
+    A number that could be read in two ways gets commas, so that no entry takes it.
+    """
     text = text.strip()
     if _now.code == "en" or not _TYPED.fullmatch(text):
         return text
     bare = re.sub(r"(?<=\d)[\s\u00a0\u202f](?=\d)", "", text)
+    if _now.group == "." and _THOUSANDS.fullmatch(bare):
+        return bare.replace(".", ",")  # 20.000 is refused: by the language it is 20000, by a file of code 20
     if "," in bare and "." in bare:  # the last one stands before the decimals
         other = "," if bare.rindex(".") > bare.rindex(",") else "."
         bare = bare.replace(other, "")

@@ -65,8 +65,8 @@ def paste_cells(model: EditedModel, rows: Sequence[int], place: int, block: Sequ
 
 def _row_of(names: dict[str, int], name: str, at: int) -> int:
     if name not in names:
-        told = tr("row {at}: the table has no row {name}", at=at, name=repr(name))
-        raise ParameterError(f"{told}{tr_sentence(did_you_mean(name, names))}")
+        unknown = tr("row {at}: the table has no row {name}", at=at, name=repr(name))
+        raise ParameterError(f"{unknown}{tr_sentence(did_you_mean(name, names))}")
     return names[name]
 
 
@@ -97,9 +97,9 @@ def _one_of(text: str, words: Sequence[str]) -> str:
     same = [word for word in words if wanted in (_bare(word), _bare(tr_sentence(word)))]
     found = same or [word for word in words if word.casefold().startswith(f"{wanted}  ")]
     if not found:
-        told = tr("{text} is not known", text=repr(text))
+        unknown = tr("{text} is not known", text=repr(text))
         raise ParameterError(
-            f"{told}{tr_sentence(did_you_mean(text, words))}", hint=tr("write {words}", words=", ".join(words))
+            f"{unknown}{tr_sentence(did_you_mean(text, words))}", hint=tr("write {words}", words=", ".join(words))
         )
     return found[0]
 

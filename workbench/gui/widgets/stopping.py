@@ -86,14 +86,14 @@ def _words(handles: Sequence[JobHandle]) -> str:
     """Return what each choice means, of all jobs together."""
     lost = _lost(handles)
     names = ", ".join(h.title for h in handles)
-    told = tr("{names} is running.", names=names)
+    running = tr("{names} is running.", names=names)
     if lost:
-        told = tr(
+        running = tr(
             "{names} is running, and ε = {lost} is charged by now. If you cancel it, that ε is lost: it "
             "stays charged and nothing is released.",
             names=names,
             lost=at_most(lost),
         )
     if all(h.on_pause is not None for h in handles):
-        return f"{told} {tr('If you pause it, it goes on later at no further cost.')}"
-    return told
+        return f"{running} {tr('If you pause it, it goes on later at no further cost.')}"
+    return running

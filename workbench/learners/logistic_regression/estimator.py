@@ -232,7 +232,7 @@ def _weights(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
 
     Args:
         setting: the public facts.
-        ask: gives the released numbers of a query, which is told what it depends on: the directions of a choice, the
+        ask: gives the released numbers of a query, which is given what it depends on: the directions of a choice, the
             columns of the sums, columns and weights of a round.
     """
     return _searched(setting, ask) if setting.searches else _from_sums(setting, ask)

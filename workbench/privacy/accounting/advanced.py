@@ -1,6 +1,6 @@
 """Composition of releases of which only (ε, δ) is known: Dwork & Roth's bound, and the optimal one.
 
-Each (εᵢ, δᵢ) release is worth no more than: with probability δᵢ everything is told, else a coin that is right with
+Each (εᵢ, δᵢ) release is worth no more than: with probability δᵢ everything is revealed, else a coin that is right with
 probability e^εᵢ/(1 + e^εᵢ) (Kairouz, Oh & Viswanath 2015). So with D the sum of the coins' losses ±εᵢ, the whole is
 (ε, δ)-private if and only if  1 − Π(1 − δᵢ)·(1 − E[(1 − e^(ε−D))₊]) ≤ δ. Here D's distribution is enumerated exactly.
 """

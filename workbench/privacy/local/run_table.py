@@ -59,7 +59,7 @@ class RunTable:
         return out
 
     def solved(self, wanted: Floats) -> Floats | None:
-        """Return a straight line in the answers, the last one apart, where that has the wanted expectation."""
+        """Return a straight line in the answers, except the last one, where that has the wanted expectation."""
         line = np.linspace(-1.0, 1.0, self.outputs - 1)
         separate = np.append(line, 0.0), np.append(np.zeros(self.outputs - 1), 1.0)
         whole = (np.linspace(-1.0, 1.0, self.outputs),)

@@ -69,7 +69,7 @@ def nearest(channel: Channel, wanted: Floats) -> Linear:
 
 
 def exact(linear: Linear, wanted: Floats) -> bool:
-    """Return whether an estimator of Σ f·wanted is unbiased apart from rounding."""
+    """Return whether an estimator of Σ f·wanted is unbiased except for rounding."""
     return linear.bias <= EXACT * max(float(np.abs(wanted).max()), 1e-300)
 
 

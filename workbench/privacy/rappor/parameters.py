@@ -17,7 +17,7 @@ HASHED_BITS = 256
 
 @dataclass(frozen=True, kw_only=True)
 class RapporParameters(Parameters):
-    """What every client of a collection is told (Erlingsson, Pihur & Korolova 2014). All of it is public."""
+    """The parameters of all clients of a collection (Erlingsson, Pihur & Korolova 2014). All of it is public."""
 
     k: int = integer(default=128, at_least=1, upto=MOST_BITS, symbol="k", help="bits of a report")
     h: int = integer(default=2, at_least=1, upto=16, symbol="h", help="hash functions of the Bloom filter")

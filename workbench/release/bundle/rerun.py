@@ -1,4 +1,4 @@
-"""The command that runs the plan of a release again, told from its certificate or card."""
+"""The command that runs the plan of a release again, derived from its certificate or card."""
 
 from __future__ import annotations
 

@@ -89,16 +89,16 @@ def _read_again(folder: Path, version: int) -> list[str]:
     Raises:
         InputError: it is not the command of a bundle.
     """
-    told = read_json(folder / RERUN, "command of the bundle")
+    rerun = read_json(folder / RERUN, "command of the bundle")
     lists = ("command",) if version == 1 else ("command", "files")
     for key in lists:
-        words = told.get(key) if isinstance(told, dict) else None
+        words = rerun.get(key) if isinstance(rerun, dict) else None
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise InputError("this is not the command of a bundle", str(folder / RERUN), "ask for it as it was made")
     if version > 1:
-        return list(told["files"])
+        return list(rerun["files"])
     word, name = _FORMER_REQUEST
-    return [name] if word in told["command"] else []
+    return [name] if word in rerun["command"] else []
 
 
 def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> Iterator[str]:

@@ -13,13 +13,13 @@ BEFORE = (
     "This shows private figures of these rows. It costs no ε, but the ledger notes it, and the certificate or card of "
     "every later release of these rows says that its settings may have been chosen by private figures."
 )
-"""What a person is told before the first ones of a table are shown."""
+"""The message before the first ones of a table are shown."""
 
 NOTED = (
     "the ledger notes, at no cost, that private figures of these rows are shown: the certificates and cards of "
     "later releases of them will say so"
 )
-"""What a person is told of it."""
+"""The message after it was noted."""
 
 
 def note_study(

@@ -230,7 +230,7 @@ def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = 
 def _calibrated(setting: DpSgdPlan, schedule: Schedule) -> DpSgdPlan:
     """Return ``setting`` with the noise that was found for it, so that no worker searches for it again.
 
-    Its accountant only draws a curve that nobody looks at: what a run cost is told by ``schedule``.
+    Its accountant only draws a curve that nobody looks at: what a run cost follows from ``schedule``.
     """
     if schedule.steps < schedule.steps_asked:
         return setting  # a cap ends it

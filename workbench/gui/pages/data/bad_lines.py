@@ -1,4 +1,4 @@
-"""The line that could not be read, among its neighbours: what a person mends in an editor, then reads again."""
+"""The line that could not be read, among its neighbours: what a person corrects in an editor, then reads again."""
 
 from __future__ import annotations
 

@@ -77,10 +77,11 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
         return _day(text.strip(), column.date_order, words)
     if decimal == "," and text.count(",") == 1 and "." not in text:
         text = text.replace(",", ".")
+    number = typed(text)
     try:
-        return NUMBER.parse(typed(text), words)
+        return NUMBER.parse(number, words)
     except ParameterError as error:
-        hint = tr("write a decimal point, and nothing between thousands: 1234.5") if "," in text else error.remedies
+        hint = tr("write a decimal point, and nothing between thousands: 1234.5") if "," in number else error.remedies
         raise ParameterError(error.what, hint=hint, field=error.field) from None
 
 

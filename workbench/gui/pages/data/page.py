@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt
+from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QApplication,
     QButtonGroup,
     QScrollArea,
     QStackedWidget,
@@ -17,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
-from workbench.gui.pages.data.next_step import ONWARD_TIP, guessed_in_words, next_step
+from workbench.gui.pages.data.next_step import CONFIRM, ONWARD_TIP, guessed_in_words, next_step
 from workbench.gui.pages.data.start import StartPanel
 from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
@@ -57,6 +58,7 @@ class DataPage(PageFrame):
         self._views = QStackedWidget()
         self._views.setObjectName("data_views")
         self._places: dict[str, QWidget] = {}
+        self._brought_up = QElapsedTimer()
         self._add_place("start", _scrolled(self._start))
         self.body.addWidget(self._views, 1)
         session.opening_failed.connect(self._opening_failed)
@@ -295,6 +297,8 @@ class DataPage(PageFrame):
             self.set_note("")
             return
         self.set_note(step.note, wrapped=step.wrapped)
+        if step.verb == tr(CONFIRM) != self._next.text() and QApplication.mouseButtons():
+            self._brought_up.start()
         self._next.setText(step.verb)
         self._next.setAccessibleName(step.verb)
         self._next.setToolTip(tr(step.tip))
@@ -319,7 +323,9 @@ class DataPage(PageFrame):
         if not place.isValid() and not self.session.plan.guesses() and refused:
             self._fix_values(refused[0])
         elif not place.isValid() and self.session.plan.guesses():
-            self._confirm()
+            # The click that ended the last entry brought this up; nobody has read it yet.
+            if not self._brought_up.isValid() or self._brought_up.elapsed() >= QApplication.doubleClickInterval():
+                self._confirm()
         elif place.isValid():
             self._show_view("attributes")
             if self.table.isRowHidden(place.row()):

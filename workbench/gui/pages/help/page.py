@@ -95,7 +95,7 @@ class HelpPage(PageFrame):
 
 
 def _set_apart(document: QTextDocument) -> None:
-    """Set paragraphs and headings apart: Qt gives those that it reads from Markdown no space."""
+    """Set space between paragraphs and headings: Qt gives those that it reads from Markdown no space."""
     block = document.begin()
     while block.isValid():
         cursor, shape = QTextCursor(block), block.blockFormat()

@@ -92,8 +92,8 @@ class ParametersCard(Card):
     def retranslate(self) -> None:
         """Say what each parameter is in the language that is shown now."""
         for line in LINES:
-            told = tr_sentence(line.spec.help)
-            about = told[:1].upper() + told[1:]
+            said = tr_sentence(line.spec.help)
+            about = said[:1].upper() + said[1:]
             self._titles[line.key].setToolTip(about)
             for part in (self._fields[line.key], self._sliders[line.key]):
                 named(part, part.objectName(), tr(line.words), about)

@@ -164,8 +164,8 @@ class ModelForms(Card):
         spec = self._spec()
         title = tr_sentence(spec.title) or tr("privacy budget")
         self._words.setText(f"{title}, ε")
-        told = tr_sentence(spec.help)
-        tip = f"{told[:1].upper()}{told[1:]}."
+        said = tr_sentence(spec.help)
+        tip = f"{said[:1].upper()}{said[1:]}."
         for part in (self._words, self.epsilon):
             part.setToolTip(tip)
         if self.epsilon.hasFocus():
@@ -225,8 +225,8 @@ class ModelForms(Card):
         try:
             self._form().give(EPSILON, None if (stated := self._stated()) is None else float(stated))
         except ParameterError as error:
-            told = tr_sentence(error.what)
-            problem = f"{told[:1].upper()}{told[1:]}."
+            said = tr_sentence(error.what)
+            problem = f"{said[:1].upper()}{said[1:]}."
         problem = problem or self._form().refused
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))

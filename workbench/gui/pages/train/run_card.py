@@ -309,7 +309,7 @@ class RunCard(Card):
         self._memory.show()
 
     def _take_notice(self, notice: Notice) -> None:
-        told = tr_sentence(notice.text)
-        text = f"{told[:1].upper()}{told[1:]}"
+        said = tr_sentence(notice.text)
+        text = f"{said[:1].upper()}{said[1:]}"
         self._notice.setText(text if text.endswith(".") else f"{text}.")
         self._notice.show()

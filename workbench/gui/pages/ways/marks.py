@@ -74,7 +74,7 @@ class Marks(QObject):
         """Find out what is not known of the present plan, questions and number of rows: the chosen ε first."""
         session = self._session
         if self._running is not None and self._running.running and not self._running.stopping and self._is_followed():
-            return  # an edit may be told of twice
+            return  # an edit may be announced twice
         self.problem = None
         if session.opened is None or not session.plan.ready or not session.plan.protected:
             self._queue = []
