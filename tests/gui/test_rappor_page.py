@@ -155,7 +155,8 @@ def test_a_simulation_is_free_and_drawn(ready, press, idle, qtbot) -> None:
     assert "bit" in heat.words_at(heat.width() / 2)
     for part in (bars, heat):
         shown = part.grab().toImage()
-        assert len({shown.pixelColor(QPoint(x, shown.height() // 2)).rgb() for x in range(0, shown.width(), 3)}) > 3
+        places = [QPoint(x, y) for x in range(0, shown.width(), 3) for y in range(0, shown.height(), 3)]
+        assert len({shown.pixelColor(place).rgb() for place in places}) > 3
     with Ledger.open() as book:
         assert book.releases() == []
         assert book.figures() == []
