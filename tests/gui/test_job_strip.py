@@ -86,11 +86,11 @@ def test_the_button_stays_where_it_is_while_its_job_runs(
     before, place = corner(window), window.page.mapToGlobal(window.page.rect().topLeft())
     size = window.page.size()
     assert window.page.primary.objectName() == start
-    # The job of the page stands still: not what looks for earlier releases before it, nor what comes after it.
+    # The job of the page stands still: not what checks the release before it, nor what comes after it.
     hold = ["it"]
 
     def held(job: Job) -> Run:
-        if hold and "Looking" not in job.title:
+        if hold and not job.title.startswith(("Looking", "Checking")):
             standstill.stop()  # before the job begins: a quick one would be over before its start is told of
         return begin(job)
 

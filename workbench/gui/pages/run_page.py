@@ -125,6 +125,8 @@ class RunPage(PageFrame):
         done = done and not missing and not self.running
         assert self._onward is not None
         best = self._ways[0] if way else self._onward
+        if not self.running:
+            self._cancel_button.hide()  # first: beside all others it would widen a small window
         for leading in (*self._ways, self._onward):
             leading.setVisible(done)
             look(leading, "primary" if leading is best else "")
