@@ -1,0 +1,56 @@
+"""Equivalence classes: rows that no chosen attribute tells from one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from workbench.data.table import Table
+
+Codes = np.ndarray
+"""One column as whole numbers from 0, equal where the values are equal; shape (rows,), int64."""
+
+
+def coded(table: Table, name: str) -> tuple[Codes, list[str | None]]:
+    """Return a column's values as codes, in the order of the text, and the value of each code (``None``: missing).
+
+    Raises:
+        InputError: the table has no such column.
+    """
+    text = table.column(name).cast(pl.String)
+    values = text.unique().sort(nulls_last=True)
+    places = pl.DataFrame({"value": values, "code": np.arange(values.len())})
+    found = pl.DataFrame({"value": text}).join(places, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return found["code"].to_numpy(), values.to_list()
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Which rows are alike.
+
+    Attributes:
+        of: the class of each row, from 0; shape (rows,).
+        sizes: the number of rows of each class; shape (classes,).
+    """
+
+    of: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def of_rows(self) -> np.ndarray:
+        """How many rows are like each row, itself among them; shape (rows,)."""
+        alike: np.ndarray = self.sizes[self.of]
+        return alike
+
+
+def classes(columns: Sequence[Codes], rows: int) -> Classes:
+    """Return the equivalence classes of ``rows`` rows over columns of codes; one class where there is no column."""
+    of = np.zeros(rows, dtype=np.int64)
+    for column in columns:
+        # Counted again after each column, so that the product never leaves 64 bits.
+        joint = of * (int(column.max(initial=0)) + 1) + column
+        of = np.unique(joint, return_inverse=True)[1]
+    return Classes(of, np.bincount(of) if rows else np.zeros(0, dtype=np.int64))
