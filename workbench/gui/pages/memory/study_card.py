@@ -20,6 +20,7 @@ from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.formatting import plain
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.render.memory_figure import memory_figure, phases_figure
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class StudyCard(Card):
         self.plot = CurvePlot("memory", tr("Memory against the batch"))
         accessible = tr("Memory of every setting")  # a setting that is cut reads as another one: none gives way
         self.table = LinesTable(session, "memory_table", accessible, COLUMNS, least_share=1.0)
+        self._filter = TableFilter(self.table, "lines")
         self.lines = named(ChoiceBox(), "memory_chart", tr("Lines of the chart"), tr("What each line of the chart is"))
         self.lines.setMinimumWidth(NARROWEST)
         for key, text in CHARTS.items():
@@ -105,7 +107,7 @@ class StudyCard(Card):
         both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
         both.setLayout(self._both)
-        self.body.addLayout(row(*self._segments.values(), 4, self.lines, None))
+        self.body.addLayout(row(*self._segments.values(), 4, self.lines, None, self._filter))
         self.body.addWidget(both, 1)
         self.body.addWidget(stated)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
@@ -167,6 +169,7 @@ class StudyCard(Card):
             segment.setVisible(not wide)
             self._views[key].setVisible(wide or segment.isChecked())
         self.lines.setVisible(not self.plot.isHidden())
+        self._filter.setVisible(not self.table.isHidden())
 
     def _select(self) -> None:
         if self.lines.currentData() == PHASES_OF_ONE:

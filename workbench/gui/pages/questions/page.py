@@ -30,7 +30,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, entered
 from workbench.gui.widgets.master_detail import WIDE
-from workbench.gui.widgets.table_filter import TableFilter
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.params import ParameterError
 from workbench.sanitize.questions import (
     ASKS,

@@ -20,7 +20,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
-from workbench.gui.widgets.table_filter import TableFilter
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import COUNT, Request, Statistic
 
