@@ -340,8 +340,9 @@ class ComparePage(PageFrame):
             self.epsilon.setCurrentIndex(self.epsilon.findData(epsilon))
             self._choose(self.epsilon)
         if line.key not in self.runs.pins and line.can_be_drawn:
+            before = self.runs.state()
             self.runs.pin([*self.runs.pins, line.key][-MOST_REGIMES:])
-            self._pin()
+            self.runs.keep_step(tr("pin a line"), before)
         at = next(at for at, known in enumerate(self.runs.lines) if known.key == line.key)
         self.filter.clear()
         self.table.selectRow(at)
