@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QComboBox, QLineEdit
-
 from comparisons import add, click_cell, pinned, study
 from hands import go_to
+from PySide6.QtWidgets import QComboBox, QLineEdit
 
 
 def steps(window) -> list[str]:

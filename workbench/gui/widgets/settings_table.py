@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFont,
+    QFontMetrics,
     QGuiApplication,
     QKeyEvent,
     QMouseEvent,
@@ -25,6 +27,7 @@ from workbench.gui.widgets.cell_delegates import (
     PADDING,
     ChoiceDelegate,
     InkDelegate,
+    TickDelegate,
     delegate_of,
     tick,
 )
@@ -36,9 +39,9 @@ from workbench.gui.widgets.table_view import TableView
 from workbench.params import ParameterError
 
 NARROWEST = 56
-SQUEEZE = 40
+SQUEEZE = 64
 """Pixels that the names give at most to a narrow window."""
-TITLE_PAD = 20
+TITLE_PAD = 22
 """Pixels beside the title of a column."""
 
 
@@ -265,9 +268,13 @@ class SettingsTable(TableView):
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._share_out()
 
+    def make_room(self) -> None:
+        """Fit the columns to what stands in them now."""
+        self._share_out()
+
     def _share_out(self) -> None:
         widths = {
-            column: max(width, self._widest_choice(column), self._title_width(column) if column else 0)
+            column: max(width, self._widest_choice(column), self._title_width(column))
             for column, width in self._widths.items()
         }
         extra = self.viewport().width() - sum(widths.values())
@@ -275,17 +282,24 @@ class SettingsTable(TableView):
         shares = self._roomy if extra >= 0 else {0: 1.0}
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
-            self.horizontalHeader().resizeSection(column, width + change)
+            self.horizontalHeader().resizeSection(column, max(width + change, self._title_width(column)))
 
     def _title_width(self, column: int) -> int:
         """Return the width in which the title of a column is read whole, however large its letters are."""
         title = str(self.model().headerData(column, Qt.Orientation.Horizontal) or "")
-        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + TITLE_PAD
+        letters = QFont(self.horizontalHeader().font())
+        letters.setWeight(QFont.Weight.DemiBold)  # as the style sheet writes it
+        return QFontMetrics(letters).horizontalAdvance(title) + TITLE_PAD
 
     def _widest_choice(self, column: int) -> int:
-        """Return the width in which every word that can be chosen in a column is read whole."""
+        """Return the width in which every word that can be chosen in a column, or stands beside a tick, is whole."""
         delegate = self.itemDelegateForColumn(column)
-        return delegate.width(self.fontMetrics()) if isinstance(delegate, ChoiceDelegate) else 0
+        if isinstance(delegate, ChoiceDelegate):
+            return delegate.width(self.fontMetrics())
+        if isinstance(delegate, TickDelegate):
+            words = (self._rows.cell(row, column).text for row in range(self._rows.height()))
+            return max((delegate.width(self.fontMetrics(), text) for text in words if text), default=0)
+        return 0
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for three attributes."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QFrame, QHeaderView,
 
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import label, look, named, row
+from workbench.gui.widgets.basic import hold, label, look, named, row
 from workbench.gui.widgets.table_model import EXACT, Roles, TableModel
 
 FIND = QKeySequence.StandardKey.Find
@@ -104,9 +104,9 @@ class TableView(QTableView):
             rows = [*known, *(r for r in rows if keys[r] is None)]
         head = self.verticalHeader()
         head.blockSignals(True)  # the view would lay itself out at every row that moves
-        for place, row in enumerate(rows):
-            if head.visualIndex(row) != place:
-                head.moveSection(head.visualIndex(row), place)
+        for place, at in enumerate(rows):
+            if head.visualIndex(at) != place:
+                head.moveSection(head.visualIndex(at), place)
         head.blockSignals(False)
         self.updateEditorGeometries()
         self.viewport().update()
@@ -179,11 +179,11 @@ class TableView(QTableView):
 
     def _filter(self, kept: int) -> None:
         rows = range(self.model().rowCount())
-        hidden = {row for row in rows if row != kept and not self._passes(row)} if self.filtered else set()
-        changed = [row for row in rows if self.isRowHidden(row) != (row in hidden)]
+        hidden = {at for at in rows if at != kept and not self._passes(at)} if self.filtered else set()
+        changed = [at for at in rows if self.isRowHidden(at) != (at in hidden)]
         self.setUpdatesEnabled(False)
-        for row in changed:
-            self.setRowHidden(row, row in hidden)
+        for at in changed:
+            self.setRowHidden(at, at in hidden)
         self.setUpdatesEnabled(True)
         if changed:
             self._leave_hidden()
@@ -257,7 +257,7 @@ class TableFilter(QFrame):
         self.field = named(_Field(table, floats=floats), f"{name}_filter", tr(SHOW[what]), tip or tr(TIPS[what]))
         self.field.setPlaceholderText(tr("Filter by name") if what == "columns" else tr("Filter"))
         self.field.setClearButtonEnabled(True)
-        self.field.setFixedWidth(WIDTH)
+        hold(self.field, WIDTH)
         self.needs = named(
             QCheckBox(tr("needs you"), self), f"{name}_needs", tr("Only columns that need you"), tr(NEEDS_TIP)
         )

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QScrollArea, QWidget
 from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import StudyResult, StudyRow, line_name
 from workbench.gui.pages.curve_actions import copy_curve
+from workbench.gui.pages.curve_words import in_language
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
@@ -144,9 +145,10 @@ class StudyCard(Card):
             return
         asked, selected = self.lines.currentData(), self.selected
         if asked == PHASES_OF_ONE:
-            self.figure = phases_figure(self.result, selected.line if selected is not None else self.result.lines[0])
+            line = selected.line if selected is not None else self.result.lines[0]
+            self.figure = in_language(phases_figure(self.result, line))
         else:
-            self.figure = memory_figure(self.result, asked)
+            self.figure = in_language(memory_figure(self.result, asked))
         self.plot.show_figure(self.figure, self._session.theme, Decimal(1))
 
     def copy(self) -> None:

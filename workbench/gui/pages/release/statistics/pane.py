@@ -16,7 +16,7 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseW
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import button, label, named, row
+from workbench.gui.widgets.basic import button, hold_most, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import count
@@ -54,7 +54,7 @@ class StatisticsPane(WayPane):
 
     facts = (("figures", tr_later("spent on"), "", lambda found: count(found.queries, "noisy query", "noisy queries")),)
     wide = True
-    titles = {**WayPane.titles, "groups": tr_later("groups by"), "count": tr_later("count rows")}
+    titles: Mapping[str, str] = {**WayPane.titles, "groups": tr_later("groups by"), "count": tr_later("count rows")}
 
     def __init__(self, page: ReleasePage) -> None:
         session = page.session
@@ -77,7 +77,7 @@ class StatisticsPane(WayPane):
             named(ChoiceBox(), f"statistics_by_{at}", tr(words), tr(BY_HELP)) for at, words in enumerate(BY, start=1)
         )
         for box in self._by:
-            box.setMaximumWidth(WIDEST)
+            hold_most(box, WIDEST)
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(12)
             box.activated.connect(lambda _at: self.chose("groups"))
@@ -173,6 +173,7 @@ class StatisticsPane(WayPane):
         """Show what to expect of every figure."""
         checked = None if found is None else found.facts
         self.model.show_checked(checked)
+        self.table.make_room()
         groups = checked.expected.get((COUNT, "")) if checked is not None else None
         self._expected.setText(groups.words if groups is not None else "")
         self._expected.setToolTip(groups.stated if groups is not None else "")

@@ -27,7 +27,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence, typed
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, hold, hold_most, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -59,7 +59,7 @@ WIDEST = 320
 class SyntheticPane(WayPane):
     """The settings; method, target and rows follow table and plan until a person chooses another."""
 
-    titles = {
+    titles: Mapping[str, str] = {
         **WayPane.titles,
         "method": tr_later("method"),
         "target": tr_later("target"),
@@ -89,7 +89,7 @@ class SyntheticPane(WayPane):
             tr("The column that the recipient wants to predict from the others"),
         )
         for box in (self.method, self.target):
-            box.setMaximumWidth(WIDEST)
+            hold_most(box, WIDEST)
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(14)
         declared = SynthesisParameters.declared()
@@ -100,7 +100,7 @@ class SyntheticPane(WayPane):
         self._fields["cuts"].setPlaceholderText(tr("auto"))
         self._boxes = {"method": self.method, "target": self.target}
         for field in self._fields.values():
-            field.setFixedWidth(88)
+            hold(field, 88)
         self._impossible = ImpossibleEditor(session)
         self._arrange()
         self.method.activated.connect(lambda _at: self.chose("method"))
