@@ -21,6 +21,7 @@ COMMANDS: tuple[str, ...] = (
     "key",
     "statistics",
     "estimate",
+    "quality",
     "rappor",
     "curve",
     "why",
