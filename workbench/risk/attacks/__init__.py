@@ -1,0 +1,37 @@
+"""Attacks on what was released: a new one is its file and an entry in this list.
+
+It then exists as ``workbench attack NAME``, in ``workbench.api.attack`` and in the window, with a form made from its
+request.
+"""
+
+from __future__ import annotations
+
+from workbench.params.field import named
+from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Given
+
+_RELEASE = Given(RELEASE, "the released table", "Release")
+_ORIGINAL = Given("original", "the rows that it was made from", "Original")
+_CONTROL = Given("control", "rows of other people, who were not released", "Control", required=False)
+
+ATTACKS: tuple[Attack, ...] = (
+    Attack(
+        name="singling-out",
+        title="Singling out",
+        help="find conditions that exactly one person meets",
+        given=(_RELEASE, _ORIGINAL, _CONTROL),
+        request="workbench.risk.attacks.singling_out:SinglingOut",
+        function="workbench.risk.attacks.singling_out:run",
+    ),
+)
+
+
+def attack(name: str) -> Attack:
+    """Return the attack called ``name``.
+
+    Raises:
+        ParameterError: there is none; the message suggests a similar name.
+    """
+    return named(ATTACKS, name, "attack")
+
+
+__all__ = ["ATTACKS", "MODEL", "RELEASE", "Attack", "Given", "attack"]
