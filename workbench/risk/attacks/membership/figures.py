@@ -49,7 +49,7 @@ class Told:
         false: the share of the others above it.
         epsilon_lower: with ``confidence``, ε is not below it: zero-out, as cards state it.
         epsilon_lower_replaced: the same of replaced rows, which is what is measured.
-        confidence: of the two bounds; that of the intervals is :data:`LEVEL`.
+        confidence: of each interval, and of the two bounds.
     """
 
     guess: str
@@ -88,7 +88,7 @@ class Told:
             "epsilon_lower": self.epsilon_lower,
             "epsilon_lower_replaced": self.epsilon_lower_replaced,
             "confidence": self.confidence,
-            "advantage": self.advantage.value,
+            "advantage": max(self.advantage.value, 0.0),
             "advantage_low": self.advantage.low,
             "advantage_high": self.advantage.high,
         }
@@ -105,7 +105,7 @@ def told_apart(
         others: the scores of rows that were drawn like the members, and not used.
         guarantee: what is promised, for its δ and for its relation of ε to that of replaced rows.
         seed: of the halves and pairs.
-        alpha: the probability, at most, with which each of the lower bounds is above the truth.
+        alpha: the probability, at most, with which an interval misses, and a lower bound is above the truth.
 
     Raises:
         InputError: there are fewer than :data:`LEAST` of either.
@@ -113,22 +113,22 @@ def told_apart(
     for rows, what in ((members, "members"), (others, "non-members")):
         if len(rows) < LEAST:
             raise InputError(f"there are {len(rows)} {what}, and at least {LEAST} are needed", hint="give more rows")
-    generator = np.random.default_rng([seed, 26])
+    generator, level = np.random.default_rng([seed, 26]), 1 - alpha
     wanted = np.concatenate([np.ones(len(members), bool), np.zeros(len(others), bool)])
     auc = area(wanted, np.concatenate([members, others]))
     assert auc is not None
-    tpr = {share: Rate.counted(caught_at(members, others, share)[0], len(members)) for share in FALSE_SHARES}
+    tpr = {share: Rate.counted(caught_at(members, others, share)[0], len(members), level) for share in FALSE_SHARES}
     true, false = _at_foreign_thresholds(members, others, generator)
     lower = _epsilon_lower(members, others, guarantee.replaced[1] if guarantee.holds else 0.0, alpha, generator)
     return Told(
         guess,
-        Rate(auc, *area_interval(auc, len(members), len(others), 1 - LEVEL)),
+        Rate(auc, *area_interval(auc, len(members), len(others), alpha)),
         tpr,
-        Rate.counted(true, len(members)),
-        Rate.counted(false, len(others)),
+        Rate.counted(true, len(members), level),
+        Rate.counted(false, len(others), level),
         lower * _share_of_replaced(guarantee),
         lower,
-        1 - alpha,
+        level,
     )
 
 
