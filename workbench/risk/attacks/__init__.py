@@ -22,6 +22,22 @@ ATTACKS: tuple[Attack, ...] = (
         request="workbench.risk.attacks.singling_out:SinglingOut",
         function="workbench.risk.attacks.singling_out:run",
     ),
+    Attack(
+        name="linkability",
+        title="Linkability",
+        help="join two files about the same people through the release",
+        given=(_RELEASE, _ORIGINAL, _CONTROL),
+        request="workbench.risk.attacks.linkability:Linkability",
+        function="workbench.risk.attacks.linkability:run",
+    ),
+    Attack(
+        name="inference",
+        title="Inference",
+        help="guess a secret from what is known of a person",
+        given=(_RELEASE, _ORIGINAL, _CONTROL),
+        request="workbench.risk.attacks.inference:Inference",
+        function="workbench.risk.attacks.inference:run",
+    ),
 )
 
 

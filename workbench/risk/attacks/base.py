@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.params import Parameters
+from workbench.params import ParameterError, Parameters
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.signals.cancel import CancelToken
@@ -74,6 +74,12 @@ class Subject:
     release: Table | None = None
     model: OpenedModel | None = None
     tables: Mapping[str, Table] = field(default_factory=dict)
+
+    def attacked(self) -> Table:
+        """Return the released table."""
+        if self.release is None:
+            raise ParameterError("no release is given", hint="name the released table")
+        return self.release
 
 
 Run = Callable[[Subject, Any, Emit, CancelToken], Outcome]

@@ -20,7 +20,7 @@ the replace-one relation, and
 The zero-out figures beside it bound what is right about her against the release *without* her row, which the control
 set measures only if one row more or less of other people leaves the attack's chance on strangers as it is.
 
-**In or out, a fair coin.** Guessing which of two neighbouring tables was used is right with at most (e^ε + δ)/(1 + e^ε).
+**In or out, a fair coin.** A guess which of two neighbouring tables was used is right with at most (e^ε + δ)/(1 + e^ε).
 
 The bound is of averages over the noise of the release and over who was sampled: a single release can lie above it by
 chance, but not all of them. It is computed from the upper end of the control set's interval.

@@ -8,10 +8,18 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
 
-from workbench.risk.attacks.bound import Guarantee
+from workbench.risk.attacks.bound import Guarantee, most
 
 LEVEL = 0.95
 """Confidence of the intervals where nothing else is asked for."""
+
+NO_CONTROL = (
+    "Without a control set nobody can tell what the attack learned of these people from what holds for everybody: the "
+    "risk is not corrected. Rows that were released cannot be held out afterwards; keep some back before a release."
+)
+NO_BOUND = (
+    "Without a control set no bound follows: ε limits what a person's own row adds, not what holds for everybody."
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,21 @@ def beyond(main: Rate, base: Rate | None) -> Rate:
     return Rate(value, low, high)
 
 
+def bounded(guarantee: Guarantee, control: Rate | None, chance: Rate | None = None) -> float | None:
+    """Return the most that an attack can be right about released people; ``None`` where no bound follows.
+
+    Args:
+        guarantee: what the release promises.
+        control: its share on the control set: the bound is that of replace-one (:mod:`workbench.risk.attacks.bound`).
+        chance: the known chance of somebody who never saw her row: the bound is that of zero-out.
+    """
+    if not guarantee.holds or guarantee.epsilon is None:
+        return None
+    if chance is not None:
+        return most(chance.high, guarantee.epsilon, guarantee.delta)
+    return None if control is None else most(control.high, *guarantee.replaced)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """The result of an attack; private, as it is computed from rows that were not released.
@@ -82,7 +105,7 @@ class Outcome:
         control: how often it was right about people who were not released; ``None`` without a control set.
         guarantee: what the release promises.
         allowed: the most that ``main`` can be on average under that promise; ``None`` where no bound follows.
-        why_not: why none follows; empty where one does.
+        unbounded: why none follows though the release promises something; empty where there is no control set.
         figures: what this attack has beside that, by the keys of ``--json``.
         notes: sentences a reader needs beside the figures: what was not corrected, what is not covered.
         base: what the risk is counted beyond: that of ``control``, or another known share; ``None`` for ``main`` as is.
@@ -94,7 +117,7 @@ class Outcome:
     guarantee: Guarantee
     control: Rate | None = None
     allowed: float | None = None
-    why_not: str = ""
+    unbounded: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     base: Rate | None = None
@@ -103,6 +126,11 @@ class Outcome:
     def risk(self) -> Rate:
         """What the attack finds beyond ``base``, else beyond the control set."""
         return beyond(self.main, self.base or self.control)
+
+    @property
+    def why_not(self) -> str:
+        """Why no bound follows; empty where one does."""
+        return "" if self.allowed is not None else self.guarantee.why_not or self.unbounded or NO_BOUND
 
     @property
     def allowed_risk(self) -> float | None:
@@ -132,7 +160,7 @@ class Outcome:
                 name: None if rate is None else rate.plain()
                 for name, rate in (("main", self.main), ("naive", self.naive), ("control", self.control))
             },
-            "notes": list(self.notes),
+            "notes": [*self.notes, *(() if self.control or self.base else (NO_CONTROL,))],
             "private": True,
             **self.figures,
         }
