@@ -25,6 +25,7 @@ CATALOGUES = {
     "workbench/learners": "LEARNERS",
     "workbench/synth": "SYNTHESISERS",
     "workbench/deep/networks": "NETWORKS",
+    "workbench/risk/attacks/membership": "GUESSES",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",

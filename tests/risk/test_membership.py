@@ -45,7 +45,8 @@ def test_the_interval_of_an_area_contains_it_and_has_a_width_at_the_end() -> Non
         inside += low <= truth <= high
     assert inside >= 350  # 380 expected; so few have a chance below 1e-7 if 95 % are right
     low, high = area_interval(1.0, 50, 70, 0.05)
-    assert 0.9 < low < 1 and high == 1.0
+    assert 0.9 < low < 1
+    assert high == 1.0
 
 
 def test_a_lower_bound_without_delta_is_that_of_clopper_and_pearson() -> None:
@@ -101,7 +102,8 @@ def test_what_is_allowed_is_the_largest_curve() -> None:
     assert Allowed.by(1.0, 0.0).advantage == pytest.approx((math.e - 1) / (math.e + 1))
     assert allowed_by(NOTHING) is None
     both = allowed_by(CENTRAL)
-    assert both is not None and both["advantage"] > both["emptied"]["advantage"]
+    assert both is not None
+    assert both["advantage"] > both["emptied"]["advantage"]
 
 
 def test_shadows_leave_every_row_out_equally_often() -> None:
@@ -172,4 +174,6 @@ def test_the_robust_attack_counts_the_rows_that_rise_less() -> None:
 
 def test_odds_are_finite() -> None:
     odds = log_odds(np.array([-np.inf, -1e-300, 0.0, math.log(0.5)]), chances=True)
-    assert np.isfinite(odds).all() and odds[3] == pytest.approx(0.0) and odds[[0, 2]] == pytest.approx([-30, 30])
+    assert np.isfinite(odds).all()
+    assert odds[3] == pytest.approx(0.0)
+    assert odds[[0, 2]] == pytest.approx([-30, 30])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,8 +39,29 @@ def nearest(
         emit: receives progress.
     """
     k = min(k, len(released))
-    parts = max(1, _CELLS_AT_ONCE // max(len(released), 1))
     out = np.zeros((len(people), k), dtype=np.int64)
+    for some, distance in _distances(columns, names, people, released, cancel, emit):
+        if k == 1:
+            out[some, 0] = distance.argmin(axis=1)
+        else:
+            out[some] = np.argsort(distance, axis=1, kind="stable")[:, :k]
+    return out
+
+
+def distance_to_nearest(
+    columns: CommonColumns, people: Matrix, released: Matrix, cancel: CancelToken, emit: Emit = ignore
+) -> Matrix:
+    """Return the distance of each row of ``people`` to the nearest of ``released`` over all columns, (people,)."""
+    everything = list(range(len(columns.names)))
+    found = [part.min(axis=1) for _, part in _distances(columns, everything, people, released, cancel, emit)]
+    return np.concatenate([np.zeros(0), *found])
+
+
+def _distances(
+    columns: CommonColumns, names: list[int], people: Matrix, released: Matrix, cancel: CancelToken, emit: Emit
+) -> Iterator[tuple[slice, Matrix]]:
+    """Yield the distances of some people to all of ``released``, until all people had their turn."""
+    parts = max(1, _CELLS_AT_ONCE // max(len(released), 1))
     ranges = _ranges(columns)
     for start in range(0, len(people), parts):
         cancel.check()
@@ -47,11 +70,7 @@ def nearest(
         distance = np.zeros((len(chunk), len(released)))
         for j in names:
             distance += _differences(chunk[:, j], released[:, j], ranges[j], number=bool(columns.numeric[j]))
-        if k == 1:
-            out[start : start + parts, 0] = distance.argmin(axis=1)
-        else:
-            out[start : start + parts] = np.argsort(distance, axis=1, kind="stable")[:, :k]
-    return out
+        yield slice(start, start + parts), distance
 
 
 def _ranges(columns: CommonColumns) -> Matrix:

@@ -1,4 +1,4 @@
-"""Membership inference: was this row among those that a model was trained on, or a table was made from?"""
+"""Membership inference: who was among those that a model was trained on, or a table was made from."""
 
 from __future__ import annotations
 

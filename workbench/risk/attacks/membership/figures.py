@@ -208,9 +208,8 @@ class Allowed:
 
 
 def allowed_by(guarantee: Guarantee) -> dict[str, Any] | None:
-    """Return what a guarantee allows: for replaced rows, as members and others are, and beside it for an emptied row."""
+    """Return what a guarantee allows where a row is replaced, as members by others are, and where it is emptied."""
     if not guarantee.holds or guarantee.epsilon is None:
         return None
     emptied = Allowed.by(guarantee.epsilon, guarantee.delta).plain()
     return {**Allowed.by(*guarantee.replaced).plain(), "emptied": emptied}
-

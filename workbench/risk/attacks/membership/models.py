@@ -40,7 +40,7 @@ class Membership(Parameters):
         at_least=0,
         upto=1024,
         title="models trained again",
-        help="how many models the attacker trains on rows she knows, to compare with; 0: none, which is quick and weaker",
+        help="how many models the attacker trains to compare with; 0: none, which is quick and weaker",
     )
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="of the noise and the rows of those models")
 
@@ -89,6 +89,17 @@ class People:
             parts.append((X[filled], y[filled]))
         (X, y), (more_X, more_y) = parts
         return cls(np.concatenate([X, more_X]), np.concatenate([y, more_y]), len(y))
+
+
+def require_prediction(model: OpenedModel) -> None:
+    """Refuse a model that makes groups or columns.
+
+    Raises:
+        InputError: it predicts nothing that could be right or wrong.
+    """
+    if model.task not in (CLASSIFICATION, REGRESSION):
+        what = f"the model {model.card['model']} predicts nothing that could be right or wrong"
+        raise InputError(what, hint="attack a model that predicts a column")
 
 
 def rows_of(model: OpenedModel, table: Table) -> NDArray[Any]:
@@ -150,8 +161,7 @@ def run(subject: Subject, request: Membership, emit: Emit, cancel: CancelToken) 
     """
     model = subject.model
     assert model is not None
-    if model.task not in (CLASSIFICATION, REGRESSION):
-        raise InputError(f"the model {model.card['model']} predicts nothing that could be right or wrong")
+    require_prediction(model)
     people = People.read(model, subject.tables["members"], subject.tables["nonmembers"])
     again = retrain(model, people, cancel) if request.shadows else None
     told = infer(model, people, again, request, subject.guarantee, emit, cancel)
@@ -176,9 +186,7 @@ def infer(
     if again is not None:
         rows, left = len(people.y), len(people.y) - people.members
         count = max(request.shadows, -(-_ROWS_LEFT_OUT * rows // left))
-        shadows = cast_shadows(
-            again, rows, people.members, count, np.random.default_rng(request.seed), emit, cancel
-        )
+        shadows = cast_shadows(again, rows, people.members, count, np.random.default_rng(request.seed), emit, cancel)
     return tell_all(Seen(found, chances, shadows), people.members, guarantee, request.seed)
 
 
@@ -193,7 +201,9 @@ def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple
     return tuple(told)
 
 
-def outcome_of(told: tuple[Told, ...], guarantee: Guarantee, notes: tuple[str, ...] = (), attack: str = NAME) -> Outcome:
+def outcome_of(
+    told: tuple[Told, ...], guarantee: Guarantee, notes: tuple[str, ...] = (), attack: str = NAME
+) -> Outcome:
     """Return the outcome of the way to guess that tells most: its intervals allow for having been chosen."""
     best = max(told, key=lambda found: found.auc.value)
     lower = max(told, key=lambda found: found.epsilon_lower)
@@ -211,7 +221,6 @@ def outcome_of(told: tuple[Told, ...], guarantee: Guarantee, notes: tuple[str, .
         naive=Rate.known(0.5),
         guarantee=guarantee,
         allowed=most_of_coin(*guarantee.replaced) if guarantee.holds else None,
-        why_not=guarantee.why_not,
         figures=figures,
         notes=notes,
         base=Rate.known(0.5),
