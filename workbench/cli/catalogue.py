@@ -33,6 +33,7 @@ COMMANDS: tuple[str, ...] = (
     "budget",
     "explain",
     "audit",
+    "attack",
     "memory",
     "ledger",
     "samples",
@@ -42,7 +43,6 @@ COMMANDS: tuple[str, ...] = (
 LATER: tuple[str, ...] = (
     "anonymity",
     "generalize",
-    "attack",
 )
 """Words of the command line that a later version understands."""
 

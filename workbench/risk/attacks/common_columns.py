@@ -42,15 +42,27 @@ class CommonColumns:
         return [self.place(name) for name in names]
 
 
-def common_columns(tables: Sequence[Table], names: Sequence[str] = ()) -> CommonColumns:
+def require(tables: Sequence[Table], *chosen: Sequence[str] | str | None) -> None:
+    """Raise :class:`InputError` for a chosen column, or one of several, that a table lacks."""
+    for table in tables:
+        for names in chosen:
+            table.require([names] if isinstance(names, str) else names or ())
+
+
+def common_columns(tables: Sequence[Table], names: Sequence[str] = (), *, without: str | None = None) -> CommonColumns:
     """Return the columns ``names`` of all tables; without any, those that all of them have, in the order of the first.
+
+    Args:
+        tables: the tables.
+        names: columns that all of them have.
+        without: a column that is left out.
 
     Raises:
         InputError: a table lacks one of them, or they share none.
     """
-    for table in tables:
-        table.require(names)
+    require(tables, names)
     shared = tuple(names) or tuple(n for n in tables[0].names if all(n in table.names for table in tables))
+    shared = tuple(name for name in shared if name != without)
     if not shared:
         raise InputError("the tables share no column", tables[0].source, "give tables with the same column names")
     columns = [_column(tables, name) for name in shared]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError, Parameters, integer, real, text, texts
 from workbench.risk.attacks.base import Subject
-from workbench.risk.attacks.common_columns import Matrix, common_columns
+from workbench.risk.attacks.common_columns import Matrix, common_columns, require
 from workbench.risk.attacks.neighbours import nearest
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
 from workbench.signals.cancel import CancelToken
@@ -68,9 +68,7 @@ def run(subject: Subject, request: Inference, emit: Emit, cancel: CancelToken) -
     """Run the attack on a released table."""
     release, original, control = subject.attacked(), subject.tables["original"], subject.tables.get("control")
     tables = [release, original, *([control] if control is not None else [])]
-    for name in ([request.secret] if request.secret else []) + list(request.known or ()):
-        for table in tables:
-            table.require([name])
+    require(tables, request.known, request.secret)
     shared = common_columns(tables)
     secret, known = columns_of(shared.names, request.secret, request.known)
     place, rng = shared.place(secret), np.random.default_rng(request.seed)

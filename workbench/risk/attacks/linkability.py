@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.params import ParameterError, Parameters, integer, texts
+from workbench.params import ParameterError, Parameters, integer, text, texts
 from workbench.risk.attacks.base import Subject
-from workbench.risk.attacks.common_columns import Matrix, common_columns
+from workbench.risk.attacks.common_columns import Matrix, common_columns, require
 from workbench.risk.attacks.neighbours import nearest
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
 from workbench.signals.cancel import CancelToken
@@ -32,6 +32,7 @@ class Linkability(Parameters):
     others: tuple[str, ...] | None = texts(
         default=None, shortest=1, symbol="c,d", help="columns of the second file (default: the columns that are left)"
     )
+    secret: str | None = text(default=None, longest=1000, symbol="c", help="a column that neither file has")
     attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many people are attacked")
     neighbours: int = integer(
         default=1, at_least=1, upto=100, title="nearest rows", help="how many of the nearest rows are compared"
@@ -42,11 +43,10 @@ class Linkability(Parameters):
 def run(subject: Subject, request: Linkability, emit: Emit, cancel: CancelToken) -> Outcome:
     """Run the attack on a released table."""
     release, original, control = subject.attacked(), subject.tables["original"], subject.tables.get("control")
-    shared = common_columns([release, original, *([control] if control is not None else [])])
-    for name in (*(request.known or ()), *(request.others or ())):
-        release.require([name])
-        original.require([name])
-    first, second = _files(shared.names, request)
+    tables = [release, original, *([control] if control is not None else [])]
+    shared = common_columns(tables)
+    require(tables, request.known, request.others, request.secret)
+    first, second = _files(tuple(name for name in shared.names if name != request.secret), request)
     rng = np.random.default_rng(request.seed)
     k = min(request.neighbours, release.rows)
 

@@ -128,6 +128,11 @@ class Outcome:
         return beyond(self.main, self.base or self.control)
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and what is done without a control set."""
+        return self.notes if self.control or self.base else (*self.notes, NO_CONTROL)
+
+    @property
     def why_not(self) -> str:
         """Why no bound follows; empty where one does."""
         return "" if self.allowed is not None else self.guarantee.why_not or self.unbounded or NO_BOUND
@@ -139,6 +144,24 @@ class Outcome:
         if self.allowed is None or base is None:
             return self.allowed
         return 0.0 if base.value >= 1 else min(max((self.allowed - base.value) / (1 - base.value), 0.0), 1.0)
+
+    def words(self) -> tuple[str, ...]:
+        """Return the outcome in sentences, the main one first."""
+        main, guess, half = percent(self.main.value), percent(self.naive.value), 50 * (self.main.high - self.main.low)
+        said = [f"An attacker who guesses is right {guess}; with the release {main} ± {half:.1f}."]
+        if self.control is not None:
+            said.append(f"About people who were not released, the same attack is right {percent(self.control.value)}.")
+        if self.control is not None or self.base is not None:
+            risk = self.risk
+            said.append(
+                f"Of the people it would not be right about otherwise, it finds {percent(risk.value)} because they were "
+                f"released ({percent(risk.low)} to {percent(risk.high)})."
+            )
+        if self.allowed is not None and self.guarantee.epsilon is not None:
+            said.append(f"ε = {self.guarantee.epsilon:g} allows at most {percent(self.allowed)}.")
+        else:
+            said.append(self.why_not)
+        return (*said, *self.remarks)
 
     def plain(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it; rates that there are none of are null."""
@@ -160,7 +183,12 @@ class Outcome:
                 name: None if rate is None else rate.plain()
                 for name, rate in (("main", self.main), ("naive", self.naive), ("control", self.control))
             },
-            "notes": [*self.notes, *(() if self.control or self.base else (NO_CONTROL,))],
+            "notes": list(self.remarks),
             "private": True,
             **self.figures,
         }
+
+
+def percent(share: float) -> str:
+    """Return a share as a person reads it."""
+    return f"{100 * share:.1f} %"

@@ -25,10 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import InputError, Parameters, choice, integer
+from workbench.params import InputError, Parameters, choice, integer, text, texts
 from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.bound import Guarantee
-from workbench.risk.attacks.common_columns import Matrix, common_columns
+from workbench.risk.attacks.common_columns import Matrix, common_columns, require
 from workbench.risk.attacks.outcome import Outcome, Rate
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -53,6 +53,10 @@ class SinglingOut(Parameters):
     columns: int = integer(
         default=3, at_least=1, upto=50, title="columns of a condition", help="columns of a multivariate condition"
     )
+    known: tuple[str, ...] | None = texts(
+        default=None, shortest=1, symbol="a,b", help="columns that conditions may name (default: all)"
+    )
+    secret: str | None = text(default=None, longest=1000, symbol="c", help="a column that no condition names")
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the attacker's choices", advanced=True)
 
 
@@ -100,7 +104,9 @@ class _Watch:
 def run(subject: Subject, request: SinglingOut, emit: Emit, cancel: CancelToken) -> Outcome:
     """Run the attack on a released table."""
     release, original, control = subject.attacked(), subject.tables["original"], subject.tables.get("control")
-    shared = common_columns([release, original, *([control] if control is not None else [])])
+    tables = [release, original, *([control] if control is not None else [])]
+    require(tables, request.known, request.secret)
+    shared = common_columns(tables, request.known or (), without=request.secret)
     rng = np.random.default_rng(request.seed)
     watch = _Watch(request.attacks, emit, cancel)
     released, people, *others = (np.asfortranarray(values) for values in shared.tables)
