@@ -12,6 +12,7 @@ from workbench.params.field import named
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Given
 
 _RELEASE = Given(RELEASE, "the released table", "Release")
+_STATISTICS = Given(RELEASE, "the released statistics or table", "Release")
 _ORIGINAL = Given("original", "the rows that it was made from", "Original")
 _MODEL = Given(MODEL, "the folder of a released model", "Model")
 _MEMBERS = Given("members", "rows that it was trained on", "Members")
@@ -66,6 +67,30 @@ ATTACKS: tuple[Attack, ...] = (
         given=(_MODEL, _MEMBERS, _NONMEMBERS),
         request="workbench.risk.attacks.inversion:Inversion",
         function="workbench.risk.attacks.inversion:run",
+    ),
+    Attack(
+        name="reconstruction",
+        title="Reconstruction",
+        help="give back everybody's secret bit from many counts",
+        given=(_STATISTICS, _ORIGINAL, _CONTROL),
+        request="workbench.risk.attacks.reconstruction:Reconstruction",
+        function="workbench.risk.attacks.reconstruction:run",
+    ),
+    Attack(
+        name="link",
+        title="Linking",
+        help="look up people in the release by what is known of them",
+        given=(_RELEASE, Given("known", "the people that the attacker knows", "Known people"), _CONTROL),
+        request="workbench.risk.attacks.link:Link",
+        function="workbench.risk.attacks.link:run",
+    ),
+    Attack(
+        name="traces",
+        title="Location traces",
+        help="single people out by a few points of a generated sample of traces",
+        given=(),
+        request="workbench.risk.attacks.traces:Traces",
+        function="workbench.risk.attacks.traces:run",
     ),
 )
 

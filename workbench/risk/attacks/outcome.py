@@ -108,6 +108,7 @@ class Outcome:
         unbounded: why none follows though the release promises something; empty where there is no control set.
         figures: what this attack has beside that, by the keys of ``--json``.
         notes: sentences a reader needs beside the figures: what was not corrected, what is not covered.
+        main_sentence: what it found, where that is not how often it is right.
         base: what the risk is counted beyond: that of ``control``, or another known share; ``None`` for ``main`` as is.
     """
 
@@ -120,6 +121,7 @@ class Outcome:
     unbounded: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    main_sentence: str = ""
     base: Rate | None = None
 
     @property
@@ -148,14 +150,15 @@ class Outcome:
     def words(self) -> tuple[str, ...]:
         """Return the outcome in sentences, the main one first."""
         main, guess, half = percent(self.main.value), percent(self.naive.value), 50 * (self.main.high - self.main.low)
-        said = [f"An attacker who guesses is right {guess}; with the release {main} ± {half:.1f}."]
+        usual = f"An attacker who guesses is right {guess}; with the release {main} ± {half:.1f}."
+        said = [self.main_sentence or usual]
         if self.control is not None:
             said.append(f"About people who were not released, the same attack is right {percent(self.control.value)}.")
-        if self.control is not None or self.base is not None:
+        if self.control is not None or (self.base is not None and self.base.value):
             risk = self.risk
             said.append(
-                f"Of the people it would not be right about otherwise, it finds {percent(risk.value)} because they were "
-                f"released ({percent(risk.low)} to {percent(risk.high)})."
+                f"Of the people it would not be right about otherwise, it finds {percent(risk.value)} because they "
+                f"were released ({percent(risk.low)} to {percent(risk.high)})."
             )
         if self.allowed is not None and self.guarantee.epsilon is not None:
             said.append(f"ε = {self.guarantee.epsilon:g} allows at most {percent(self.allowed)}.")
