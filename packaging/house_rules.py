@@ -26,6 +26,7 @@ CATALOGUES = {
     "workbench/synth": "SYNTHESISERS",
     "workbench/deep/networks": "NETWORKS",
     "workbench/studies/quality": "SCORES",
+    "workbench/risk/attacks/membership": "GUESSES",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",

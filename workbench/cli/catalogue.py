@@ -34,6 +34,7 @@ COMMANDS: tuple[str, ...] = (
     "budget",
     "explain",
     "audit",
+    "attack",
     "memory",
     "ledger",
     "samples",
@@ -43,7 +44,6 @@ COMMANDS: tuple[str, ...] = (
 LATER: tuple[str, ...] = (
     "anonymity",
     "generalize",
-    "attack",
 )
 """Words of the command line that a later version understands."""
 

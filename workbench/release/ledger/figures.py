@@ -21,6 +21,7 @@ FIGURES = "figures"
 STUDIES = MappingProxyType(
     {
         "accuracy": "where the accuracy of a network goes",
+        "attack": "what an attacker learns from a release or a model",
         "curve": "how good a model is at several budgets",
         "grid": "a sweep of trainings",
         "model": "a model that was trained and not released",
