@@ -25,6 +25,8 @@ CATALOGUES = {
     "workbench/learners": "LEARNERS",
     "workbench/synth": "SYNTHESISERS",
     "workbench/deep/networks": "NETWORKS",
+    "workbench/risk/measures": "MEASURES",
+    "workbench/risk/measures/population": "POPULATION_MODELS",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",

@@ -24,6 +24,8 @@ COMMANDS: tuple[str, ...] = (
     "rappor",
     "curve",
     "why",
+    "risk",
+    "anonymity",
     "fit",
     "dpsgd",
     "accuracy",
@@ -40,7 +42,6 @@ COMMANDS: tuple[str, ...] = (
 )
 
 LATER: tuple[str, ...] = (
-    "anonymity",
     "generalize",
     "attack",
 )

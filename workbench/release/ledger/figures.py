@@ -26,6 +26,7 @@ STUDIES = MappingProxyType(
         "model": "a model that was trained and not released",
         "predict": "how many predictions were right",
         "preview": "a draw that was not released",
+        "risk": "who could be found in a table",
         "rappor": "what RAPPOR would find in a column",
         "synthetic": "synthetic rows beside the original",
         "test": "the accuracy of a network on these rows",

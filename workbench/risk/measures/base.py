@@ -186,6 +186,7 @@ class Measure:
     Attributes:
         name: one word.
         title: what a heading says.
+        shows: the key of its figures that says they are there.
         of: the figures of a table, ready for JSON; no two measures share a key.
         lines: the same figures in words.
         anonymity: whether ``workbench anonymity`` has it.
@@ -195,6 +196,7 @@ class Measure:
 
     name: str
     title: str
+    shows: str
     of: Callable[[Subject], dict[str, Any]]
     lines: Callable[[Mapping[str, Any]], list[Line]]
     anonymity: bool = False

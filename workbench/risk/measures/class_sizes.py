@@ -37,4 +37,4 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     ]
 
 
-CLASS_SIZES = Measure("classes", "Classes", class_sizes, _lines, anonymity=True)
+CLASS_SIZES = Measure("classes", "Classes", "classes", class_sizes, _lines, anonymity=True)

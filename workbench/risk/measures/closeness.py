@@ -12,17 +12,17 @@ import numpy as np
 
 from workbench.params import ParameterError
 from workbench.risk.measures.base import Line, Measure, Subject
-from workbench.risk.measures.groups import Groups, groups
+from workbench.risk.measures.sensitive_counts import SensitiveCounts, sensitive_counts
 
 _CELLS_AT_ONCE = 4_000_000
 
 
-def equal(found: Groups, whole: np.ndarray) -> np.ndarray:
+def equal(found: SensitiveCounts, whole: np.ndarray) -> np.ndarray:
     """Return the distance of each class where all values are equally far apart: ½ Σ|pᵢ − qᵢ|."""
     return found.per_class(np.maximum(found.shares - whole[found.values], 0.0))
 
 
-def ordered(found: Groups, whole: np.ndarray) -> np.ndarray:
+def ordered(found: SensitiveCounts, whole: np.ndarray) -> np.ndarray:
     """Return the distance of each class where values are steps of one scale: Σᵢ |Σⱼ≤ᵢ (pⱼ − qⱼ)| / (m − 1).
 
     Between two values that occur in a class its cumulative share p is constant and that of the table, Q, rises; so each
@@ -48,7 +48,7 @@ def ordered(found: Groups, whole: np.ndarray) -> np.ndarray:
     return distance
 
 
-def hierarchical(found: Groups, whole: np.ndarray, levels: Sequence[np.ndarray]) -> np.ndarray:
+def hierarchical(found: SensitiveCounts, whole: np.ndarray, levels: Sequence[np.ndarray]) -> np.ndarray:
     """Return the distance of each class where values are as far apart as the height of their lowest common group.
 
     Each inner group N of height h moves h/H · min(Σ⁺, Σ⁻) of the surplus of its parts, for a tree of height H.
@@ -91,7 +91,7 @@ def closeness(subject: Subject) -> dict[str, Any]:
     columns = []
     for name in subject.options.sensitive:
         codes, values, numbers = subject.sensitive(name)
-        found = groups(subject.classes.of, subject.classes.sizes, codes)
+        found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
         whole = np.bincount(codes, minlength=len(values)) / subject.rows
         distance = subject.options.distance
         if distance == "auto":
@@ -136,4 +136,4 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     ]
 
 
-CLOSENESS = Measure("closeness", "t-closeness", closeness, _lines, anonymity=True, sensitive=True)
+CLOSENESS = Measure("closeness", "t-closeness", "closeness", closeness, _lines, anonymity=True, sensitive=True)

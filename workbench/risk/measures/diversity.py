@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from workbench.risk.measures.base import Line, Measure, Subject
-from workbench.risk.measures.groups import Groups, groups
+from workbench.risk.measures.sensitive_counts import SensitiveCounts, sensitive_counts
 
 
-def distinct(found: Groups) -> int:
+def distinct(found: SensitiveCounts) -> int:
     """Return the fewest different values of a class."""
     return int(np.bincount(found.of).min())
 
 
-def entropy(found: Groups) -> float:
+def entropy(found: SensitiveCounts) -> float:
     """Return the ℓ of entropy ℓ-diversity: e to the least entropy of a class, in nats."""
     shares = found.shares
     return float(np.exp(found.per_class(-shares * np.log(shares)).min()))
 
 
-def recursive(found: Groups, c: float) -> int:
+def recursive(found: SensitiveCounts, c: float) -> int:
     """Return the largest ℓ with r₁ < c·(r_ℓ + … + r_m) in every class, for counts r₁ ≥ r₂ ≥ …; 0 where there is none."""
     order = np.lexsort((-found.counts, found.of))
     counts, of = found.counts[order], found.of[order]
@@ -38,7 +38,7 @@ def diversity(subject: Subject) -> dict[str, Any]:
     columns = []
     for name in subject.options.sensitive:
         codes, _, _ = subject.sensitive(name)
-        found = groups(subject.classes.of, subject.classes.sizes, codes)
+        found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
         alone = int((np.bincount(found.of) == 1).sum())
         rows = int(found.sizes[np.bincount(found.of) == 1].sum())
         ells = {"distinct": distinct(found), "entropy": entropy(found), "recursive": recursive(found, c)}
@@ -58,4 +58,4 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     return lines
 
 
-DIVERSITY = Measure("diversity", "ℓ-diversity", diversity, _lines, anonymity=True, sensitive=True)
+DIVERSITY = Measure("diversity", "ℓ-diversity", "diversity", diversity, _lines, anonymity=True, sensitive=True)

@@ -93,8 +93,8 @@ def hipaa(subject: Subject) -> dict[str, Any]:
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    lines = [Line(h["column"], h["identifier"], f"({h['letter']}), by its {h['by']}") for h in found["hipaa"]]
+    lines = [Line(h["column"], f"{h['identifier']} ({h['letter']}), by its {h['by']}") for h in found["hipaa"]]
     return lines or [Line("hints", "none", "no name or value suggests one of the eighteen; look yourself as well")]
 
 
-HIPAA_HINTS = Measure("hipaa", "HIPAA's identifiers: hints", hipaa, _lines)
+HIPAA_HINTS = Measure("hipaa", "HIPAA's identifiers: hints", "hipaa", hipaa, _lines)

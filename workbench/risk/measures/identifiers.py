@@ -42,4 +42,4 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     ]
 
 
-IDENTIFIERS = Measure("identifiers", "Distinction and separation", identifiers, _lines, slow=True)
+IDENTIFIERS = Measure("identifiers", "Distinction and separation", "identifiers", identifiers, _lines, slow=True)

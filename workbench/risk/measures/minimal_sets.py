@@ -49,14 +49,14 @@ def minimal_sets(subject: Subject) -> dict[str, Any]:
 def _lines(found: Mapping[str, Any]) -> list[Line]:
     sets = found["minimal_sets"]
     lines = [
-        Line(" + ".join(s["columns"]), f"{s['rows']:,} rows", "are unique on these and on no fewer of them")
+        Line(" + ".join(s["columns"]), f"{s['rows']:,} rows", "rows that are unique on these and on no fewer of them")
         for s in sets["sets"][:5]
     ]
-    lines += [Line(" + ".join(key), "every row", "is unique on these") for key in sets["identify_all"][:3]]
+    lines += [Line(" + ".join(key), "every row is unique on these") for key in sets["identify_all"][:3]]
     by = sorted(sets["attributes"], key=lambda a: -a["contribution"])[:6]
     share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)
     lines.append(Line("unique rows that need the attribute", share, "they are not unique without it"))
     return lines
 
 
-MINIMAL_SETS = Measure("minimal", "What makes rows unique", minimal_sets, _lines, slow=True)
+MINIMAL_SETS = Measure("minimal", "What makes rows unique", "minimal_sets", minimal_sets, _lines, slow=True)

@@ -60,4 +60,4 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     return lines
 
 
-POPULATION = Measure("population", "Unique in the population", population_uniqueness, _lines)
+POPULATION = Measure("population", "Unique in the population", "population", population_uniqueness, _lines)

@@ -73,4 +73,4 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     return [*lines, Line("marketer: average", percent(risk["marketer"]["average"]), found_by)]
 
 
-REIDENTIFICATION = Measure("reidentification", "Risk of being found", reidentification, _lines, anonymity=True)
+REIDENTIFICATION = Measure("reidentification", "Risk of being found", "risk", reidentification, _lines, anonymity=True)

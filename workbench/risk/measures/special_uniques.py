@@ -114,8 +114,8 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
         lines.append(Line("part of the score, by attribute", share, "of the sets that contain it"))
     for row in special["highest"][:5]:
         on = "; ".join(" + ".join(names) for names in row["sets"][:3])
-        lines.append(Line(f"row {row['row']:,}", f"score {row['score']:g}", f"unique on {on}"))
+        lines.append(Line(f"row {row['row']:,}", f"score {row['score']:g}: unique on {on}"))
     return lines
 
 
-SPECIAL_UNIQUES = Measure("special", "Special uniques", special_uniques, _lines, slow=True)
+SPECIAL_UNIQUES = Measure("special", "Special uniques", "special", special_uniques, _lines, slow=True)

@@ -10,7 +10,7 @@ from workbench.risk.classes import Codes
 
 
 @dataclass(frozen=True)
-class Groups:
+class SensitiveCounts:
     """How often each class has each value; only what occurs, in the order of classes, then of values.
 
     Attributes:
@@ -39,9 +39,9 @@ class Groups:
         return total
 
 
-def groups(of_rows: np.ndarray, sizes: np.ndarray, codes: Codes) -> Groups:
+def sensitive_counts(of_rows: np.ndarray, sizes: np.ndarray, codes: Codes) -> SensitiveCounts:
     """Return the counts of ``codes`` in the classes ``of_rows``."""
     different = int(codes.max()) + 1
     pairs, counts = np.unique(of_rows * different + codes, return_counts=True)
     of, values = pairs // different, pairs % different
-    return Groups(of, values, counts, np.searchsorted(of, np.arange(sizes.size)), sizes)
+    return SensitiveCounts(of, values, counts, np.searchsorted(of, np.arange(sizes.size)), sizes)
