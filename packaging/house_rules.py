@@ -27,6 +27,8 @@ CATALOGUES = {
     "workbench/deep/networks": "NETWORKS",
     "workbench/studies/quality": "SCORES",
     "workbench/risk/attacks/membership": "GUESSES",
+    "workbench/risk/measures": "MEASURES",
+    "workbench/risk/measures/population": "POPULATION_MODELS",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",

@@ -25,6 +25,8 @@ COMMANDS: tuple[str, ...] = (
     "rappor",
     "curve",
     "why",
+    "risk",
+    "anonymity",
     "fit",
     "dpsgd",
     "accuracy",
@@ -42,7 +44,6 @@ COMMANDS: tuple[str, ...] = (
 )
 
 LATER: tuple[str, ...] = (
-    "anonymity",
     "generalize",
 )
 """Words of the command line that a later version understands."""

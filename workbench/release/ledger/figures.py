@@ -28,6 +28,7 @@ STUDIES = MappingProxyType(
         "predict": "how many predictions were right",
         "preview": "a draw that was not released",
         "quality": "how good released rows are beside the original",
+        "risk": "who could be found in a table",
         "rappor": "what RAPPOR would find in a column",
         "synthetic": "synthetic rows beside the original",
         "test": "the accuracy of a network on these rows",
