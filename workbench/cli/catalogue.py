@@ -22,6 +22,7 @@ COMMANDS: tuple[str, ...] = (
     "statistics",
     "estimate",
     "quality",
+    "report",
     "rappor",
     "curve",
     "why",
@@ -43,9 +44,7 @@ COMMANDS: tuple[str, ...] = (
     "gui",
 )
 
-LATER: tuple[str, ...] = (
-    "generalize",
-)
+LATER: tuple[str, ...] = ("generalize",)
 """Words of the command line that a later version understands."""
 
 

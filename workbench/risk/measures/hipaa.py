@@ -58,7 +58,9 @@ HIPAA = (
     Identifier("J", "account numbers", r"account|iban|bank|card[_ ]?number", r"^[A-Z]{2}\d{2}[A-Z0-9 ]{11,40}$"),
     Identifier("K", "certificate and licence numbers", r"licen[cs]e|certificate|passport|driver"),
     Identifier("L", "vehicle identifiers", r"vin|vehicle|plate", r"^[A-HJ-NPR-Z0-9]{17}$"),
-    Identifier("M", "device identifiers", r"device|serial|imei|mac[_ ]?address", r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"),
+    Identifier(
+        "M", "device identifiers", r"device|serial|imei|mac[_ ]?address", r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"
+    ),
     Identifier("N", "web addresses", r"url|website|homepage|web", r"^(https?://|www\.)\S+$"),
     Identifier("O", "IP addresses", r"ip([_ ]?address)?", r"^(\d{1,3}\.){3}\d{1,3}$"),
     Identifier("P", "biometric identifiers", r"finger[_ ]?print|voice|retina|iris[_ ]?scan|biometric"),

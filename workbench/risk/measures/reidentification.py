@@ -38,7 +38,11 @@ def reidentification(subject: Subject) -> dict[str, Any]:
     elif asked.sample_fraction not in (None, 1.0):
         assert asked.sample_fraction is not None
         different, place = np.unique(sizes, return_inverse=True)
-        risks, whole, basis = class_risk(different, asked.sample_fraction)[place], rows / asked.sample_fraction, FRACTION
+        risks, whole, basis = (
+            class_risk(different, asked.sample_fraction)[place],
+            rows / asked.sample_fraction,
+            FRACTION,
+        )
     else:
         risks, whole, basis = 1 / sizes, float(rows), TABLE
     marketer = float((sizes * risks).sum()) / rows
