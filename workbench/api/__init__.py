@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from workbench.api.ledgers import ledger
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
+    from workbench.api.reports import quality, report
     from workbench.api.transformers import total_epsilon
 
 __all__ = [
@@ -70,8 +71,10 @@ __all__ = [
     "load_plan",
     "plan",
     "publish",
+    "quality",
     "rappor",
     "release",
+    "report",
     "statistics",
     "synthesize",
     "total_epsilon",
@@ -86,6 +89,8 @@ _LATER = {
     "ledger": "ledgers",
     "load_model": "released",
     "publish": "central",
+    "quality": "reports",
+    "report": "reports",
     "statistics": "central",
     "synthesize": "central",
     "total_epsilon": "transformers",

@@ -1,4 +1,4 @@
-"""The report on a table or a release: who could be found, what attacks got, what ε allows, what is not covered. Private.
+"""The report on a table or a release: who could be found, what attacks got, what ε allows and does not cover. Private.
 
 The ledger notes the table before a figure is computed from it. Which measures and attacks there are follows from their
 lists; an attack that cannot be made on this release is in the report with its reason.

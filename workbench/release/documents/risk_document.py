@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import workbench
 from workbench.params.errors import one_line
-from workbench.release.documents.release_document import belief_table, figure, share
+from workbench.release.documents.release_document import belief_table, figure
 from workbench.release.risk_report import RiskReport
 from workbench.release.statements import CANNOT_KNOW
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section
@@ -119,8 +121,13 @@ def _attacks(report: RiskReport) -> Section:
             Grid(("attack", "with the release", "a guess", "on others", "risk", "ε allows"), rows, (1, 2, 3, 4, 5))
         )
         blocks.append(FactList(tuple(_MEANING.items())))
+    said = Counter(sentence for _, outcome in made for sentence in dict.fromkeys(outcome.words()))
     for title, outcome in made:
-        blocks += [Paragraph(title, "strong"), Paragraph(" ".join(dict.fromkeys(outcome.words())))]
+        own = [sentence for sentence in dict.fromkeys(outcome.words()) if said[sentence] == 1]
+        blocks += [Paragraph(title, "strong"), Paragraph(" ".join(own))]
+    shared = tuple(sentence for sentence, times in said.items() if times > 1)
+    if shared:
+        blocks += [Paragraph("Of several of them", "strong"), Bullets(shared)]
     lacking = tuple(f"{t.attack.title}: {t.why_not}" for t in report.tried if t.outcome is None)
     if lacking:
         blocks += [Paragraph("Not made", "strong"), Bullets(lacking)]
@@ -149,11 +156,8 @@ def _quality(report: RiskReport) -> Section:
     found = report.quality
     assert found is not None
     rows = tuple(
-        (score.title, figure(one.value), figure(one.reached), share(min(max(one.share, 0.0), 1.0)), one.words)
+        (score.title, figure(one.value), figure(one.reached), _part(one.share), one.words or score.help)
         for score, one in found.found
-    )
-    rows = tuple(
-        (title, value, reached, part, score_help(title, words, found)) for title, value, reached, part, words in rows
     )
     return Section(
         "How good the released rows are",
@@ -164,9 +168,8 @@ def _quality(report: RiskReport) -> Section:
     )
 
 
-def score_help(title: str, words: str, found: Any) -> str:
-    """Return what a score is about."""
-    return words or next(score.help for score, _ in found.found if score.title == title)
+def _part(value: float) -> str:
+    return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
 
 def _not_covered(report: RiskReport) -> Section:
