@@ -53,7 +53,7 @@ class Found:
     def share(self) -> float:
         """The score as a share of what held-out real rows reach; NaN where these reach nothing."""
         best = self.reached - self.level
-        return (self.like - self.level) / best if best > 0 else math.nan
+        return max(self.like - self.level, 0.0) / best if best > 0 else math.nan
 
 
 @dataclass(frozen=True, kw_only=True)

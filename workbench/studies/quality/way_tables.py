@@ -41,6 +41,23 @@ def cut(one: Variable, other: Variable, cells: int) -> tuple[NDArray[np.int64], 
     return a.astype(np.int64), b.astype(np.int64), size + 1
 
 
+PICTURE = 16
+"""Cells of a column in the picture of a pair."""
+
+
+def pair_shares(one: Rows, other: Rows, first: int, second: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the share of rows in each cell of two columns, (a, b) of either table, on the first table's cells."""
+    parts = [cut(one.columns[place], other.columns[place], PICTURE) for place in (first, second)]
+    sizes = parts[0][2], parts[1][2]
+    made = [
+        np.bincount(parts[0][k] * sizes[1] + parts[1][k], minlength=sizes[0] * sizes[1]).reshape(sizes) / side.count
+        for k, side in enumerate((one, other))
+    ]
+    used = made[0] + made[1]
+    rows, columns = used.any(axis=1), used.any(axis=0)  # no cell for missing values where there are none
+    return made[0][rows][:, columns], made[1][rows][:, columns]
+
+
 def _distances(one: Rows, other: Rows, order: int, cancel: CancelToken) -> list[tuple[tuple[int, ...], float]]:
     parts = [cut(a, b, CUTS[order]) for a, b in zip(one.columns, other.columns, strict=True)]
     first, second = (np.column_stack([part[k] for part in parts]) for k in (0, 1))
