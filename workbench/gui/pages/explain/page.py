@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.explain import PAGE
 from workbench.gui.pages.explain.guide_card import GuideCard, PublishedCard
+from workbench.gui.pages.explain.shuffle_study import ShuffleStudy
 from workbench.gui.pages.explain.trust_picture import TrustPicture
 from workbench.gui.pages.explain.word_table import WordTable
 from workbench.gui.session.job_center import JobCenter
@@ -60,7 +61,7 @@ _MOST_PARAGRAPHS = 5
 
 
 class ExplainPage(PageFrame):
-    """The page; it reads no table and starts no job."""
+    """The page; it reads no table."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
@@ -83,11 +84,9 @@ class ExplainPage(PageFrame):
         self._problem.hide()
         self._curve = BeliefCurve(session)
         self._curve.setMinimumHeight(_CURVE_HEIGHT)
-        pictures: dict[str, QWidget] = {"belief": self._curve, "trust": TrustPicture(session)}
-        self.cards = {
-            section.name: SectionCard(section, *([pictures[section.name]] if section.name in pictures else []))
-            for section in sections(1.0)
-        }
+        self.shuffled = ShuffleStudy(session, jobs, lambda: float(self.epsilon.value()))
+        pictures = {"belief": (self._curve,), "trust": (TrustPicture(session), self.shuffled)}
+        self.cards = {section.name: SectionCard(section, *pictures.get(section.name, ())) for section in sections(1.0)}
         self.guide = GuideCard()
         self.guide.asked.connect(self._look_at)
         belief, *others = self.cards.values()
