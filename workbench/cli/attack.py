@@ -50,7 +50,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    return "\n".join([f"{attack(result['attack']).title} (private – not for release)", *result["sentences"]])
+    of = "private – not for release" if result["private"] else "a generated sample: contains no real data"
+    return "\n".join([f"{attack(result['attack']).title} ({of})", *result["sentences"]])
 
 
 COMMAND = Command(
