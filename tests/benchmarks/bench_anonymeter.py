@@ -78,7 +78,7 @@ def large_noisy_rows(folder: Path) -> str:
         return pd.DataFrame({**words, **{n: rng.integers(0, 100, 10_000) for n in names[6:]}})
 
     original = people()
-    facts = {"bounds": {n: (0, 99) for n in names[6:]}, "domains": {n: list("abcd") for n in names[:6]}}
+    facts = {"bounds": dict.fromkeys(names[6:], (0, 99)), "domains": {n: list("abcd") for n in names[:6]}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         released = api.release(original, api.plan(original, epsilon=1, **facts))

@@ -242,9 +242,17 @@ def _singled(matches: Counts, have: int, want: int) -> float:
 
 def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
     """Return for each M the chance that ``drawn`` rows of ``of``, M of which meet a condition, hold exactly one."""
-    from scipy.stats import hypergeom
+    if drawn == of:
+        return (matches == 1).astype(np.float64)
+    from scipy.special import gammaln
 
-    chance: Matrix = hypergeom.pmf(1, of, matches, drawn)
+    def ways(n: Matrix, k: int) -> Matrix:
+        inside = n >= k
+        top = np.where(inside, n, k)
+        counted: Matrix = np.where(inside, gammaln(top + 1) - gammaln(k + 1) - gammaln(top - k + 1), -np.inf)
+        return counted
+
+    chance: Matrix = matches * np.exp(ways(of - matches.astype(np.float64), drawn - 1) - ways(np.array(of), drawn))
     return chance
 
 
@@ -255,12 +263,12 @@ def _over_weights(n: int, most: float) -> float:
 
 def _allowed(hits: Counts, strangers: Counts, control: int, rows: int, guarantee: Guarantee, of: int) -> float:
     """Return the bound of the module's docstring, from the upper end of a 95 % interval of its expectation."""
-    from scipy.stats import chi2
+    from scipy.special import gammaincinv
 
     epsilon, delta = guarantee.replaced
     weights = strangers / control * np.where(hits == 0, rows, np.where(hits == 1, 1.0, 0.0))
     total, squares = float(weights.sum()), float((weights**2).sum())
     # A sum of rare events: the upper end of a Poisson count in units of their usual size, at least that of one match.
     unit = max(squares / total if total else 0.0, rows / control)
-    high = unit * float(chi2.ppf(0.975, 2 * (total / unit + 1))) / 2
+    high = unit * float(gammaincinv(total / unit + 1, 0.975))
     return min(1.0, math.exp(min(epsilon, 700.0)) * high / of + rows * delta)
