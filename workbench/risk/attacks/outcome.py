@@ -14,8 +14,8 @@ LEVEL = 0.95
 """Confidence of the intervals where nothing else is asked for."""
 
 NO_CONTROL = (
-    "Without a control set nobody can tell what the attack learned of these people from what holds for everybody: the "
-    "risk is not corrected. Rows that were released cannot be held out afterwards; keep some back before a release."
+    "Without a control set, what the attack learned of these people cannot be separated from what holds for everybody: "
+    "the risk is not corrected. Released rows cannot be held out afterwards; keep some back before a release."
 )
 NO_BOUND = (
     "Without a control set no bound follows: ε limits what a person's own row adds, not what holds for everybody."
