@@ -52,5 +52,5 @@ def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> 
         distance_to_nearest(shared, released[: request.attacks], rows[:alike], cancel, emit) for rows in (used, others)
     ]
     nearer = float(np.sum(back[0] < back[1]) + np.sum(back[0] == back[1]) / 2)
-    outcome = outcome_of(told, subject.guarantee, attack=NAME)
+    outcome = outcome_of(told, subject.guarantee, attack=NAME, released="release")
     return replace(outcome, figures={**outcome.figures, "nearer": Rate.counted(nearer, len(back[0])).plain()})
