@@ -66,7 +66,7 @@ def pima(data: Path) -> Table:
     return Table("Pima", pl.read_csv(data / "diabetes.csv"), bounds, "Outcome", "Outcome")
 
 
-def survey(data: Path, count: int = 2_000) -> Table:
+def survey(data: Path, count: int = 1_200) -> Table:
     """A generated survey of people in nine towns: what they are ill with follows from age, town and smoking."""
     rng = np.random.default_rng(26)
     age = np.clip(rng.normal(47, 17, count), 18, 95).round()

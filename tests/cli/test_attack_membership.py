@@ -9,7 +9,7 @@ import pytest
 from command_cases import Run
 
 from workbench.release.ledger.ledger import Ledger
-from workbench.risk.attacks.membership import GUESSES
+from workbench.risk.membership import GUESSES
 
 PLAN = """\
 epsilon = 2.0

@@ -17,10 +17,10 @@ from workbench.learners.tasks import CLASSIFICATION, REGRESSION, task
 from workbench.params import InputError, Parameters, integer
 from workbench.risk.attacks.base import OpenedModel, Subject
 from workbench.risk.attacks.bound import Guarantee, most_of_coin
-from workbench.risk.attacks.membership import GUESSES, guess
-from workbench.risk.attacks.membership.base import Likelihood, Retrain, Seen, Shadows, cast_shadows
-from workbench.risk.attacks.membership.figures import FALSE_SHARES, LEAST, Told, allowed_by, told_apart
 from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate, percent
+from workbench.risk.membership import GUESSES, guess
+from workbench.risk.membership.base import Likelihood, Retrain, Seen, Shadows, cast_shadows
+from workbench.risk.membership.figures import FALSE_SHARES, LEAST, Told, allowed_by, told_apart
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Study

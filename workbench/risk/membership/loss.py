@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.risk.attacks.membership.base import Guess, Seen
+from workbench.risk.membership.base import Guess, Seen
 from workbench.risk.roc import Scores
 
 
