@@ -159,7 +159,7 @@ class Bench:
             self.run("fit", *common, "--model", name, "--epsilon", "1", "-o", made[name])
         ways = {
             NETWORK: "--epsilon 3 --batch 64 --epochs 20 --lr 0.5 --clip 1",
-            OVERFITTED: "--noise 0.01 --batch 128 --epochs 1200 --lr 0.004 --clip 10 --optimizer adam",
+            OVERFITTED: "--noise 0.01 --batch 128 --epochs 2000 --lr 0.004 --clip 10 --optimizer adam",
         }
         for name, way in ways.items():
             made[name] = self.path(name.replace(" ", "-"))
