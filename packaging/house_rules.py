@@ -26,6 +26,7 @@ CATALOGUES = {
     "workbench/synth": "SYNTHESISERS",
     "workbench/deep/networks": "NETWORKS",
     "workbench/risk/attacks": "ATTACKS",
+    "workbench/risk/membership": "GUESSES",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",

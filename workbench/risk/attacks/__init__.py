@@ -12,6 +12,10 @@ from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Given
 _RELEASE = Given(RELEASE, "the released table", "Release")
 _STATISTICS = Given(RELEASE, "the released statistics or table", "Release")
 _ORIGINAL = Given("original", "the rows that it was made from", "Original")
+_OTHERS = Given("control", "rows of other people, who were not released", "Control")
+_MODEL = Given(MODEL, "the folder of a released model", "Model")
+_MEMBERS = Given("members", "rows that it was trained on", "Members")
+_NONMEMBERS = Given("nonmembers", "rows of other people, who were not used", "Non-members")
 _CONTROL = Given("control", "rows of other people, who were not released", "Control", required=False)
 
 ATTACKS: tuple[Attack, ...] = (
@@ -38,6 +42,30 @@ ATTACKS: tuple[Attack, ...] = (
         given=(_RELEASE, _ORIGINAL, _CONTROL),
         request="workbench.risk.attacks.inference:Inference",
         function="workbench.risk.attacks.inference:run",
+    ),
+    Attack(
+        name="membership",
+        title="Membership",
+        help="find out who was used to train a model",
+        given=(_MODEL, _MEMBERS, _NONMEMBERS),
+        request="workbench.risk.attacks.membership:Membership",
+        function="workbench.risk.attacks.membership:run",
+    ),
+    Attack(
+        name="closest",
+        title="Distance to the closest record",
+        help="find out who is in a release by the nearest of its rows",
+        given=(_RELEASE, _ORIGINAL, _OTHERS),
+        request="workbench.risk.attacks.closest:Closest",
+        function="workbench.risk.attacks.closest:run",
+    ),
+    Attack(
+        name="inversion",
+        title="Model inversion",
+        help="infer a column of a person from a model and all her other columns",
+        given=(_MODEL, _MEMBERS, _NONMEMBERS),
+        request="workbench.risk.attacks.inversion:Inversion",
+        function="workbench.risk.attacks.inversion:run",
     ),
     Attack(
         name="reconstruction",

@@ -74,7 +74,8 @@ def run(subject: Subject, request: Inference, emit: Emit, cancel: CancelToken) -
     secret, known = columns_of(shared.names, request.secret, request.known)
     place, rng = shared.place(secret), np.random.default_rng(request.seed)
     released = shared.tables[0]
-    few = len(np.unique(shared.tables[1][:, place])) <= _FEW
+    # Of all people, so that one who was released and one who was not can change places.
+    few = len(np.unique(np.concatenate([people[:, place] for people in shared.tables[1:]]))) <= _FEW
     tolerance = request.tolerance if shared.numeric[place] and not few else 0.0
 
     def guessed(people: Matrix) -> tuple[Rate, NDArray[np.float64]]:

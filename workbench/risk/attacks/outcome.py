@@ -156,7 +156,7 @@ class Outcome:
         said = [self.main_sentence or usual]
         if self.control is not None:
             said.append(f"About people who were not released, the same attack is right {percent(self.control.value)}.")
-        if self.control is not None or (self.base is not None and self.base.value):
+        if not self.main_sentence and (self.control is not None or (self.base is not None and self.base.value)):
             risk = self.risk
             said.append(
                 f"Of the people it would not be right about otherwise, it finds {percent(risk.value)} because they "
