@@ -26,9 +26,10 @@ CATALOGUES = {
     "workbench/synth": "SYNTHESISERS",
     "workbench/deep/networks": "NETWORKS",
     "workbench/studies/quality": "SCORES",
-    "workbench/risk/attacks/membership": "GUESSES",
     "workbench/risk/measures": "MEASURES",
     "workbench/risk/measures/population": "POPULATION_MODELS",
+    "workbench/risk/attacks": "ATTACKS",
+    "workbench/risk/membership": "GUESSES",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",
@@ -259,7 +260,7 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
     """Return the names of the modules that the entries of a catalogue come from.
 
     An entry names its module by its import (``from folder.grr import GRR`` or ``from folder import grr``, then
-    ``grr.GRR``), or by a string: the module's name in a list of strings, ``workbench.folder.module`` elsewhere.
+    ``grr.GRR``), or by a string: the module's name in a list of strings, ``workbench.folder.module`` elsewhere (``:name`` may follow).
     """
     origins: dict[str, str] = {}
     for node in ast.walk(module):
@@ -272,7 +273,7 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
         if isinstance(node, ast.Name) and node.id in origins:
             found.add(origins[node.id])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            package, _, stem = node.value.rpartition(".")
+            package, _, stem = node.value.partition(":")[0].rpartition(".")
             if package.startswith("workbench.") or element_of(listing) == "str":
                 found.add(stem)
     return found

@@ -66,7 +66,7 @@ def pima(data: Path) -> Table:
     return Table("Pima", pl.read_csv(data / "diabetes.csv"), bounds, "Outcome", "Outcome")
 
 
-def survey(data: Path, count: int = 2_000) -> Table:
+def survey(data: Path, count: int = 1_200) -> Table:
     """A generated survey of people in nine towns: what they are ill with follows from age, town and smoking."""
     rng = np.random.default_rng(26)
     age = np.clip(rng.normal(47, 17, count), 18, 95).round()
@@ -78,17 +78,19 @@ def survey(data: Path, count: int = 2_000) -> Table:
     ill = rng.random(count) < 1 / (1 + np.exp(-(age - 60 + 14 * smokes + 3 * (town == 2)) / 9))
     rows = pl.DataFrame(
         {
+            "income": income.astype(int),
+            "rent": np.clip(income * rng.uniform(0.15, 0.45, count), 100, 3_000).round(1),
             "age": age.astype(int),
             "town": [f"town {t}" for t in town],
             "school": [f"level {s}" for s in school],
-            "income": income.astype(int),
-            "children": children,
             "smokes": np.where(smokes, "yes", "no"),
+            "children": children,
             "sex": rng.choice(["f", "m"], count),
             "ill": np.where(ill, "yes", "no"),
         }
     )
-    return Table("survey", rows, {"age": (18, 95), "income": (300, 9_000), "children": (0, 6)}, "ill", "ill")
+    bounds = {"income": (300, 9_000), "rent": (100, 3_000), "age": (18, 95), "children": (0, 6)}
+    return Table("survey", rows, bounds, "ill", "ill")
 
 
 @dataclass
@@ -119,7 +121,7 @@ class Bench:
         (self.folder / "plan.toml").write_text("\n".join(lines) + "\n", "utf-8")
 
     def run(self, *words: str) -> dict[str, Any]:
-        """Run a command, with a ledger of its own, and return its JSON; nothing of an attack that has nothing to try."""
+        """Run a command, with a ledger of its own, and return its JSON; nothing of an attack that cannot begin."""
         self.ledgers += 1
         said = io.StringIO()
         ledger = ("--ledger", str(self.folder / f"{self.ledgers}.sqlite"), "--json")
@@ -157,7 +159,7 @@ class Bench:
             self.run("fit", *common, "--model", name, "--epsilon", "1", "-o", made[name])
         ways = {
             NETWORK: "--epsilon 3 --batch 64 --epochs 20 --lr 0.5 --clip 1",
-            OVERFITTED: "--noise 0.01 --batch 128 --epochs 1200 --lr 0.004 --clip 10 --optimizer adam",
+            OVERFITTED: "--noise 0.01 --batch 128 --epochs 2000 --lr 0.004 --clip 10 --optimizer adam",
         }
         for name, way in ways.items():
             made[name] = self.path(name.replace(" ", "-"))
@@ -203,7 +205,7 @@ def test_every_attack_on_every_release(make: Callable[[Path], Table], shared_dat
             bench.attack("closest", subject, place),
         ]
         if subject == COPY:
-            assert all(found["main"] >= 0.9 for found in copy)
+            assert min(found["main"] for found in copy) >= 0.9
             assert copy[-1]["auc"] >= 0.9
     for subject, place in bench.models().items():
         found = bench.attack("membership", subject, place, "--shadows", "32")

@@ -10,9 +10,9 @@ from scipy.stats import beta, norm
 
 from workbench.params import InputError
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most
-from workbench.risk.attacks.membership import GUESSES, guess
-from workbench.risk.attacks.membership.base import Seen, Shadows, cast_shadows, log_odds
-from workbench.risk.attacks.membership.figures import Allowed, allowed_by, told_apart
+from workbench.risk.membership import GUESSES, guess
+from workbench.risk.membership.base import Seen, Shadows, cast_shadows, log_odds
+from workbench.risk.membership.figures import Allowed, allowed_by, told_apart
 from workbench.risk.roc import area, area_interval, best_threshold, caught_at
 
 LOCAL = Guarantee(epsilon=1.0, replaced=(1.0, 0.0))

@@ -11,11 +11,11 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.risk.attacks import attack
+from workbench.risk.attacks import membership as models
 from workbench.risk.attacks.base import OpenedModel, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most
 from workbench.risk.attacks.inversion import Inversion
-from workbench.risk.attacks.membership import models
-from workbench.risk.attacks.membership.models import Membership, People
+from workbench.risk.attacks.membership import Membership, People
 from workbench.risk.attacks.outcome import Outcome
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore

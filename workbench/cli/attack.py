@@ -12,13 +12,14 @@ from workbench.cli.tables import add_ledger, add_reading
 from workbench.data.read import ReadOptions
 from workbench.params import Parameters
 from workbench.release import attacked
-from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, attack
+from workbench.risk import attacks
+from workbench.risk.attacks import MODEL, RELEASE
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    names = [known.name for known in ATTACKS]
+    names = [known.name for known in attacks.ATTACKS]
     kinds = parser.add_subparsers(dest="attack", required=True, metavar="|".join(names))
-    for known in ATTACKS:
+    for known in attacks.ATTACKS:
         sub = kinds.add_parser(known.name, help=known.help)
         for needed in known.given:
             stated = needed.help
@@ -34,7 +35,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    chosen = attack(options.attack)
+    chosen = attacks.attack(options.attack)
     request = read_options(options, chosen.asked(), prefix=Parameters.__name__)
     named = {needed.name: getattr(options, needed.name) for needed in chosen.given}
     given = {
@@ -50,7 +51,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    return "\n".join([f"{attack(result['attack']).title} (private – not for release)", *result["sentences"]])
+    of = "private – not for release" if result["private"] else "a generated sample: contains no real data"
+    return "\n".join([f"{attacks.attack(result['attack']).title} ({of})", *result["sentences"]])
 
 
 COMMAND = Command(

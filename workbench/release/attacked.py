@@ -6,7 +6,7 @@ The ledger notes each table of people before a figure is computed from it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
 STUDY = "attack"
+
+Note = Callable[[str, Table], None]
+"""(name of what is given, its rows): notes in a ledger that figures of them are going to be shown."""
 
 _WRITTEN = ReadOptions(encoding="utf-8", delimiter=",", quote='"', decimal=".", header="yes")
 NO_EPSILON = "It was released without ε: nothing bounds what an attacker learns."
@@ -75,7 +78,7 @@ def attack(
     *,
     ledger: Path | None = None,
     options: ReadOptions | None = None,
-    account: str | None = None,
+    note: Note | None = None,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> Outcome:
@@ -87,7 +90,7 @@ def attack(
         given: the release, the model's folder and the tables by the names of its ``given``; paths, or tables in memory.
         ledger: the ledger's file; ``None`` for the user's own.
         options: how tables of people are read, where the guess is wrong.
-        account: the account that the original belongs to, where it is named.
+        note: notes a table in place of the ledger named here.
         emit: receives progress and notices.
         cancel: stops it.
 
@@ -113,7 +116,10 @@ def attack(
     for name in (n.name for n in chosen.given if n.name not in (RELEASE, MODEL) and n.name in given):
         source = given[name]
         tables[name] = read_table(source, options, cancel=cancel) if isinstance(source, Path) else source
-        note_study(tables[name], STUDY, ledger, emit, account=account if name == "original" else None)
+        if note is not None:
+            note(name, tables[name])
+        else:
+            note_study(tables[name], STUDY, ledger, emit)
     return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
 
 

@@ -6,14 +6,13 @@ request.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from workbench.params.field import named
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Given
 
 _RELEASE = Given(RELEASE, "the released table", "Release")
 _STATISTICS = Given(RELEASE, "the released statistics or table", "Release")
 _ORIGINAL = Given("original", "the rows that it was made from", "Original")
+_OTHERS = Given("control", "rows of other people, who were not released", "Control")
 _MODEL = Given(MODEL, "the folder of a released model", "Model")
 _MEMBERS = Given("members", "rows that it was trained on", "Members")
 _NONMEMBERS = Given("nonmembers", "rows of other people, who were not used", "Non-members")
@@ -49,14 +48,14 @@ ATTACKS: tuple[Attack, ...] = (
         title="Membership",
         help="find out who was used to train a model",
         given=(_MODEL, _MEMBERS, _NONMEMBERS),
-        request="workbench.risk.attacks.membership.models:Membership",
-        function="workbench.risk.attacks.membership.models:run",
+        request="workbench.risk.attacks.membership:Membership",
+        function="workbench.risk.attacks.membership:run",
     ),
     Attack(
         name="closest",
         title="Distance to the closest record",
         help="find out who is in a release by the nearest of its rows",
-        given=(_RELEASE, _ORIGINAL, replace(_CONTROL, required=True)),
+        given=(_RELEASE, _ORIGINAL, _OTHERS),
         request="workbench.risk.attacks.closest:Closest",
         function="workbench.risk.attacks.closest:run",
     ),

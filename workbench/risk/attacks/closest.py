@@ -13,11 +13,12 @@ import numpy as np
 
 from workbench.params import Parameters, integer
 from workbench.risk.attacks.base import Subject
-from workbench.risk.attacks.common_columns import common_columns
-from workbench.risk.attacks.membership.base import Seen
-from workbench.risk.attacks.membership.models import outcome_of, tell_all
-from workbench.risk.attacks.neighbours import distance_to_nearest
+from workbench.risk.attacks.common_columns import CommonColumns, Matrix, common_columns
+from workbench.risk.attacks.membership import outcome_of, tell_all
+from workbench.risk.attacks.neighbours import distances
 from workbench.risk.attacks.outcome import Outcome, Rate
+from workbench.risk.membership.base import Seen
+from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -45,12 +46,18 @@ def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> 
     rng = np.random.default_rng(request.seed)
     released, used, others = (rows[rng.permutation(len(rows))] for rows in shared.tables)
     used, others = used[: request.attacks], others[: request.attacks]
-    away = [distance_to_nearest(shared, rows, released, cancel, emit) for rows in (used, others)]
+    emit(Progress(0, 2, "distances"))
+    away = [_nearest(shared, rows, released, cancel) for rows in (used, others)]
     told = tell_all(Seen(-np.concatenate(away)), len(used), subject.guarantee, request.seed)
     alike = min(len(used), len(others))
-    back = [
-        distance_to_nearest(shared, released[: request.attacks], rows[:alike], cancel, emit) for rows in (used, others)
-    ]
+    emit(Progress(1, 2, "distances"))
+    back = [_nearest(shared, released[: request.attacks], rows[:alike], cancel) for rows in (used, others)]
     nearer = float(np.sum(back[0] < back[1]) + np.sum(back[0] == back[1]) / 2)
-    outcome = outcome_of(told, subject.guarantee, attack=NAME)
+    outcome = outcome_of(told, subject.guarantee, attack=NAME, released="release")
     return replace(outcome, figures={**outcome.figures, "nearer": Rate.counted(nearer, len(back[0])).plain()})
+
+
+def _nearest(shared: CommonColumns, rows: Matrix, others: Matrix, cancel: CancelToken) -> Matrix:
+    """Return the distance of each row to the nearest of the others, over all columns."""
+    everything = list(range(len(shared.names)))
+    return np.concatenate([part.min(axis=1) for part in distances(shared, everything, rows, others, cancel)])

@@ -80,7 +80,7 @@ def _column(tables: Sequence[Table], name: str) -> tuple[list[Matrix], tuple[str
     cells = [t.column(name).cast(pl.String) for t in tables]
     cells = [c.set(missing_cells(t, c), None) for t, c in zip(tables, cells, strict=True)]
     read = [doubles(c, t.decimal) for t, c in zip(tables, cells, strict=True)]
-    if all(bool((r.is_finite().fill_null(value=False) | c.is_null()).all()) for r, c in zip(read, cells, strict=True)):
+    if all((r.is_finite().fill_null(value=False) | c.is_null()).all() for r, c in zip(read, cells, strict=True)):
         return [r.fill_null(np.nan).to_numpy() for r in read], None
     words = pl.concat([c.str.strip_chars() for c in cells]).drop_nulls().unique().sort()
     codes = pl.DataFrame({"word": words, "code": np.arange(words.len(), dtype=np.float64)})

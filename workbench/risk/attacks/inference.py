@@ -19,6 +19,7 @@ from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.common_columns import Matrix, common_columns, require
 from workbench.risk.attacks.neighbours import nearest
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
+from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -73,16 +74,19 @@ def run(subject: Subject, request: Inference, emit: Emit, cancel: CancelToken) -
     secret, known = columns_of(shared.names, request.secret, request.known)
     place, rng = shared.place(secret), np.random.default_rng(request.seed)
     released = shared.tables[0]
-    few = len(np.unique(shared.tables[1][:, place])) <= _FEW
+    # Of all people, so that one who was released and one who was not can change places.
+    few = len(np.unique(np.concatenate([people[:, place] for people in shared.tables[1:]]))) <= _FEW
     tolerance = request.tolerance if shared.numeric[place] and not few else 0.0
 
     def guessed(people: Matrix) -> tuple[Rate, NDArray[np.float64]]:
         chosen = people[rng.permutation(len(people))[: request.attacks]]
-        row = nearest(shared, shared.places(known), chosen, released, 1, cancel, emit)[:, 0]
+        row = nearest(shared, shared.places(known), chosen, released, cancel)
         right = _right(released[row, place], chosen[:, place], tolerance)
         return Rate.counted(int(right.sum()), len(chosen)), chosen[:, place]
 
+    emit(Progress(0, 2, "people"))
     main, truth = guessed(shared.tables[1])
+    emit(Progress(1, 2, "people"))
     base = guessed(shared.tables[2])[0] if control is not None else None
     usual = _commonest(released[:, place], tolerance)
     chance = None if request.chance is None else Rate.known(request.chance)

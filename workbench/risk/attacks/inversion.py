@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.params import InputError, ParameterError, Parameters, integer, text
 from workbench.risk.attacks.base import OpenedModel, Subject
-from workbench.risk.attacks.membership.models import People, likelihood, require_prediction
+from workbench.risk.attacks.membership import People, likelihood, require_prediction
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -106,8 +106,8 @@ def _parts(secret: Attribute, column: NDArray[np.float64]) -> tuple[NDArray[np.i
     lower, upper = secret.bounds()
     width = (upper - lower) / _PARTS
     part = np.clip((np.nan_to_num(column, nan=lower) - lower) / width, 0, _PARTS - 1).astype(np.int64)
-    middles = lower + width * (np.arange(_PARTS) + 0.5)
-    return np.where(np.isnan(column), -1, part), middles
+    middles = np.asarray(lower + width * (np.arange(_PARTS) + 0.5), dtype=np.float64)
+    return np.where(np.isnan(column), -1, part).astype(np.int64), middles
 
 
 def _inverted(

@@ -1,14 +1,13 @@
 """Linkability: two files about the same people are joined by what the release says (Giomi et al. 2023).
 
 One attacker knows some columns of a person, another one knows others. Both look for the released rows that are nearest
-to what they know. If one row is among the nearest of both, the two files are linked. The naive attacker picks as many
-released rows at random. Whether a person is linked depends on the release and her own values alone, so that the bound
-of :mod:`workbench.risk.attacks.bound` holds with the replace-one figures.
+to what they know. If one row is among the nearest of both, the two files are linked. The naive attacker links the files
+of two different people in the same way. Whether a person is linked depends on the release and her own values alone, so
+that the bound of :mod:`workbench.risk.attacks.bound` holds with the replace-one figures.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +15,9 @@ import numpy as np
 from workbench.params import ParameterError, Parameters, integer, text, texts
 from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.common_columns import Matrix, common_columns, require
-from workbench.risk.attacks.neighbours import nearest
+from workbench.risk.attacks.neighbours import distances, near
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
+from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -48,24 +48,33 @@ def run(subject: Subject, request: Linkability, emit: Emit, cancel: CancelToken)
     require(tables, request.known, request.others, request.secret)
     first, second = _files(tuple(name for name in shared.names if name != request.secret), request)
     rng = np.random.default_rng(request.seed)
-    k = min(request.neighbours, release.rows)
 
-    def linked(people: Matrix) -> Rate:
-        chosen = people[rng.permutation(len(people))[: request.attacks]]
-        one, other = (
-            nearest(shared, shared.places(names), chosen, shared.tables[0], k, cancel, emit)
-            for names in (first, second)
+    def linked(people: Matrix, others: Matrix) -> Rate:
+        sides = zip(
+            distances(shared, shared.places(first), people, shared.tables[0], cancel),
+            distances(shared, shared.places(second), others, shared.tables[0], cancel),
+            strict=True,
         )
-        return Rate.counted(int((one[:, :, None] == other[:, None, :]).any(axis=(1, 2)).sum()), len(chosen))
+        hits = 0
+        for one, other in sides:
+            hits += int((near(one, request.neighbours) & near(other, request.neighbours)).any(axis=1).sum())
+        return Rate.counted(hits, len(people))
 
-    main = linked(shared.tables[1])
-    base = linked(shared.tables[2]) if control is not None else None
-    # Two random sets of k rows of n are disjoint with the chance C(n − k, k)/C(n, k).
-    apart = math.prod((release.rows - k - i) / (release.rows - i) for i in range(k))
+    def chosen(people: Matrix) -> Matrix:
+        return people[rng.permutation(len(people))[: request.attacks]]
+
+    emit(Progress(0, 3, "files"))
+    people = chosen(shared.tables[1])
+    main = linked(people, people)
+    emit(Progress(1, 3, "files"))
+    naive = linked(people, np.roll(people, 1, axis=0))
+    emit(Progress(2, 3, "files"))
+    strangers = chosen(shared.tables[2]) if control is not None else None
+    base = None if strangers is None else linked(strangers, strangers)
     return Outcome(
         attack="linkability",
         main=main,
-        naive=Rate.known(1 - max(apart, 0.0)),
+        naive=naive,
         control=base,
         guarantee=subject.guarantee,
         allowed=bounded(subject.guarantee, base),

@@ -8,69 +8,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.risk.attacks.common_columns import CommonColumns, Matrix
-from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
 
-_CELLS_AT_ONCE = 4_000_000
+_CELLS_AT_ONCE = 2_000_000
+_SAME = 1e-12
 
 
-def nearest(
-    columns: CommonColumns,
-    names: list[int],
-    people: Matrix,
-    released: Matrix,
-    k: int,
-    cancel: CancelToken,
-    emit: Emit = ignore,
-) -> NDArray[np.int64]:
-    """Return the ``k`` rows of ``released`` that are nearest to each row of ``people``, the nearest first; (people, k).
+def distances(
+    columns: CommonColumns, places: list[int], people: Matrix, released: Matrix, cancel: CancelToken
+) -> Iterator[Matrix]:
+    """Yield the distance of some people at a time to every released row, shape (some, released), in their order.
 
     A number counts by its difference over the range of the column in all tables, a word by 0 or 1; a value that only
-    one of two rows has by 1. Of rows at one distance the first in the release is taken.
+    one of two rows has by 1.
 
     Args:
         columns: the columns of all tables.
-        names: the places of those that count.
+        places: those that count.
         people: values of all columns, shape (people, columns).
         released: likewise.
-        k: at most the number of released rows.
         cancel: looked at between parts of the work.
-        emit: receives progress.
     """
-    k = min(k, len(released))
-    out = np.zeros((len(people), k), dtype=np.int64)
-    for some, distance in _distances(columns, names, people, released, cancel, emit):
-        if k == 1:
-            out[some, 0] = distance.argmin(axis=1)
-        else:
-            out[some] = np.argsort(distance, axis=1, kind="stable")[:, :k]
-    return out
-
-
-def distance_to_nearest(
-    columns: CommonColumns, people: Matrix, released: Matrix, cancel: CancelToken, emit: Emit = ignore
-) -> Matrix:
-    """Return the distance of each row of ``people`` to the nearest of ``released`` over all columns, (people,)."""
-    everything = list(range(len(columns.names)))
-    found = [part.min(axis=1) for _, part in _distances(columns, everything, people, released, cancel, emit)]
-    return np.concatenate([np.zeros(0), *found])
-
-
-def _distances(
-    columns: CommonColumns, names: list[int], people: Matrix, released: Matrix, cancel: CancelToken, emit: Emit
-) -> Iterator[tuple[slice, Matrix]]:
-    """Yield the distances of some people to all of ``released``, until all people had their turn."""
-    parts = max(1, _CELLS_AT_ONCE // max(len(released), 1))
+    some = max(1, _CELLS_AT_ONCE // max(len(released), 1))
     ranges = _ranges(columns)
-    for start in range(0, len(people), parts):
+    for start in range(0, len(people), some):
         cancel.check()
-        emit(Progress(start, len(people), "people"))
-        chunk = people[start : start + parts]
+        chunk = people[start : start + some]
         distance = np.zeros((len(chunk), len(released)))
-        for j in names:
+        for j in places:
             distance += _differences(chunk[:, j], released[:, j], ranges[j], number=bool(columns.numeric[j]))
-        yield slice(start, start + parts), distance
+        yield distance
+
+
+def nearest(
+    columns: CommonColumns, places: list[int], people: Matrix, released: Matrix, cancel: CancelToken
+) -> NDArray[np.int64]:
+    """Return the released row that is nearest to each person, the first of several; arguments as :func:`distances`."""
+    found = [part.argmin(axis=1) for part in distances(columns, places, people, released, cancel)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+
+def near(distance: Matrix, k: int) -> NDArray[np.bool_]:
+    """Return which rows are among the ``k`` nearest of each person, with all that are as near as the k-th."""
+    k = min(k, distance.shape[1])
+    farthest = distance.min(axis=1) if k == 1 else np.partition(distance, k - 1, axis=1)[:, k - 1]
+    found: NDArray[np.bool_] = distance <= farthest[:, None] + _SAME
+    return found
 
 
 def _ranges(columns: CommonColumns) -> Matrix:

@@ -14,8 +14,8 @@ LEVEL = 0.95
 """Confidence of the intervals where nothing else is asked for."""
 
 NO_CONTROL = (
-    "Without a control set nobody can tell what the attack learned of these people from what holds for everybody: the "
-    "risk is not corrected. Rows that were released cannot be held out afterwards; keep some back before a release."
+    "Without a control set, what the attack learned of these people cannot be separated from what holds for everybody: "
+    "the risk is not corrected. Released rows cannot be held out afterwards; keep some back before a release."
 )
 NO_BOUND = (
     "Without a control set no bound follows: ε limits what a person's own row adds, not what holds for everybody."
@@ -96,7 +96,7 @@ def bounded(guarantee: Guarantee, control: Rate | None, chance: Rate | None = No
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result of an attack; private, as it is computed from rows that were not released.
+    """The result of an attack; private where it was computed from rows that were not released.
 
     Attributes:
         attack: the name of the attack.
@@ -105,9 +105,10 @@ class Outcome:
         control: how often it was right about people who were not released; ``None`` without a control set.
         guarantee: what the release promises.
         allowed: the most that ``main`` can be on average under that promise; ``None`` where no bound follows.
-        unbounded: why none follows though the release promises something; empty where there is no control set.
+        unbounded: why none follows, where it is neither for want of a promise nor of a control set.
         figures: what this attack has beside that, by the keys of ``--json``.
         notes: sentences a reader needs beside the figures: what was not corrected, what is not covered.
+        private: whether it was computed from rows that were not released.
         main_sentence: what it found, where that is not how often it is right.
         base: what the risk is counted beyond: that of ``control``, or another known share; ``None`` for ``main`` as is.
     """
@@ -122,6 +123,7 @@ class Outcome:
     figures: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     main_sentence: str = ""
+    private: bool = True
     base: Rate | None = None
 
     @property
@@ -137,7 +139,7 @@ class Outcome:
     @property
     def why_not(self) -> str:
         """Why no bound follows; empty where one does."""
-        return "" if self.allowed is not None else self.guarantee.why_not or self.unbounded or NO_BOUND
+        return "" if self.allowed is not None else self.unbounded or self.guarantee.why_not or NO_BOUND
 
     @property
     def allowed_risk(self) -> float | None:
@@ -154,7 +156,7 @@ class Outcome:
         said = [self.main_sentence or usual]
         if self.control is not None:
             said.append(f"About people who were not released, the same attack is right {percent(self.control.value)}.")
-        if self.control is not None or (self.base is not None and self.base.value):
+        if not self.main_sentence and (self.control is not None or (self.base is not None and self.base.value)):
             risk = self.risk
             said.append(
                 f"Of the people it would not be right about otherwise, it finds {percent(risk.value)} because they "
@@ -187,11 +189,11 @@ class Outcome:
                 for name, rate in (("main", self.main), ("naive", self.naive), ("control", self.control))
             },
             "notes": list(self.remarks),
-            "private": True,
+            "private": self.private,
             **self.figures,
         }
 
 
 def percent(share: float) -> str:
-    """Return a share as a person reads it."""
-    return f"{100 * share:.1f} %"
+    """Return a share as a person reads it; one just below 1 is not rounded up to it."""
+    return f"{min(100 * share, 99.9 if share < 1 else 100.0):.1f} %"

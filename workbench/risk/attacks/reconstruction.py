@@ -275,7 +275,7 @@ def _of_rows(
     scale = len(people) / max(len(released), 1)
     met: list[list[Bits]] = [[], []]
     counts = []
-    source = np.concatenate(parts[:2])
+    source = np.concatenate(parts)  # of all, so that one who was released and one who was not can change places
     for _ in range(request.counts):
         columns = rng.choice(places, size=int(rng.integers(1, min(3, len(places)) + 1)), replace=False)
         row, above = source[rng.integers(len(source))], rng.random(len(columns)) < 0.5

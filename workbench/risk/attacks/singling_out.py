@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import InputError, Parameters, choice, integer, text, texts
+from workbench.params import Parameters, choice, integer, text, texts
 from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.bound import Guarantee
 from workbench.risk.attacks.common_columns import Matrix, common_columns, require
@@ -115,10 +115,7 @@ def run(subject: Subject, request: SinglingOut, emit: Emit, cancel: CancelToken)
         found = _of_one_column(released, shared.numeric, request.attacks, rng)
     else:
         found = _of_columns(released, shared.numeric, request.attacks, width, rng, watch)
-    if not found:
-        where, hint = release.source, "choose more columns, or another mode"
-        raise InputError("no condition that was tried holds for exactly one row of the release", where, hint)
-    guesses = [_random(released, shared.numeric, width, rng) for _ in found]
+    guesses = [_random(released, shared.numeric, width, rng) for _ in range(len(found) or request.attacks)]
     hits = _counts(found, people, watch)
     notes: tuple[str, ...] = ()
     if len(found) < request.attacks:
@@ -126,20 +123,21 @@ def run(subject: Subject, request: SinglingOut, emit: Emit, cancel: CancelToken)
             f"Only {len(found):,} different conditions that hold for one row of the release were found, of "
             f"{request.attacks:,} that were wanted.",
         )
-    strangers = _counts(found, others[0], watch) if others else None
+    of = len(guesses)  # where no condition was found, every attack failed
     base, allowed = None, None
-    if strangers is not None:
-        base = Rate.counted(_singled(strangers, len(others[0]), len(people)), len(found))
+    if others:
+        strangers = _counts(found, others[0], watch)
+        base = Rate.counted(_singled(strangers, len(others[0]), len(people)), of)
         if subject.guarantee.holds:
-            allowed = _allowed(hits, strangers, len(others[0]), len(people), subject.guarantee)
+            allowed = _allowed(hits, strangers, len(others[0]), len(people), subject.guarantee, of)
     return Outcome(
         attack="singling-out",
-        main=Rate.counted(int((hits == 1).sum()), len(found)),
-        naive=Rate.counted(int((_counts(guesses, people, watch) == 1).sum()), len(found)),
+        main=Rate.counted(int((hits == 1).sum()), of),
+        naive=Rate.counted(int((_counts(guesses, people, watch) == 1).sum()), of),
         control=base,
         guarantee=subject.guarantee,
         allowed=allowed,
-        figures={"attacks": len(found), "mode": request.mode, "columns": width},
+        figures={"attacks": of, "conditions": len(found), "mode": request.mode, "columns": width},
         notes=notes,
     )
 
@@ -244,9 +242,17 @@ def _singled(matches: Counts, have: int, want: int) -> float:
 
 def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
     """Return for each M the chance that ``drawn`` rows of ``of``, M of which meet a condition, hold exactly one."""
-    from scipy.stats import hypergeom
+    if drawn == of:
+        return (matches == 1).astype(np.float64)
+    from scipy.special import gammaln
 
-    chance: Matrix = hypergeom.pmf(1, of, matches, drawn)
+    def ways(n: Matrix, k: int) -> Matrix:
+        inside = n >= k
+        top = np.where(inside, n, k)
+        counted: Matrix = np.where(inside, gammaln(top + 1) - gammaln(k + 1) - gammaln(top - k + 1), -np.inf)
+        return counted
+
+    chance: Matrix = matches * np.exp(ways(of - matches.astype(np.float64), drawn - 1) - ways(np.array(of), drawn))
     return chance
 
 
@@ -255,14 +261,14 @@ def _over_weights(n: int, most: float) -> float:
     return (1 - (n * most + 1) * (1 - most) ** n) / (n + 1)
 
 
-def _allowed(hits: Counts, strangers: Counts, control: int, rows: int, guarantee: Guarantee) -> float:
+def _allowed(hits: Counts, strangers: Counts, control: int, rows: int, guarantee: Guarantee, of: int) -> float:
     """Return the bound of the module's docstring, from the upper end of a 95 % interval of its expectation."""
-    from scipy.stats import chi2
+    from scipy.special import gammaincinv
 
     epsilon, delta = guarantee.replaced
     weights = strangers / control * np.where(hits == 0, rows, np.where(hits == 1, 1.0, 0.0))
     total, squares = float(weights.sum()), float((weights**2).sum())
     # A sum of rare events: the upper end of a Poisson count in units of their usual size, at least that of one match.
     unit = max(squares / total if total else 0.0, rows / control)
-    high = unit * float(chi2.ppf(0.975, 2 * (total / unit + 1))) / 2
-    return min(1.0, math.exp(min(epsilon, 700.0)) * high / len(hits) + rows * delta)
+    high = unit * float(gammaincinv(total / unit + 1, 0.975))
+    return min(1.0, math.exp(min(epsilon, 700.0)) * high / of + rows * delta)

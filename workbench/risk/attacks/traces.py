@@ -61,7 +61,8 @@ def run(subject: Subject, request: Traces, emit: Emit, cancel: CancelToken) -> O
             "unique_fraction": main.value,
             "by_points": [count / len(targets) for count in by_points],
         },
-        main_sentence=f"{request.points} points of a trace single out {percent(main.value)} of {request.people:,} people "
+        private=False,
+        main_sentence=f"{request.points} points of a trace single out {percent(main.value)} of the people "
         f"({percent(main.low)} to {percent(main.high)}).",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.risk.attacks.membership.base import Guess, Seen, log_odds
+from workbench.risk.membership.base import Guess, Seen, log_odds
 from workbench.risk.roc import Scores
 
 _LEAST = 1e-9

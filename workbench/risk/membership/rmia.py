@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.risk.attacks.membership.base import Guess, Seen
+from workbench.risk.membership.base import Guess, Seen
 from workbench.risk.roc import Scores
 
 GAMMA = 2.0

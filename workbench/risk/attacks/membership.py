@@ -17,10 +17,10 @@ from workbench.learners.tasks import CLASSIFICATION, REGRESSION, task
 from workbench.params import InputError, Parameters, integer
 from workbench.risk.attacks.base import OpenedModel, Subject
 from workbench.risk.attacks.bound import Guarantee, most_of_coin
-from workbench.risk.attacks.membership import GUESSES
-from workbench.risk.attacks.membership.base import Likelihood, Retrain, Seen, Shadows, cast_shadows
-from workbench.risk.attacks.membership.figures import LEAST, Told, allowed_by, told_apart
-from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate
+from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate, percent
+from workbench.risk.membership import GUESSES, guess
+from workbench.risk.membership.base import Likelihood, Retrain, Seen, Shadows, cast_shadows
+from workbench.risk.membership.figures import FALSE_SHARES, LEAST, Told, allowed_by, told_apart
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Study
@@ -202,7 +202,11 @@ def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple
 
 
 def outcome_of(
-    told: tuple[Told, ...], guarantee: Guarantee, notes: tuple[str, ...] = (), attack: str = NAME
+    told: tuple[Told, ...],
+    guarantee: Guarantee,
+    notes: tuple[str, ...] = (),
+    attack: str = NAME,
+    released: str = "model",
 ) -> Outcome:
     """Return the outcome of the way to guess that tells most: its intervals allow for having been chosen."""
     best = max(told, key=lambda found: found.auc.value)
@@ -215,6 +219,7 @@ def outcome_of(
         "guesses": [found.plain() for found in told],
         "allowed_figures": allowed_by(guarantee),
     }
+    half = 50 * (best.right.high - best.right.low)
     return Outcome(
         attack=attack,
         main=best.right,
@@ -222,6 +227,29 @@ def outcome_of(
         guarantee=guarantee,
         allowed=most_of_coin(*guarantee.replaced) if guarantee.holds else None,
         figures=figures,
-        notes=notes,
+        notes=(*_sentences(best, lower, guarantee), *notes),
+        main_sentence=f"An attacker who guesses whether somebody was used is right 50.0 %; with the {released} "
+        f"{percent(best.right.value)} ± {half:.1f}.",
         base=Rate.known(0.5),
     )
+
+
+def _sentences(best: Told, lower: Told, guarantee: Guarantee) -> list[str]:
+    """Return what a reader needs beside it: the best way to guess, its rates, and what follows for ε."""
+    few, more = (percent(best.tpr[share].value) for share in FALSE_SHARES)
+    said = [
+        f"Of two people, one of whom was used, the best way to guess ({guess(best.guess).title}) names her in "
+        f"{percent(best.auc.value)} ({percent(best.auc.low)} to {percent(best.auc.high)}).",
+        f"At 0.1 % false alarms it catches {few} of those who were used, at 1 % {more}.",
+    ]
+    if lower.epsilon_lower:
+        said.append(f"This is a lower bound on ε: at least {lower.epsilon_lower:.3g}, with 95 % confidence.")
+    else:
+        said.append("No lower bound on ε above 0 follows from this.")
+    if guarantee.holds and guarantee.epsilon is not None:
+        emptied = most_of_coin(guarantee.epsilon, guarantee.delta)
+        said.append(
+            f"The bound is for another person in her place; whether her row was there or left empty, "
+            f"ε = {guarantee.epsilon:g} lets nobody guess better than {percent(emptied)}."
+        )
+    return said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.risk.attacks.membership.base import Guess, Seen
+from workbench.risk.membership.base import Guess, Seen
 from workbench.risk.roc import Scores
 
 
@@ -10,4 +10,4 @@ def _score(seen: Seen) -> Scores:
     return seen.likelihood
 
 
-LOSS = Guess("loss", "Loss threshold", "A row that the model fits well was used.", _score)
+LOSS = Guess("loss", "Best fit", "A row that fits well, or is near, was used.", _score)

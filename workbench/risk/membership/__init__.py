@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from workbench.params.field import named
-from workbench.risk.attacks.membership.base import Guess
-from workbench.risk.attacks.membership.lira import LIRA, LIRA_OFFLINE
-from workbench.risk.attacks.membership.loss import LOSS
-from workbench.risk.attacks.membership.rmia import RMIA
+from workbench.risk.membership.base import Guess
+from workbench.risk.membership.lira import LIRA, LIRA_OFFLINE
+from workbench.risk.membership.loss import LOSS
+from workbench.risk.membership.rmia import RMIA
 
 GUESSES: tuple[Guess, ...] = (LOSS, LIRA, LIRA_OFFLINE, RMIA)
 """The ways to guess, by name."""
