@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from workbench.api import rappor
     from workbench.api.central import publish, statistics, synthesize
     from workbench.api.ledgers import ledger
+    from workbench.api.measures import anonymity, risk
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.transformers import total_epsilon
@@ -59,6 +60,7 @@ __all__ = [
     "Plan",
     "PrivateStudyWarning",
     "Released",
+    "anonymity",
     "bundle",
     "curve",
     "dataset",
@@ -72,6 +74,7 @@ __all__ = [
     "publish",
     "rappor",
     "release",
+    "risk",
     "statistics",
     "synthesize",
     "total_epsilon",
@@ -82,10 +85,12 @@ __all__ = [
 
 _LATER = {
     "Released": "released",
+    "anonymity": "measures",
     "fit_on_release": "released",
     "ledger": "ledgers",
     "load_model": "released",
     "publish": "central",
+    "risk": "measures",
     "statistics": "central",
     "synthesize": "central",
     "total_epsilon": "transformers",

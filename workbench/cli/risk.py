@@ -43,7 +43,7 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
 
 def text(result: Mapping[str, Any]) -> str:
     """Return the figures in words, each measure below its title."""
-    parts = [f"{Path(result['source']).name}: {result['rows']:,} rows, told apart by {', '.join(result['quasi'])}"]
+    parts = [f"{Path(result['source']).name}: {result['rows']:,} rows by {', '.join(result['quasi'])}"]
     for measure in MEASURES:
         if measure.shows in result:
             rows = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]

@@ -32,7 +32,7 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     return [
         Line("k", f"{found['k']:,}", "rows in the smallest class: each row is like at least k − 1 others"),
         Line("unique rows", f"{found['unique']:,} of {found['rows']:,} ({percent(found['unique_share'])})"),
-        Line("classes", f"{of['number']:,}", "groups of rows that the quasi-identifiers do not tell apart"),
+        Line("classes", f"{of['number']:,}", "groups of rows with the same quasi-identifiers"),
         Line("rows in a class", f"{of['average']:.4g} on average, {of['largest']:,} at most"),
     ]
 

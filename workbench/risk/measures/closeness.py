@@ -1,10 +1,11 @@
-"""t-closeness: how far a class's sensitive values are from those of the whole table (Li, Li and Venkatasubramanian 2007).
+"""t-closeness: how far a class's sensitive values are from those of the whole table.
 
-The distance is the earth mover's, for three ground distances between values.
+The distance is the earth mover's, for three ground distances between values (Li, Li and Venkatasubramanian 2007).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,7 +89,7 @@ def _summed(figures: np.ndarray, parent: np.ndarray) -> np.ndarray:
 
 def closeness(subject: Subject) -> dict[str, Any]:
     """Return t of each sensitive column, the largest distance of a class, and the largest of them."""
-    columns = []
+    columns: list[dict[str, Any]] = []
     for name in subject.options.sensitive:
         codes, values, numbers = subject.sensitive(name)
         found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
@@ -117,7 +118,7 @@ def _levels(subject: Subject, name: str, values: Sequence[str | None]) -> list[n
         raise ParameterError(f"the hierarchy of {name} lacks a value of the table", "--hierarchy", "add its line")
     height = len(next(iter(tree.values())))
     levels = [np.unique([tree[v][i] for v in values], return_inverse=True)[1] for i in range(height)]
-    for lower, upper in zip(levels, levels[1:], strict=False):
+    for lower, upper in itertools.pairwise(levels):
         if len(set(zip(lower.tolist(), upper.tolist(), strict=True))) > int(lower.max()) + 1:
             raise ParameterError(
                 f"the hierarchy of {name} is no tree: one group is in two of the next level", "--hierarchy", "join them"

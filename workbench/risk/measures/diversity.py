@@ -23,7 +23,7 @@ def entropy(found: SensitiveCounts) -> float:
 
 
 def recursive(found: SensitiveCounts, c: float) -> int:
-    """Return the largest ℓ with r₁ < c·(r_ℓ + … + r_m) in every class, for counts r₁ ≥ r₂ ≥ …; 0 where there is none."""
+    """Return the largest ℓ with r₁ < c·(r_ℓ + … + r_m) in every class, for counts r₁ ≥ r₂ ≥ …; 0 for none."""
     order = np.lexsort((-found.counts, found.of))
     counts, of = found.counts[order], found.of[order]
     before = np.cumsum(counts) - counts
@@ -35,7 +35,7 @@ def recursive(found: SensitiveCounts, c: float) -> int:
 def diversity(subject: Subject) -> dict[str, Any]:
     """Return the three ℓ of each sensitive column, and the least of them."""
     c = subject.options.recursive
-    columns = []
+    columns: list[dict[str, Any]] = []
     for name in subject.options.sensitive:
         codes, _, _ = subject.sensitive(name)
         found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)

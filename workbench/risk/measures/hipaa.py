@@ -58,7 +58,9 @@ HIPAA = (
     Identifier("J", "account numbers", r"account|iban|bank|card[_ ]?number", r"^[A-Z]{2}\d{2}[A-Z0-9 ]{11,40}$"),
     Identifier("K", "certificate and licence numbers", r"licen[cs]e|certificate|passport|driver"),
     Identifier("L", "vehicle identifiers", r"vin|vehicle|plate", r"^[A-HJ-NPR-Z0-9]{17}$"),
-    Identifier("M", "device identifiers", r"device|serial|imei|mac[_ ]?address", r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"),
+    Identifier(
+        "M", "device identifiers", r"device|serial|imei|mac[_ ]?address", r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"
+    ),
     Identifier("N", "web addresses", r"url|website|homepage|web", r"^(https?://|www\.)\S+$"),
     Identifier("O", "IP addresses", r"ip([_ ]?address)?", r"^(\d{1,3}\.){3}\d{1,3}$"),
     Identifier("P", "biometric identifiers", r"finger[_ ]?print|voice|retina|iris[_ ]?scan|biometric"),
@@ -73,7 +75,7 @@ def hints(table: Table) -> Iterator[tuple[str, Identifier, str]]:
         words = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
         seen = table.column(name).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).cast(pl.String)
         for one in HIPAA:
-            if one.form and seen.len() and seen.str.strip_chars().str.contains(one.form).mean() >= NEARLY_ALL:
+            if one.form and seen.len() and _share(seen, one.form) >= NEARLY_ALL:
                 yield name, one, "values"
                 break
         else:
@@ -81,6 +83,10 @@ def hints(table: Table) -> Iterator[tuple[str, Identifier, str]]:
                 if re.search(rf"(^|[^a-z]|_)({one.names})($|[^a-z]|_)", words):
                     yield name, one, "name"
                     break
+
+
+def _share(values: pl.Series, form: str) -> float:
+    return int(values.str.strip_chars().str.contains(form).sum()) / values.len()
 
 
 def hipaa(subject: Subject) -> dict[str, Any]:

@@ -52,8 +52,9 @@ def scores(subject: Subject) -> Scores:
 
 
 def intrusion(subject: Subject) -> float:
-    """Return θ, the chance that a match with a unique row is right: n₁π / (n₁π + 2n₂(1 − π)) for n₁ unique rows and n₂
-    pairs (Skinner and Elliot 2002); 1 where the table is the population.
+    """Return θ, the chance that a match with a unique row is right; 1 where the table is the population.
+
+    θ = n₁π / (n₁π + 2n₂(1 − π)) for n₁ unique rows and n₂ classes of two (Skinner and Elliot 2002).
     """
     fraction = subject.options.sample_fraction
     if fraction is None:
