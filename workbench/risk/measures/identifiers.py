@@ -35,7 +35,7 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     return [
         Line(
             " + ".join(one["columns"]),
-            f"{percent(one['distinction'])} distinct, {percent(one["separation"])} of pairs separated",
+            f"{percent(one['distinction'])} distinct, {percent(one['separation'])} of pairs separated",
         )
         for one in found["identifiers"]
         if len(one["columns"]) == 1
