@@ -79,6 +79,18 @@ def test_anonymity_without_a_sensitive_column_names_the_option(folder: Path, run
     assert "--sensitive" in answer.err
 
 
+def test_a_hierarchy_says_how_far_apart_sensitive_values_are(folder: Path, run: Run) -> None:
+    """Flu and a cold are both of the lungs, which is half as far as the whole way."""
+    (folder / "trees").mkdir()
+    (folder / "trees" / "ill.csv").write_text("flu;lungs;*\ncold;lungs;*\nulcer;stomach;*\n", "utf-8")
+    found = run(*ANONYMITY, "--hierarchies", "trees", "--json").done
+    assert found["closeness"][0]["distance"] == "hierarchical"
+    assert found["t"] == pytest.approx(1 / 8)
+    (folder / "trees" / "ill.csv").write_text("flu;lungs;*\n", "utf-8")
+    answer = run(*ANONYMITY, "--hierarchies", "trees")
+    assert (answer.code, "the value 'cold'" in answer.err) == (2, True)
+
+
 def test_the_population_answers_in_place_of_a_fraction(folder: Path, run: Run) -> None:
     (folder / "p.csv").write_text("town,age\n" + "H,30\n" * 4 + "D,40\n" * 5 + "H,50\n" * 2 + "D,9\n", "utf-8")
     found = run(*RISK, "--population", "p.csv", "--json").done

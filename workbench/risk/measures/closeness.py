@@ -5,13 +5,13 @@ The distance is the earth mover's, for three ground distances between values (Li
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from workbench.params import ParameterError
+from workbench.risk.hierarchies.hierarchy import file_name
 from workbench.risk.measures.base import Line, Measure, Subject
 from workbench.risk.measures.sensitive_counts import SensitiveCounts, sensitive_counts
 
@@ -106,24 +106,11 @@ def closeness(subject: Subject) -> dict[str, Any]:
 
 
 def _levels(subject: Subject, name: str, values: Sequence[str | None]) -> list[np.ndarray]:
-    """Return the levels of a column's hierarchy as codes of groups.
-
-    Raises:
-        ParameterError: there is none, it lacks a value, or a group is split further up.
-    """
     tree = subject.hierarchies.get(name)
     if tree is None:
-        raise ParameterError(f"{name} has no hierarchy", "--distance", "give --hierarchy FILE, or another distance")
-    if any(value not in tree for value in values):
-        raise ParameterError(f"the hierarchy of {name} lacks a value of the table", "--hierarchy", "add its line")
-    height = len(next(iter(tree.values())))
-    levels = [np.unique([tree[v][i] for v in values], return_inverse=True)[1] for i in range(height)]
-    for lower, upper in itertools.pairwise(levels):
-        if len(set(zip(lower.tolist(), upper.tolist(), strict=True))) > int(lower.max()) + 1:
-            raise ParameterError(
-                f"the hierarchy of {name} is no tree: one group is in two of the next level", "--hierarchy", "join them"
-            )
-    return levels
+        hint = f"give a folder of hierarchies with {file_name(name)}, or another distance"
+        raise ParameterError(f"the sensitive column {name} has no hierarchy", "--distance", hint)
+    return list(tree.of(values, name).codes[1:])
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:

@@ -20,7 +20,11 @@ class EntropyDiversity(PrivacyModel):
     needs: ClassVar[str] = "sensitive"
 
     entropy_l: float | None = real(
-        default=None, at_least=1, upto=1e6, symbol="L", help="the entropy of sensitive values in a class, as exp(entropy)"
+        default=None,
+        at_least=1,
+        upto=1e6,
+        symbol="L",
+        help="the entropy of sensitive values in a class, as exp(entropy)",
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
