@@ -114,14 +114,12 @@ def _levels(subject: Subject, name: str, values: Sequence[str | None]) -> list[n
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    return [
-        Line(
-            f"t of {column['name']} ({column['distance']} distance)",
-            f"{column['t']:.4g}, {column['average']:.4g} on average",
-            "how far the sensitive values of a class are from those of the whole table, 0 to 1",
-        )
-        for column in found["closeness"]
-    ]
+    far = "how far the sensitive values of a class are from those of the whole table, 0 to 1"
+    lines = []
+    for column in found["closeness"]:
+        lines.append(Line(f"t of {column['name']}, {column['distance']} distance", f"{column['t']:.4g}", far))
+        lines.append(Line(f"average distance of {column['name']}", f"{column['average']:.4g}", far))
+    return lines
 
 
 CLOSENESS = Measure("closeness", "t-closeness", "closeness", closeness, _lines, anonymity=True, sensitive=True)

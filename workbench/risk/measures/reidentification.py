@@ -67,18 +67,20 @@ def reidentification(subject: Subject) -> dict[str, Any]:
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
     risk = found["risk"]
-    over = f"above {percent(risk['threshold'])}"
-    who = {"prosecutor": "who knows that a person is in the table", "journalist": "who does not know it"}
-    lines = [
-        Line(
-            f"{name}: highest, average, {over}",
-            ", ".join(percent(risk[name][key]) for key in ("highest", "average", "above_threshold")),
-            f"the chance that somebody {knows} takes the right row",
-        )
-        for name, knows in who.items()
-    ]
-    found_by = "share of the rows that are found by guessing in each class"
-    return [*lines, Line("marketer: average", percent(risk["marketer"]["average"]), found_by)]
+    who = {
+        "prosecutor": "the chance of whoever knows that a person is in the table to take the right row",
+        "journalist": "the chance of whoever does not know that the person is in the table",
+    }
+    lines = []
+    for name, knows in who.items():
+        figures = risk[name]
+        lines += [
+            Line(f"{name}: highest risk", percent(figures["highest"]), knows),
+            Line(f"{name}: average risk", percent(figures["average"]), knows),
+            Line(f"{name}: rows above {percent(risk['threshold'])}", percent(figures["above_threshold"]), knows),
+        ]
+    found_by = "share of the rows that are found by a guess in each class"
+    return [*lines, Line("marketer: average risk", percent(risk["marketer"]["average"]), found_by)]
 
 
 REIDENTIFICATION = Measure("reidentification", "Risk of being found", "risk", reidentification, _lines, anonymity=True)

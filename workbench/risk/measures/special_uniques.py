@@ -63,6 +63,16 @@ def intrusion(subject: Subject) -> float:
     return ones * fraction / (ones * fraction + 2 * twos * (1 - fraction)) if ones else 0.0
 
 
+def minimal_sets_of(subject: Subject, rows: np.ndarray) -> dict[int, list[tuple[str, ...]]]:
+    """Return the minimal unique sets of each of ``rows``, the smallest first."""
+    names, rows = subject.options.quasi, np.sort(rows)
+    sets: dict[int, list[tuple[str, ...]]] = {int(row): [] for row in rows}
+    for one in sorted(subject.unique_sets.sets, key=lambda s: len(s.members)):
+        for row in np.intersect1d(rows, one.minimal, assume_unique=True):
+            sets[int(row)].append(tuple(names[i] for i in one.members))
+    return sets
+
+
 def special_uniques(subject: Subject) -> dict[str, Any]:
     """Return special uniques by row and attribute; θ n₁ is shared out by score as a row's ``dis``, at most 1."""
     found, most = scores(subject), min(subject.unique_sets.largest, subject.unique_sets.attributes - 1)
@@ -71,11 +81,7 @@ def special_uniques(subject: Subject) -> dict[str, Any]:
     first = special[np.argsort(-found.rows[special], kind="stable")[:SHOWN]]
     each = theta * subject.uniques / total if total else 0.0
     names = subject.options.quasi
-    sets: dict[int, list[list[str]]] = {int(row): [] for row in first}
-    for one in subject.unique_sets.sets:
-        if len(one.members) <= most:
-            for row in first[np.isin(first, one.minimal)]:
-                sets[int(row)].append([names[i] for i in one.members])
+    sets = minimal_sets_of(subject, first)
     return {
         "special": {
             "largest": most,
@@ -93,7 +99,7 @@ def special_uniques(subject: Subject) -> dict[str, Any]:
                     "row": int(row) + 1,
                     "score": float(found.rows[row]),
                     "dis": min(1.0, each * float(found.rows[row])),
-                    "sets": sorted(sets[int(row)], key=len),
+                    "sets": [list(s) for s in sets[int(row)] if len(s) <= most],
                 }
                 for row in first
             ],
