@@ -173,11 +173,13 @@ class Line:
         title: what it is.
         value: the figure, as it is shown.
         help: what it means.
+        detail: whether it is one of a list, which a window shows as a table of its own.
     """
 
     title: str
     value: str
     help: str = ""
+    detail: bool = False
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,11 @@ def hipaa(subject: Subject) -> dict[str, Any]:
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    lines = [Line(h["column"], f"{h['identifier']} ({h['letter']}), by its {h['by']}") for h in found["hipaa"]]
-    return lines or [Line("hints", "none", "no name or value suggests one of the eighteen; look yourself as well")]
+    lines = [
+        Line(h["column"], f"{h['identifier']} ({h['letter']}), by its {h['by']}", detail=True) for h in found["hipaa"]
+    ]
+    none = "no name or value suggests one of the eighteen; look yourself as well"
+    return lines or [Line("hints", "none", none, detail=True)]
 
 
 HIPAA_HINTS = Measure("hipaa", "HIPAA's identifiers: hints", "hipaa", hipaa, _lines)

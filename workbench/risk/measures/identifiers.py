@@ -36,6 +36,7 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
         Line(
             " + ".join(one["columns"]),
             f"{percent(one['distinction'])} distinct, {percent(one['separation'])} of pairs separated",
+            detail=True,
         )
         for one in found["identifiers"]
         if len(one["columns"]) == 1

@@ -118,10 +118,10 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     ]
     if special["rows"]:
         share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)
-        lines.append(Line("part of the score, by attribute", share, "of the sets that contain it"))
+        lines.append(Line("part of the score, by attribute", share, "of the sets that contain it", detail=True))
     for row in special["highest"][:5]:
         on = "; ".join(" + ".join(names) for names in row["sets"][:3])
-        lines.append(Line(f"row {row['row']:,}", f"score {row['score']:g}: unique on {on}"))
+        lines.append(Line(f"row {row['row']:,}", f"score {row['score']:g}: unique on {on}", detail=True))
     return lines
 
 

@@ -16,6 +16,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
@@ -59,7 +60,7 @@ class ClassChart(Chart):
     """How many rows are in classes of each size."""
 
     name = "risk_classes"
-    margins = QMarginsF(SCALE, 26, 8, 22)
+    margins = QMarginsF(SCALE + 12, 26, 8, 22)
     usual = QSize(360, 220)
     least = QSize(220, 120)
 
@@ -124,14 +125,16 @@ class RiskPage(PageFrame):
         self.header.addWidget(self.fraction)
         self.said = label("", "heading", wrap=True, name="risk_said")
         self._problem = label("", "problem", wrap=True, name="risk_problem")
-        self._badge = badge()
+        self._badge = named(badge(), "risk_badge")
         self.figures = LinesTable(session, "risk_figures", tr("Figures of risk"), OF_FIGURES, private=True)
         self.rows = LinesTable(session, "risk_rows", tr("Rows that are unique"), OF_ROWS, private=True)
         self.sets = LinesTable(session, "risk_sets", tr("Sets of columns that make rows unique"), OF_SETS, private=True)
+        for table in (self.figures, self.rows, self.sets):
+            table.verticalHeader().setDefaultSectionSize(ROW - 8)
         self.chart = ClassChart(session)
         self.listed = label("", "muted", name="risk_listed")
         self._views = QStackedWidget()
-        self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3))
+        self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._parts, 1)
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
@@ -314,7 +317,7 @@ class RiskPage(PageFrame):
         found = self._found
         self._badge.setVisible(found is not None and not found.released)
         self._show_view()
-        for segment in self._segments.values():
+        for segment in self._segments:
             segment.setVisible(found is not None)
         self.said.setText(self._invitation() if found is None else _said(found))
         more = found is not None and found.figures["unique"] > len(found.rows) > 0

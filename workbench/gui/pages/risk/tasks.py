@@ -120,7 +120,7 @@ def _measured(subject: Subject, *, slow: bool, released: bool) -> Found:
         if slow or not measure.slow:
             subject.cancel.check()
             figures |= measure.of(subject)
-            lines += [(measure.title, line) for line in measure.lines(figures)]
+            lines += [(measure.title, line) for line in measure.lines(figures) if not line.detail]
     rows = _unique_rows(subject) if slow else ()
     return Found(subject, figures, tuple(lines), rows, released, whole=slow)
 
