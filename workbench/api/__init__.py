@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from workbench.api.attacks import attack
     from workbench.api.central import publish, statistics, synthesize
     from workbench.api.ledgers import ledger
+    from workbench.api.measures import anonymity, risk
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.reports import quality, report
@@ -66,6 +67,7 @@ __all__ = [
     "PrivateStudyWarning",
     "Released",
     "attack",
+    "anonymity",
     "bundle",
     "curve",
     "dataset",
@@ -81,6 +83,7 @@ __all__ = [
     "rappor",
     "release",
     "report",
+    "risk",
     "statistics",
     "synthesize",
     "total_epsilon",
@@ -92,12 +95,14 @@ __all__ = [
 _LATER = {
     "Released": "released",
     "attack": "attacks",
+    "anonymity": "measures",
     "fit_on_release": "released",
     "ledger": "ledgers",
     "load_model": "released",
     "publish": "central",
     "quality": "reports",
     "report": "reports",
+    "risk": "measures",
     "statistics": "central",
     "synthesize": "central",
     "total_epsilon": "transformers",

@@ -12,6 +12,7 @@ from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data
 from workbench.params.errors import one_line
 from workbench.release.own_release import is_release
+from workbench.risk.hierarchies.hierarchy import file_name, read_hierarchy
 from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured
 
 _WIDEST = 60
@@ -24,6 +25,13 @@ def configure(parser: argparse.ArgumentParser, *names: str) -> None:
     parser.add_argument(
         "--population", metavar="FILE", help="the table of the whole population, in place of --sample-fraction"
     )
+    parser.add_argument(
+        "--hierarchies",
+        metavar="DIR",
+        type=Path,
+        help="a folder with COLUMN.csv for sensitive columns, as `workbench generalize` reads: values are then as far "
+        "from one another as the level that joins them is high",
+    )
     add_ledger(parser)
 
 
@@ -32,7 +40,9 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
     asked = read_options(options, RiskOptions)
     table = read_data(options, context)
     population = None if options.population is None else read_as(options.population, options, context, None)
-    subject = Subject(table, asked, population, cancel=context.cancel, emit=context.emit)
+    trees = {name: options.hierarchies / file_name(name) for name in asked.sensitive if options.hierarchies is not None}
+    known = {name: read_hierarchy(path) for name, path in trees.items() if path.exists()}
+    subject = Subject(table, asked, population, known, context.cancel, context.emit)
     private = [rows for rows in (table, population) if rows is not None and not is_release(rows)]
     for rows in private:
         note_study(options, context, rows, "risk")
@@ -43,7 +53,7 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
 
 def text(result: Mapping[str, Any]) -> str:
     """Return the figures in words, each measure below its title."""
-    parts = [f"{Path(result['source']).name}: {result['rows']:,} rows, told apart by {', '.join(result['quasi'])}"]
+    parts = [f"{Path(result['source']).name}: {result['rows']:,} rows by {', '.join(result['quasi'])}"]
     for measure in MEASURES:
         if measure.shows in result:
             rows = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from workbench.data.columns.numerals import doubles
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
 from workbench.risk.classes import Classes, Codes, classes, coded
+from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -72,7 +73,7 @@ class Subject:
         table: the rows.
         options: what is asked.
         population: the rows of the whole population, ``None`` where nobody has them.
-        hierarchies: of a sensitive column, the group of each value at each level above it, the lowest level first.
+        hierarchies: of the sensitive columns that have one.
         cancel: ends a search.
         emit: receives its progress.
     """
@@ -80,7 +81,7 @@ class Subject:
     table: Table
     options: RiskOptions
     population: Table | None = None
-    hierarchies: Mapping[str, Mapping[str | None, Sequence[str]]] = field(default_factory=dict)
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     cancel: CancelToken = field(default_factory=CancelToken)
     emit: Emit = ignore
 
@@ -172,11 +173,13 @@ class Line:
         title: what it is.
         value: the figure, as it is shown.
         help: what it means.
+        detail: whether it is one of a list, which a window shows as a table of its own.
     """
 
     title: str
     value: str
     help: str = ""
+    detail: bool = False
 
 
 @dataclass(frozen=True)

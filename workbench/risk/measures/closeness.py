@@ -1,6 +1,6 @@
-"""t-closeness: how far a class's sensitive values are from those of the whole table (Li, Li and Venkatasubramanian 2007).
+"""t-closeness: how far a class's sensitive values are from those of the whole table.
 
-The distance is the earth mover's, for three ground distances between values.
+The distance is the earth mover's, for three ground distances between values (Li, Li and Venkatasubramanian 2007).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.params import ParameterError
+from workbench.risk.hierarchies.hierarchy import file_name
 from workbench.risk.measures.base import Line, Measure, Subject
 from workbench.risk.measures.sensitive_counts import SensitiveCounts, sensitive_counts
 
@@ -88,7 +89,7 @@ def _summed(figures: np.ndarray, parent: np.ndarray) -> np.ndarray:
 
 def closeness(subject: Subject) -> dict[str, Any]:
     """Return t of each sensitive column, the largest distance of a class, and the largest of them."""
-    columns = []
+    columns: list[dict[str, Any]] = []
     for name in subject.options.sensitive:
         codes, values, numbers = subject.sensitive(name)
         found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
@@ -105,35 +106,20 @@ def closeness(subject: Subject) -> dict[str, Any]:
 
 
 def _levels(subject: Subject, name: str, values: Sequence[str | None]) -> list[np.ndarray]:
-    """Return the levels of a column's hierarchy as codes of groups.
-
-    Raises:
-        ParameterError: there is none, it lacks a value, or a group is split further up.
-    """
     tree = subject.hierarchies.get(name)
     if tree is None:
-        raise ParameterError(f"{name} has no hierarchy", "--distance", "give --hierarchy FILE, or another distance")
-    if any(value not in tree for value in values):
-        raise ParameterError(f"the hierarchy of {name} lacks a value of the table", "--hierarchy", "add its line")
-    height = len(next(iter(tree.values())))
-    levels = [np.unique([tree[v][i] for v in values], return_inverse=True)[1] for i in range(height)]
-    for lower, upper in zip(levels, levels[1:], strict=False):
-        if len(set(zip(lower.tolist(), upper.tolist(), strict=True))) > int(lower.max()) + 1:
-            raise ParameterError(
-                f"the hierarchy of {name} is no tree: one group is in two of the next level", "--hierarchy", "join them"
-            )
-    return levels
+        hint = f"give a folder of hierarchies with {file_name(name)}, or another distance"
+        raise ParameterError(f"the sensitive column {name} has no hierarchy", "--distance", hint)
+    return list(tree.of(values, name).codes[1:])
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    return [
-        Line(
-            f"t of {column['name']} ({column['distance']} distance)",
-            f"{column['t']:.4g}, {column['average']:.4g} on average",
-            "how far the sensitive values of a class are from those of the whole table, 0 to 1",
-        )
-        for column in found["closeness"]
-    ]
+    far = "how far the sensitive values of a class are from those of the whole table, 0 to 1"
+    lines = []
+    for column in found["closeness"]:
+        lines.append(Line(f"t of {column['name']}, {column['distance']} distance", f"{column['t']:.4g}", far))
+        lines.append(Line(f"average distance of {column['name']}", f"{column['average']:.4g}", far))
+    return lines
 
 
 CLOSENESS = Measure("closeness", "t-closeness", "closeness", closeness, _lines, anonymity=True, sensitive=True)

@@ -23,7 +23,7 @@ def entropy(found: SensitiveCounts) -> float:
 
 
 def recursive(found: SensitiveCounts, c: float) -> int:
-    """Return the largest ℓ with r₁ < c·(r_ℓ + … + r_m) in every class, for counts r₁ ≥ r₂ ≥ …; 0 where there is none."""
+    """Return the largest ℓ with r₁ < c·(r_ℓ + … + r_m) in every class, for counts r₁ ≥ r₂ ≥ …; 0 for none."""
     order = np.lexsort((-found.counts, found.of))
     counts, of = found.counts[order], found.of[order]
     before = np.cumsum(counts) - counts
@@ -35,7 +35,7 @@ def recursive(found: SensitiveCounts, c: float) -> int:
 def diversity(subject: Subject) -> dict[str, Any]:
     """Return the three ℓ of each sensitive column, and the least of them."""
     c = subject.options.recursive
-    columns = []
+    columns: list[dict[str, Any]] = []
     for name in subject.options.sensitive:
         codes, _, _ = subject.sensitive(name)
         found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
@@ -48,13 +48,19 @@ def diversity(subject: Subject) -> dict[str, Any]:
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    lines = []
+    lines, least = [], "how many values a class leaves open, at least"
     for column in found["diversity"]:
-        ells = f"{column['distinct']}, {column['entropy']:.4g}, {column['recursive']}"
-        title = f"ℓ of {column['name']}: distinct, entropy, recursive (c = {found['c']:g})"
-        lines.append(Line(title, ells, "how many values a class leaves open, at least"))
-        given = f"{column['rows_given_away']:,} rows in {column['classes_with_one_value']:,} classes"
-        lines.append(Line(f"{column['name']} is given away", given, "classes in which all rows have one value"))
+        name = column["name"]
+        lines += [
+            Line(f"distinct ℓ of {name}", f"{column['distinct']}", least),
+            Line(f"entropy ℓ of {name}", f"{column['entropy']:.4g}", least),
+            Line(f"recursive ℓ of {name}, c = {found['c']:g}", f"{column['recursive']}", least),
+            Line(
+                f"rows that give {name} away",
+                f"{column['rows_given_away']:,} in {column['classes_with_one_value']:,} classes",
+                "all rows of their class have one value",
+            ),
+        ]
     return lines
 
 

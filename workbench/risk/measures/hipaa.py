@@ -75,7 +75,7 @@ def hints(table: Table) -> Iterator[tuple[str, Identifier, str]]:
         words = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
         seen = table.column(name).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).cast(pl.String)
         for one in HIPAA:
-            if one.form and seen.len() and seen.str.strip_chars().str.contains(one.form).mean() >= NEARLY_ALL:
+            if one.form and seen.len() and _share(seen, one.form) >= NEARLY_ALL:
                 yield name, one, "values"
                 break
         else:
@@ -83,6 +83,10 @@ def hints(table: Table) -> Iterator[tuple[str, Identifier, str]]:
                 if re.search(rf"(^|[^a-z]|_)({one.names})($|[^a-z]|_)", words):
                     yield name, one, "name"
                     break
+
+
+def _share(values: pl.Series, form: str) -> float:
+    return int(values.str.strip_chars().str.contains(form).sum()) / values.len()
 
 
 def hipaa(subject: Subject) -> dict[str, Any]:
@@ -95,8 +99,11 @@ def hipaa(subject: Subject) -> dict[str, Any]:
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    lines = [Line(h["column"], f"{h['identifier']} ({h['letter']}), by its {h['by']}") for h in found["hipaa"]]
-    return lines or [Line("hints", "none", "no name or value suggests one of the eighteen; look yourself as well")]
+    lines = [
+        Line(h["column"], f"{h['identifier']} ({h['letter']}), by its {h['by']}", detail=True) for h in found["hipaa"]
+    ]
+    none = "no name or value suggests one of the eighteen; look yourself as well"
+    return lines or [Line("hints", "none", none, detail=True)]
 
 
 HIPAA_HINTS = Measure("hipaa", "HIPAA's identifiers: hints", "hipaa", hipaa, _lines)

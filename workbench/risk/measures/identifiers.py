@@ -1,4 +1,4 @@
-"""Identifiers: how many values a set of attributes has, and how many pairs of rows it tells apart (Motwani and Xu 2007)."""
+"""Identifiers: how many values a set of attributes has, and which share of pairs it separates (Motwani and Xu)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def identifiers(subject: Subject) -> dict[str, Any]:
     """
     rows, names = subject.rows, subject.options.quasi
     pairs = rows * (rows - 1) // 2
-    found = [
+    found: list[dict[str, Any]] = [
         {
             "columns": [names[i] for i in s.members],
             "distinction": s.classes / rows,
@@ -35,7 +35,8 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     return [
         Line(
             " + ".join(one["columns"]),
-            f"{percent(one['distinction'])} distinct, {percent(one['separation'])} of pairs told apart",
+            f"{percent(one['distinction'])} distinct, {percent(one['separation'])} of pairs separated",
+            detail=True,
         )
         for one in found["identifiers"]
         if len(one["columns"]) == 1

@@ -48,14 +48,12 @@ def minimal_sets(subject: Subject) -> dict[str, Any]:
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
     sets = found["minimal_sets"]
-    lines = [
-        Line(" + ".join(s["columns"]), f"{s['rows']:,} rows", "rows that are unique on these and on no fewer of them")
-        for s in sets["sets"][:5]
-    ]
-    lines += [Line(" + ".join(key), "every row is unique on these") for key in sets["identify_all"][:3]]
+    only = "rows that are unique on these and on no fewer of them"
+    lines = [Line(" + ".join(s["columns"]), f"{s['rows']:,} rows", only, detail=True) for s in sets["sets"][:5]]
+    lines += [Line(" + ".join(key), "every row is unique on these", detail=True) for key in sets["identify_all"][:3]]
     by = sorted(sets["attributes"], key=lambda a: -a["contribution"])[:6]
     share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)
-    lines.append(Line("unique rows that need the attribute", share, "they are not unique without it"))
+    lines.append(Line("unique rows that need the attribute", share, "they are not unique without it", detail=True))
     return lines
 
 

@@ -52,11 +52,13 @@ def _stated(fraction: float, people: float, unique: float | None, model: str, mo
 def _lines(found: Mapping[str, Any]) -> list[Line]:
     population = found["population"]
     if population["share"] is None:
-        return [Line("unique in the population", "no model fits", "too few classes, or all rows are unique")]
-    of = f"{percent(population['share'])} of {population['size']:,.0f}"
-    lines = [Line(f"unique in the population ({population['model']})", of, "as Dankar's rule chooses the model")]
+        return [Line("unique people", "no model fits", "too few classes, or all rows are unique")]
+    people = Line("people", f"{population['size']:,.0f}", "the population, by the sample fraction")
+    share = percent(population["share"])
+    lines = [people, Line(f"unique people ({population['model']})", share, "by the model that Dankar's rule chooses")]
     for name, figures in population["models"].items():
-        lines.append(Line(f"by {name}", "does not fit" if figures is None else percent(figures["share"])))
+        if name != population["model"]:
+            lines.append(Line(f"by {name}", "does not fit" if figures is None else percent(figures["share"])))
     return lines
 
 

@@ -52,14 +52,25 @@ def scores(subject: Subject) -> Scores:
 
 
 def intrusion(subject: Subject) -> float:
-    """Return θ, the chance that a match with a unique row is right: n₁π / (n₁π + 2n₂(1 − π)) for n₁ unique rows and n₂
-    pairs (Skinner and Elliot 2002); 1 where the table is the population.
+    """Return θ, the chance that a match with a unique row is right; 1 where the table is the population.
+
+    θ = n₁π / (n₁π + 2n₂(1 − π)) for n₁ unique rows and n₂ classes of two (Skinner and Elliot 2002).
     """
     fraction = subject.options.sample_fraction
     if fraction is None:
         return 1.0
     ones, twos = subject.uniques, int((subject.classes.sizes == 2).sum())
     return ones * fraction / (ones * fraction + 2 * twos * (1 - fraction)) if ones else 0.0
+
+
+def minimal_sets_of(subject: Subject, rows: np.ndarray) -> dict[int, list[tuple[str, ...]]]:
+    """Return the minimal unique sets of each of ``rows``, the smallest first."""
+    names, rows = subject.options.quasi, np.sort(rows)
+    sets: dict[int, list[tuple[str, ...]]] = {int(row): [] for row in rows}
+    for one in sorted(subject.unique_sets.sets, key=lambda s: len(s.members)):
+        for row in np.intersect1d(rows, one.minimal, assume_unique=True):
+            sets[int(row)].append(tuple(names[i] for i in one.members))
+    return sets
 
 
 def special_uniques(subject: Subject) -> dict[str, Any]:
@@ -70,11 +81,7 @@ def special_uniques(subject: Subject) -> dict[str, Any]:
     first = special[np.argsort(-found.rows[special], kind="stable")[:SHOWN]]
     each = theta * subject.uniques / total if total else 0.0
     names = subject.options.quasi
-    sets: dict[int, list[list[str]]] = {int(row): [] for row in first}
-    for one in subject.unique_sets.sets:
-        if len(one.members) <= most:
-            for row in first[np.isin(first, one.minimal)]:
-                sets[int(row)].append([names[i] for i in one.members])
+    sets = minimal_sets_of(subject, first)
     return {
         "special": {
             "largest": most,
@@ -92,7 +99,7 @@ def special_uniques(subject: Subject) -> dict[str, Any]:
                     "row": int(row) + 1,
                     "score": float(found.rows[row]),
                     "dis": min(1.0, each * float(found.rows[row])),
-                    "sets": sorted(sets[int(row)], key=len),
+                    "sets": [list(s) for s in sets[int(row)] if len(s) <= most],
                 }
                 for row in first
             ],
@@ -111,10 +118,10 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     ]
     if special["rows"]:
         share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)
-        lines.append(Line("part of the score, by attribute", share, "of the sets that contain it"))
+        lines.append(Line("part of the score, by attribute", share, "of the sets that contain it", detail=True))
     for row in special["highest"][:5]:
         on = "; ".join(" + ".join(names) for names in row["sets"][:3])
-        lines.append(Line(f"row {row['row']:,}", f"score {row['score']:g}: unique on {on}"))
+        lines.append(Line(f"row {row['row']:,}", f"score {row['score']:g}: unique on {on}", detail=True))
     return lines
 
 

@@ -135,7 +135,7 @@ class _Search:
                 self._minimal(chosen, new),
             )
             if len(self._unique) % 16 == 0:
-                self._emit(Progress(len(self._unique) / self._total, "sets of attributes"))
+                self._emit(Progress(len(self._unique), self._total, "sets of attributes"))
             if len(chosen) < self.largest:
                 keep = ~alone
                 place = np.cumsum(sizes > 1) - 1

@@ -15,7 +15,7 @@ from workbench.risk.measures.population.base import Estimate, PopulationModel, S
 def classes_in_population(sample: Sample) -> float:
     """Return K, the number of classes of the population, by Shlosser's modified estimator (Haas and Stokes 1998)."""
     i, f, q = sample.sizes, sample.counts, sample.fraction
-    larger = (i * q**2 * (1 - q**2) ** (i - 1) * f).sum() / ((1 - q) ** i * ((1 + q) ** i - 1) * f).sum()
+    larger = (i * q**2 * (1 - q**2) ** (i - 1) * f).sum() / (((1 - q**2) ** i - (1 - q) ** i) * f).sum()
     unseen = ((1 - q) ** i * f).sum() / (i * q * (1 - q) ** (i - 1) * f).sum()
     return float(sample.number + sample.of_size(1) * larger * unseen**2)
 
