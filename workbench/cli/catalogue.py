@@ -16,6 +16,7 @@ COMMANDS: tuple[str, ...] = (
     "mechanism",
     "sanitize",
     "synthesize",
+    "generalize",
     "verify",
     "certificate",
     "key",
@@ -41,7 +42,6 @@ COMMANDS: tuple[str, ...] = (
 
 LATER: tuple[str, ...] = (
     "anonymity",
-    "generalize",
     "attack",
 )
 """Words of the command line that a later version understands."""

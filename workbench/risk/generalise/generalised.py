@@ -84,8 +84,7 @@ class Generalised:
             return dict(zip(self.asked.quasi, map(int, levels), strict=True))
         kept = levels[self.outcome.kept_entries & (self.problem.count > 0)]
         return {
-            name: [int(kept[:, place].min()), int(kept[:, place].max())]
-            for place, name in enumerate(self.asked.quasi)
+            name: [int(kept[:, place].min()), int(kept[:, place].max())] for place, name in enumerate(self.asked.quasi)
         }
 
     @property
@@ -213,7 +212,9 @@ def generalise(
         raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
     absent = [name for name in asked.quasi if name not in hierarchies]
     if absent:
-        raise InputError(f"the column {absent[0]} has no hierarchy", hint="make one", code="no-hierarchy", field=absent[0])
+        raise InputError(
+            f"the column {absent[0]} has no hierarchy", hint="make one", code="no-hierarchy", field=absent[0]
+        )
     table.require([*asked.quasi, *asked.sensitive, *([asked.target] if asked.target else [])])
     made = problem(table, asked, hierarchies, population)
     goal = Goal(models=models, limit=int(how.suppression * made.rows + 1e-9), loss=loss(how.loss))

@@ -87,7 +87,9 @@ def _recoded(search: Search, step: int) -> Outcome:
         judged = model.allows(problem, groups, judged)
     kept = remaining(goal.models, problem, groups, judged)[0]
     if kept is None or Outcome(problem, groups, kept, rest.levels).suppressed > goal.limit:
-        raise InputError("no recoding was found", hint="allow more suppressed rows, or ask for less", code="no-solution")
+        raise InputError(
+            "no recoding was found", hint="allow more suppressed rows, or ask for less", code="no-solution"
+        )
     outcome = Outcome(problem, groups, kept, rest.levels)
     search.best = goal.loss.of(outcome), outcome
     return outcome
@@ -112,7 +114,9 @@ def _next(problem: Problem, node: Node, step: int, models: Sequence[PrivacyModel
         allowed, of = _allowed(problem, up, models)
         saved = int(problem.count[allowed[of]].sum())
         column = problem.columns[place]
-        lost = float(((problem.spread[place][level] - problem.spread[place][node[place]])[column] * problem.count).sum())
+        lost = float(
+            ((problem.spread[place][level] - problem.spread[place][node[place]])[column] * problem.count).sum()
+        )
         merit = (saved + 1) / (lost + 1e-9)
         if best is None or merit > best[0]:
             best = merit, up

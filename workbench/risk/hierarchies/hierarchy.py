@@ -153,7 +153,9 @@ def semicolons(rows: Iterable[Sequence[str]]) -> str:
 
 def file_name(column: str) -> str:
     """Return the name of a column's file in a folder of hierarchies: ``NAME.csv``."""
-    return quote(column, safe=" !#$&'()+,;=@[]{}~^`") + ".csv" if set(column) & set('/\\\0:*?"<>|%') else f"{column}.csv"
+    return (
+        quote(column, safe=" !#$&'()+,;=@[]{}~^`") + ".csv" if set(column) & set('/\\\0:*?"<>|%') else f"{column}.csv"
+    )
 
 
 def read_hierarchy(path: Path) -> Hierarchy:
