@@ -170,11 +170,11 @@ def _make(options: argparse.Namespace, context: Context, columns: Columns) -> di
         write_output(path, hierarchy.to_text().encode())
     if paths:
         context.emit(Notice("info", "these hierarchies list values of the rows: they are private, as the table is"))
-    hint = command_in_use(options, "workbench", "generalize", str(options.data), "--quasi", ",".join(columns.quasi))
+    following = ["generalize", str(options.data), "--quasi", ",".join(columns.quasi), "--hierarchies"]
     return {
         "hierarchies": {name: str(options.hierarchies / file_name(name)) for name in wanted},
         "made": list(paths),
-        "next": f"{hint} --hierarchies {options.hierarchies} --k 5 -o OUT",
+        "next": command_in_use(options, *following, str(options.hierarchies), "--k", "5", "-o", "OUT"),
     }
 
 
@@ -202,9 +202,9 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="generalize",
     help="a table made k-anonymous, l-diverse, t-close … by generalisation; this is not differential privacy",
-    example="workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --make && workbench generalize "
-    "sample:people --quasi age,sex,zip --hierarchies levels --k 5 --suppression 0.05 -o general.csv "
-    "--ledger general.sqlite",
+    example="workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --make && "
+    "workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --k 5 --suppression 0.05 "
+    "-o general.csv --ledger general.sqlite",
     configure=_configure,
     run=_run,
     text=_text,
