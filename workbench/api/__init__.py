@@ -50,6 +50,7 @@ from workbench.params.field import did_you_mean
 if TYPE_CHECKING:
     from workbench.api import rappor
     from workbench.api.central import publish, statistics, synthesize
+    from workbench.api.generalized import generalize
     from workbench.api.ledgers import ledger
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
@@ -65,6 +66,7 @@ __all__ = [
     "describe",
     "estimate",
     "fit_on_release",
+    "generalize",
     "ledger",
     "load_model",
     "load_plan",
@@ -83,6 +85,7 @@ __all__ = [
 _LATER = {
     "Released": "released",
     "fit_on_release": "released",
+    "generalize": "generalized",
     "ledger": "ledgers",
     "load_model": "released",
     "publish": "central",
