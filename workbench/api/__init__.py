@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from workbench.api import rappor
     from workbench.api.attacks import attack
     from workbench.api.central import publish, statistics, synthesize
+    from workbench.api.generalized import generalize
     from workbench.api.ledgers import ledger
     from workbench.api.measures import anonymity, risk
     from workbench.api.networks import train
@@ -74,6 +75,7 @@ __all__ = [
     "describe",
     "estimate",
     "fit_on_release",
+    "generalize",
     "ledger",
     "load_model",
     "load_plan",
@@ -97,6 +99,7 @@ _LATER = {
     "attack": "attacks",
     "anonymity": "measures",
     "fit_on_release": "released",
+    "generalize": "generalized",
     "ledger": "ledgers",
     "load_model": "released",
     "publish": "central",

@@ -16,6 +16,7 @@ COMMANDS: tuple[str, ...] = (
     "mechanism",
     "sanitize",
     "synthesize",
+    "generalize",
     "verify",
     "certificate",
     "key",
@@ -44,7 +45,7 @@ COMMANDS: tuple[str, ...] = (
     "gui",
 )
 
-LATER: tuple[str, ...] = ("generalize",)
+LATER: tuple[str, ...] = ()
 """Words of the command line that a later version understands."""
 
 
