@@ -17,7 +17,7 @@ from workbench.params import InputError, ParameterError, Parameters, integer, re
 from workbench.release.attacked import attack, guarantee_of
 from workbench.release.certificate import is_model
 from workbench.release.ledger.study_note import note_study
-from workbench.release.rows_beside import ReleasedRows, document_of, holds_rows, rows_of_release
+from workbench.release.rows_beside import ReleasedRows, described, holds_rows, rows_of_release
 from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
@@ -102,7 +102,8 @@ class RiskReport:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """What the certificate leaves outside of its ε."""
-        return tuple((self.document or {}).get("outside_guarantee", ()))
+        stated = self.document or {}
+        return tuple(stated.get("outside_guarantee", stated.get("outside", ())))
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -194,9 +195,9 @@ def _released(
     """Return what was released, its certificate or card, and its rows, where it has some."""
     if released is None:
         return None, None, None
-    place, document = document_of(released)
-    rows = rows_of_release(released, ReadOptions(), cancel) if holds_rows(document) else None
-    return place, document, rows
+    found = described(released)
+    rows = rows_of_release(released, ReadOptions(), cancel) if holds_rows(found) else None
+    return (released, None, rows) if found is None else (found.release, found.document, rows)
 
 
 def _completed(request: ReportRequest, rows: ReleasedRows | None) -> ReportRequest:
@@ -234,6 +235,11 @@ def _tried(
     has: dict[str, Path | Table] = {what: place, "original": original, "known": original, "members": original}
     if control is not None:
         has |= {"control": control, "nonmembers": control}
+
+    def note(name: str, table: Table) -> None:
+        ledger, account = notes
+        note_study(table, "attack", ledger, emit, account=None if table is control else account)
+
     for known in ATTACKS:
         if what not in {needed.name for needed in known.given}:
             continue
@@ -245,8 +251,7 @@ def _tried(
         given = {needed.name: has[needed.name] for needed in known.given if needed.name in has}
         try:
             asked = _asked(known, request)
-            ledger, account = notes
-            yield Tried(known, attack(known, asked, given, ledger=ledger, account=account, emit=emit, cancel=cancel))
+            yield Tried(known, attack(known, asked, given, note=note, emit=emit, cancel=cancel))
         except (InputError, ParameterError) as error:  # this attack cannot be made here: the report says why
             yield Tried(known, None, f"{error.what[:1].upper()}{error.what[1:]}.")
 
@@ -277,6 +282,8 @@ def _quality(
         return None
     emit(Progress(3, _STEPS, "how good the released rows are"))
     note_study(original, "quality", notes[0], emit, account=notes[1])
+    if control is not None:
+        note_study(control, "quality", notes[0], emit)
     target = request.sensitive if request.sensitive in rows.table.names else None
     asked = QualityRequest(target=target, seed=request.seed)
     return quality(original, rows.table, control, plan=rows.plan, request=asked, cancel=cancel)

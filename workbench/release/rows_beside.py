@@ -11,18 +11,15 @@ from typing import Any
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release.certificate import (
-    ROWS_FORMAT,
-    SUFFIX,
-    certificate_path,
-    is_model,
-    read_any_certificate,
-    read_card,
-)
-from workbench.release.manifest import is_bundle, released_in
-from workbench.release.open_release import certified_rows, located
+from workbench.release.attacked import read_released
+from workbench.release.certificate import SUFFIX, certificate_path
+from workbench.release.described_release import DescribedRelease, stated
+from workbench.release.open_release import certified_rows
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
+
+ROWS, GENERALISED = "table", "generalised"
+"""Kinds of described releases that hold rows of people, one for each row of the original."""
 
 ROWS_OF_PEOPLE = ("synthetic",)
 """Kinds of central releases whose file holds rows like those of the original."""
@@ -43,28 +40,23 @@ class ReleasedRows:
     document: Mapping[str, Any] | None = None
 
 
-def document_of(path: Path) -> tuple[Path, dict[str, Any] | None]:
-    """Return a released file or folder and its certificate or card; ``None`` of a table without one.
+def described(path: Path) -> DescribedRelease | None:
+    """Return a release by its certificate or card; ``None`` of a table without one.
 
     Args:
         path: a released file, its certificate, a model's folder, a bundle, or any table.
 
     Raises:
         InputError: the certificate cannot be read.
+        CheckFailedError: it was changed after it was written.
     """
-    if is_bundle(path):
-        path = released_in(path)
-    if is_model(path):
-        return path, read_card(path)
-    if path.name.endswith(SUFFIX) or os.path.exists(path.with_name(path.name + SUFFIX)):
-        release, certificate = located(path)
-        return release, read_any_certificate(certificate)
-    return path, None
+    known = path.is_dir() or path.name.endswith(SUFFIX) or os.path.exists(certificate_path(path))
+    return stated(path) if known else None
 
 
-def holds_rows(document: Mapping[str, Any] | None) -> bool:
+def holds_rows(found: DescribedRelease | None) -> bool:
     """Return whether a release has rows like those of the original."""
-    return document is None or document["format"] == ROWS_FORMAT or document.get("kind") in ROWS_OF_PEOPLE
+    return found is None or found.kind in (ROWS, GENERALISED) or found.document.get("kind") in ROWS_OF_PEOPLE
 
 
 def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken | None = None) -> ReleasedRows:
@@ -78,12 +70,14 @@ def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken 
     Raises:
         InputError: it is no table, or not the one that its certificate was written for.
     """
-    release, document = document_of(Path(path))
-    if not holds_rows(document):
-        assert document is not None
-        what = f"a release of {document['kind']} holds" if "kind" in document else "a model has"
+    found = described(Path(path))
+    if not holds_rows(found):
+        assert found is not None
+        what = f"a release of {found.document['kind']} holds" if "kind" in found.document else "a model has"
         raise InputError(f"{what} no rows of people", str(path), "name noisy or synthetic rows")
-    if document is None:
+    if found is None:
         return ReleasedRows(read_table(str(path), reading, cancel=cancel))
-    plan, table = certified_rows(release, document, certificate_path(release), cancel)
-    return ReleasedRows(table, plan, document)
+    if found.kind == GENERALISED:
+        return ReleasedRows(read_released(found.release, cancel=cancel), None, found.document)
+    plan, table = certified_rows(found.release, found.document, found.path, cancel)
+    return ReleasedRows(table, plan, found.document)

@@ -58,8 +58,12 @@ def save_report(
     session: Session, jobs: JobCenter, release: Path | None, path: Path, done: Callable[[], object], failed: Failed
 ) -> JobHandle:
     """Write the report on the open table, or on a release of it."""
-    opened, quasi, sensitive = session.opened, quasi_of(session), session.target
+    from workbench.release.risk_report import SENSITIVE
+
+    opened, quasi = session.opened, quasi_of(session)
     assert opened is not None
+    stated = (column.name for column in session.plan.columns if column.role == SENSITIVE)
+    sensitive = next(stated, session.target)
 
     def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.release.documents.risk_document import risk_document
