@@ -124,7 +124,7 @@ def test_cells_of_a_column_follow_from_the_first_table_and_a_missing_value_is_on
     a, b, size = cut(numbers([1, 2, 3, 4, math.nan]), numbers([0, 9, math.nan]), 4)
     assert (a.tolist(), b.tolist(), size) == ([0, 1, 2, 2, 3], [0, 2, 3], 4)
     a, b, size = cut(names([0, 0, 1, 2]), names([1, 3, -1]), 3)
-    assert (a.tolist(), b.tolist(), size) == ([0, 0, 1, 2], [1, 2, 3], 4)
+    assert (a.tolist(), b.tolist(), size) == ([0, 0, 1, 2], [1, 3, 4], 5)
 
 
 def test_three_way_tables_see_what_pairs_cannot() -> None:
@@ -188,6 +188,8 @@ def test_generalised_numbers_are_compared_as_names(survey: Table) -> None:
     metrics = {d.columns[0]: (d.metric, d.score) for d in found.details("column_shapes")}
     assert metrics["age"] == ("TVComplement", 0)
     assert metrics["pay"][0] == "KSComplement"
+    tables = {frozenset(d.columns): d.score for d in found.details("two_way")}
+    assert tables[frozenset(("age", "pay"))] == pytest.approx(0, abs=1e-9)
 
 
 def test_a_plan_says_what_columns_are() -> None:
