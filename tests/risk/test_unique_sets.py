@@ -77,7 +77,7 @@ def test_the_chance_of_a_right_match() -> None:
 
 def test_a_wide_table_is_searched_up_to_a_stated_size() -> None:
     assert reachable(9, 30_162) == 9
-    assert reachable(60, 10_000) == 2
+    assert reachable(60, 10_000) == 2  # 36,050 sets of three would be more than are searched
     assert reachable(60, 10**9) == 1
     for attributes, rows in ((20, 1000), (60, 100), (12, 50_000)):
         largest = reachable(attributes, rows)

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.risk.classes import Codes
+from workbench.risk.classes import Codes, dense
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
-MOST_WORK = 100_000_000
+MOST_WORK = 500_000_000
 """The most rows that are looked at, each as often as there are sets; larger sets of attributes are left out before."""
 MOST_SETS = 20_000
-_SPREAD = 16
-"""Codes are counted in place up to so many times the rows; above, they are sorted."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ class _Search:
             self._cancel.check()
             chosen = (added, *members)
             joint = codes * self._cards[added] + self.columns[added][left]
-            of, sizes = _dense(joint)
+            of, sizes = dense(joint)
             alone = sizes[of] == 1
             new = left[alone]
             self._unique[chosen] = np.packbits(self._marks(members, new))
@@ -157,16 +155,3 @@ class _Search:
             if part is not None:  # the empty set has no unique row
                 new = new[(part[new >> 3] >> (7 - (new & 7)).astype(np.uint8)) & 1 == 0]
         return new
-
-
-def _dense(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``joint`` as classes from 0, and their sizes."""
-    if not joint.size:
-        return joint, np.zeros(0, dtype=np.int64)
-    most = int(joint.max()) + 1
-    if most > _SPREAD * joint.size + 1024:
-        _, of, sizes = np.unique(joint, return_inverse=True, return_counts=True)
-        return of, sizes
-    counts = np.bincount(joint, minlength=most)
-    place = np.cumsum(counts > 0) - 1
-    return place[joint], counts[counts > 0]
