@@ -22,6 +22,7 @@ TOPICS: tuple[str, ...] = (
     "ledger",
     "epsilon",
     "risk",
+    "quality",
     "curves",
     "learners",
     "models",
