@@ -158,7 +158,7 @@ def test_a_copy_is_better_than_other_rows_and_drawn_columns_are_worse(survey: Ta
     request = QualityRequest(target="work")
     copy = quality(survey, survey, request=request)
     assert [score.name for score, _ in copy.found] == [score.name for score in study.SCORES]
-    assert copy.compared.left_out == {"person": "looks like: identifier"}
+    assert copy.compared.left_out == {"person": "looks like an identifier"}
     for score, one in copy.found:
         assert one.value == pytest.approx(1) or score.name == "training"
         assert one.share > 0.97

@@ -1,7 +1,8 @@
 """Two- and three-way tables of counts: the share of rows that need not move for both tables to agree.
 
 Numbers are cut into ranges of equal counts of the original, names are its most frequent ones, "any other of it" and
-"none of it"; a missing cell is a value. Pair trends can agree where the tables of three columns do not: rows that were drawn pair by pair.
+"none of it"; a missing cell is a value. Pair trends can agree where the tables of three columns do not: rows that were
+drawn pair by pair.
 """
 
 from __future__ import annotations
