@@ -139,7 +139,17 @@ def read_compared(
         like = like.only(drawn.choice(like.count, real.count, replace=False))
     elif like.count < real.count:
         real = real.only(drawn.choice(real.count, like.count, replace=False))
-    return Compared(*sides[:2], seen, real, like, control is not None, tuple(labels), target, left_out)
+    return Compared(
+        original=sides[0],
+        released=sides[1],
+        seen=seen,
+        real=real,
+        like=like,
+        held_out=control is not None,
+        labels=tuple(labels),
+        target=target,
+        left_out=left_out,
+    )
 
 
 def _declared(original: Table, name: str, plan: Plan | None) -> tuple[Attribute, str]:

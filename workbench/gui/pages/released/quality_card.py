@@ -148,8 +148,12 @@ class QualityCard(Card):
         )
 
     def _follow(self, handle: JobHandle) -> None:
-        handle.ended.connect(lambda: (self._ask.setEnabled(True), self._report.setEnabled(True)))
+        handle.ended.connect(self._wait_no_more)
         handle.cancelled.connect(lambda: self._say(""))
+
+    def _wait_no_more(self) -> None:
+        for pressed in (self._ask, self._report):
+            pressed.setEnabled(True)
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._state, kind)
