@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
-from workbench.cli.catalogue import LATER, commands, is_command, load
+from workbench.cli.catalogue import LATER, commands, help_of, is_command, load
 from workbench.cli.command import READING, Command, Context, add_options, repeat_what_is_in_use
 from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
@@ -298,7 +298,7 @@ def _overview() -> str:
         "usage: workbench COMMAND [options]      (workbench COMMAND --help has an example that works)",
         "",
     ]
-    lines += [f"  {name:<11} {load(name).help}" for name in commands()]
+    lines += [f"  {name:<11} {help_of(name)}" for name in commands()]
     return "\n".join(
         [
             *lines,
