@@ -254,9 +254,9 @@ def assigned(module: ast.Module, name: str) -> ast.Assign | ast.AnnAssign | None
 
 
 def element_of(listing: ast.Assign | ast.AnnAssign) -> str:
-    """Return T of ``name: tuple[T, ...]``; empty where the statement does not say."""
+    """Return T of ``name: tuple[T, ...]`` or ``dict[T, …]``; empty where the statement does not say."""
     annotation = ast.unparse(listing.annotation) if isinstance(listing, ast.AnnAssign) else ""
-    found = re.match(r"tuple\[(\w+), \.\.\.\]", annotation)
+    found = re.match(r"(?:tuple|dict)\[(\w+), ", annotation)
     return found[1] if found else ""
 
 
@@ -264,7 +264,8 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
     """Return the names of the modules that the entries of a catalogue come from.
 
     An entry names its module by its import (``from folder.grr import GRR`` or ``from folder import grr``, then
-    ``grr.GRR``), or by a string: the module's name in a list of strings, ``workbench.folder.module`` elsewhere (``:name`` may follow).
+    ``grr.GRR``), or by a string: the module's name in a list of strings or as a key, ``workbench.folder.module``
+    elsewhere (``:name`` may follow).
     """
     origins: dict[str, str] = {}
     for node in ast.walk(module):
@@ -273,7 +274,9 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
                 inside = (node.module or "").removeprefix(folder.replace("/", ".") + ".").partition(".")[0]
                 origins[alias.asname or alias.name] = alias.name if alias.name.islower() else inside
     found: set[str] = set()
-    for node in ast.walk(listing.value) if listing.value else ():
+    value = listing.value
+    entries = [key for key in value.keys if key] if isinstance(value, ast.Dict) else [value] if value else []
+    for node in (node for entry in entries for node in ast.walk(entry)):
         if isinstance(node, ast.Name) and node.id in origins:
             found.add(origins[node.id])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):

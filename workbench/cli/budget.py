@@ -156,7 +156,6 @@ _MORE: dict[str, Callable[[Mapping[str, Any]], dict[str, str]]] = {
 
 COMMAND = Command(
     name="budget",
-    help="what a release would cost, and what its epsilon means; touches no data",
     example="workbench budget dpsgd --rows 60000 --batch 64 --noise 1 --epochs 15 --delta 1e-5",
     configure=_configure,
     run=_run,

@@ -89,8 +89,6 @@ def _share(found: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="quality",
-    help="how good synthetic or noisy rows are beside the original: columns, pairs, three-way tables, whether a model "
-    "tells them apart, what a model learns from them (a private study)",
     example="workbench quality sample:people --original sample:people --target label --ledger quality.sqlite",
     configure=_configure,
     run=_run,

@@ -79,7 +79,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="report",
-    help="a report on a table or a release: who could be found, what attacks got, what epsilon allows (private)",
     example="workbench report sample:people --quasi age,sex,zip --sensitive label -o report.html --ledger r.sqlite",
     configure=_configure,
     run=_run,
