@@ -86,3 +86,21 @@ def test_what_is_missing_or_does_not_fit_is_one_sentence(made: Path, run: Run) -
     Path("few.csv").write_text("\n".join(Path("others.csv").read_text().splitlines()[:15]) + "\n")
     few = ("--members", "members.csv", "--nonmembers", "few.csv", "--ledger", "l.sqlite")
     assert "14 rows have a class" in run("attack", "membership", "--model", "model", *few).refused()
+
+
+def test_a_network_that_was_trained_on_images_is_attacked_with_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name in ("members", "others"):
+        images = rng.integers(0, 255, (30, 8, 8)).astype(np.uint8)
+        np.savez(f"{name}.npz", images=images, labels=rng.integers(0, 2, 30).astype(np.uint8))
+    way = "--network logistic --noise 2 --delta 1e-3 --batch 10 --epochs 2 --lr 0.5 --clip 1 -o net --ledger l.sqlite"
+    assert run("dpsgd", "members.npz", *way.split()).code == 0
+    people = ("--members", "members.npz", "--nonmembers", "others.npz", "--ledger", "l.sqlite")
+    told = run("attack", "membership", "--model", "net", *people, "--shadows", "4", "--json").done
+    assert told["epsilon_lower"] <= told["epsilon"]
+    assert told["tpr_rates"]["0.01"]["of"] == 30
+    assert "a pixel is no secret" in run("attack", "inversion", "--model", "net", *people).refused()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import ParameterError, Parameters, WorkbenchError
@@ -23,6 +24,9 @@ from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+
+if TYPE_CHECKING:
+    from workbench.release.model.open_model import OpenModel
 
 STUDY = "attack"
 
@@ -115,12 +119,25 @@ def attack(
     tables: dict[str, Table] = {}
     for name in (n.name for n in chosen.given if n.name not in (RELEASE, MODEL) and n.name in given):
         source = given[name]
-        tables[name] = read_table(source, options, cancel=cancel) if isinstance(source, Path) else source
+        tables[name] = _people(source, model, options, emit, cancel)
         if note is not None:
             note(name, tables[name])
         else:
             note_study(tables[name], STUDY, ledger, emit)
     return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
+
+
+def _people(
+    source: Path | Table, model: OpenModel | None, options: ReadOptions | None, emit: Emit, cancel: CancelToken
+) -> Table:
+    """Return the table of a path, or the images, where a model was trained on images."""
+    if not isinstance(source, Path):
+        return source
+    if model is not None and is_image_set(source):
+        from workbench.release.model.image_predictions import images_to_predict  # loads torch
+
+        return images_to_predict(model, [str(source)], emit=emit, cancel=cancel)
+    return read_table(source, options, cancel=cancel)
 
 
 def as_source(text: str) -> Path | Table:

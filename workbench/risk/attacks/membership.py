@@ -75,7 +75,6 @@ class People:
         """
         parts = []
         for table in (members, others):
-            table.require([a.name for a in (*model.attributes, model.target)])
             X = rows_of(model, table)
             stated = task(model.task)
             y = stated.read(table, model.target)
@@ -106,6 +105,7 @@ def rows_of(model: OpenedModel, table: Table) -> NDArray[Any]:
     """Return X of a table as the model takes it."""
     if isinstance(model.model, _ReadsRows):
         return model.model.inputs_of(table)
+    table.require([a.name for a in (*model.attributes, model.target)])
     return matrix(table, model.attributes)
 
 

@@ -3,9 +3,9 @@
 **The bound from one release.** Members and others are put into pairs at random, one of each. If both were drawn alike,
 a fair coin says for each pair which of the two was used, and using the other one instead replaces one row. So each of
 the guesses that scores make of r pairs is right with probability e^ε₁/(1 + e^ε₁) at most, given the output and all
-other coins, where (ε₁, δ₁) is the guarantee for replaced rows (Steinke, Nasr & Jagielski 2023, and
-:mod:`workbench.privacy.audit`). With δ₁ = 0 the bound is that of Clopper & Pearson (1934) for the share of right
-guesses; it needs no second model, and no independence of the rows within the one there is.
+other coins, where (ε₁, δ₁) is the guarantee for replaced rows: (2ε, (1+e^ε)δ) by that for an emptied one (Steinke, Nasr
+& Jagielski 2023, and :mod:`workbench.privacy.audit`). With δ₁ = 0 the bound is that of Clopper & Pearson (1934) for the
+share of right guesses; it needs no second model, and no independence of the rows within the one there is.
 
 Which r pairs are guessed is decided by scores alone: those with the highest score of all, or with the lowest. Several r
 are tried, each at its part of α.
@@ -16,11 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from workbench.params import InputError
+from workbench.privacy.accounting.neighbours import replace_one
 from workbench.privacy.audit import epsilon_of_guesses
 from workbench.risk.attacks.bound import Guarantee, most, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Rate
@@ -33,8 +35,6 @@ LEAST = 20
 """Members and others without which nothing is said."""
 
 _FEWEST_GUESSES = 8
-_GENERIC = 0.5
-"""ε by ε of replaced rows, of whatever releases a sum: two steps of zero-out make a replacement."""
 
 
 @dataclass(frozen=True)
@@ -119,24 +119,17 @@ def told_apart(
     assert auc is not None
     tpr = {share: Rate.counted(caught_at(members, others, share)[0], len(members), level) for share in FALSE_SHARES}
     true, false = _at_foreign_thresholds(members, others, generator)
-    lower = _epsilon_lower(members, others, guarantee.replaced[1] if guarantee.holds else 0.0, alpha, generator)
+    lower, replaced = _lower_bounds(members, others, guarantee, alpha, generator)
     return Told(
         guess,
         Rate(auc, *area_interval(auc, len(members), len(others), alpha)),
         tpr,
         Rate.counted(true, len(members), level),
         Rate.counted(false, len(others), level),
-        lower * _share_of_replaced(guarantee),
         lower,
+        replaced,
         level,
     )
-
-
-def _share_of_replaced(guarantee: Guarantee) -> float:
-    """Return ε by ε of replaced rows: 1 where each row is randomised by itself."""
-    if not guarantee.holds or guarantee.epsilon is None or not 0 < guarantee.replaced[0] < math.inf:
-        return _GENERIC
-    return guarantee.epsilon / guarantee.replaced[0]
 
 
 def _at_foreign_thresholds(members: Scores, others: Scores, generator: np.random.Generator) -> tuple[int, int]:
@@ -149,10 +142,10 @@ def _at_foreign_thresholds(members: Scores, others: Scores, generator: np.random
     return int(counts[0]), int(counts[1])
 
 
-def _epsilon_lower(
-    members: Scores, others: Scores, delta: float, alpha: float, generator: np.random.Generator
-) -> float:
-    """Return the lower bound on ε of replaced rows."""
+def _lower_bounds(
+    members: Scores, others: Scores, guarantee: Guarantee, alpha: float, generator: np.random.Generator
+) -> tuple[float, float]:
+    """Return the lower bounds on ε, and on that of replaced rows."""
     count = min(len(members), len(others))
     pairs = np.stack([generator.permutation(side)[:count] for side in (members, others)], axis=1)
     # A tie is guessed by a coin, so that it does not matter that the member stands first.
@@ -161,13 +154,16 @@ def _epsilon_lower(
     highest, lowest, by_chance = pairs.max(axis=1), pairs.min(axis=1), generator.random(count)
     orders = [np.lexsort((by_chance, lowest - highest, key)) for key in (-highest, lowest)]
     sizes = [1 << power for power in range(3, count.bit_length()) if 1 << power < count] + [count]
-    tests = len(orders) * len(sizes)
-    found = [
-        epsilon_of_guesses(count, size, int(right[order[:size]].sum()), alpha=alpha / tests, delta=delta)
-        for order in orders
-        for size in sizes
-    ]
-    return max(found)
+    tries = [(size, int(right[order[:size]].sum())) for order in orders for size in sizes]
+    known = guarantee.epsilon is not None and guarantee.replaced[1] < 1
+    delta, delta_replaced = (guarantee.delta, guarantee.replaced[1]) if known else (0.0, 0.0)
+    # Where each row is randomised by itself, both relations have one ε.
+    implied = None if known and guarantee.replaced[0] == guarantee.epsilon else replace_one
+    bound = partial(epsilon_of_guesses, count, alpha=alpha / len(tries))
+    return (
+        max(bound(size, hits, delta=delta, implied=implied) for size, hits in tries),
+        max(bound(size, hits, delta=delta_replaced) for size, hits in tries),
+    )
 
 
 @dataclass(frozen=True)
