@@ -25,6 +25,7 @@ TOPICS: tuple[str, ...] = (
     "learners",
     "models",
     "networks",
+    "membership",
     "rappor",
     "python",
     "window",
