@@ -55,15 +55,19 @@ if TYPE_CHECKING:
     from workbench.api import rappor
     from workbench.api.attacks import attack
     from workbench.api.central import publish, statistics, synthesize
+    from workbench.api.generalized import generalize
     from workbench.api.ledgers import ledger
+    from workbench.api.measures import anonymity, risk
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
+    from workbench.api.reports import quality, report
     from workbench.api.transformers import total_epsilon
 
 __all__ = [
     "Plan",
     "PrivateStudyWarning",
     "Released",
+    "anonymity",
     "attack",
     "bundle",
     "curve",
@@ -71,13 +75,17 @@ __all__ = [
     "describe",
     "estimate",
     "fit_on_release",
+    "generalize",
     "ledger",
     "load_model",
     "load_plan",
     "plan",
     "publish",
+    "quality",
     "rappor",
     "release",
+    "report",
+    "risk",
     "statistics",
     "synthesize",
     "total_epsilon",
@@ -89,10 +97,15 @@ __all__ = [
 _LATER = {
     "Released": "released",
     "attack": "attacks",
+    "anonymity": "measures",
     "fit_on_release": "released",
+    "generalize": "generalized",
     "ledger": "ledgers",
     "load_model": "released",
     "publish": "central",
+    "quality": "reports",
+    "report": "reports",
+    "risk": "measures",
     "statistics": "central",
     "synthesize": "central",
     "total_epsilon": "transformers",

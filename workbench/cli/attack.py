@@ -57,7 +57,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="attack",
-    help="what an attacker gets from a release or a model, beside a guess, a control set and what epsilon allows",
     example="workbench plan sample:iris --epsilon 3 -o plan.toml --from-data && workbench sanitize sample:iris --plan "
     "plan.toml -o released.csv --ledger l.sqlite && workbench attack inference released.csv --original sample:iris",
     configure=_configure,

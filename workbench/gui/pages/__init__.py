@@ -32,6 +32,7 @@ another: what two of them need is a widget, a part of the session, or in the eng
 from __future__ import annotations
 
 from workbench.gui.pages import (
+    attack,
     calculator,
     compare,
     data,
@@ -47,6 +48,7 @@ from workbench.gui.pages import (
     rappor,
     release,
     released,
+    risk,
     train,
     utility,
     ways,
@@ -58,6 +60,7 @@ from workbench.gui.style.language import tr_later
 PAGES: tuple[Page, ...] = (
     questions.PAGE,
     data.PAGE,
+    risk.PAGE,
     ways.PAGE,
     protect.PAGE,
     preview.PAGE,
@@ -69,6 +72,7 @@ PAGES: tuple[Page, ...] = (
     why.PAGE,
     memory.PAGE,
     released.PAGE,
+    attack.PAGE,
     estimate.PAGE,
     ledger.PAGE,
     calculator.PAGE,

@@ -21,6 +21,8 @@ NO_BOUND = (
     "Without a control set no bound follows: ε limits what a person's own row adds, not what holds for everybody."
 )
 
+NOT_COVERED = "An attack that fails proves nothing: another one may succeed. ε bounds all of them, for what it covers."
+
 
 @dataclass(frozen=True)
 class Rate:

@@ -46,35 +46,37 @@ class Reconstruction(Parameters):
     """How a secret bit is reconstructed."""
 
     secret: str | None = text(
-        default=None, longest=1000, symbol="c", help="the column with the secret (default: the last one)"
+        default=None, longest=1000, empty="the last column", help="the column with the secret (default: the last one)"
     )
     value: str | None = text(
         default=None,
         longest=1000,
-        symbol="V",
+        title="value of the bit",
+        empty="chosen",
         help="its value that is the bit (default: the rarer of two, the commonest of more)",
     )
     known: tuple[str, ...] | None = texts(
         default=None,
         shortest=1,
-        symbol="a,b",
+        empty="all others",
         help="columns that the attacker knows of everybody (default: all others)",
     )
     attacks: int = integer(
         default=200,
         at_least=10,
         upto=_MOST_PEOPLE,
-        symbol="N",
+        title="people",
         help="how many people are reconstructed, of released rows",
     )
     counts: int = integer(
-        default=1000, at_least=10, upto=20_000, symbol="N", help="how many counts are used, of released rows"
+        default=1000, at_least=10, upto=20_000, title="counts", help="how many counts are used, of released rows"
     )
     chance: float | None = real(
         default=None,
         above=0,
         below=1,
-        symbol="P",
+        title="known chance",
+        empty="not known",
         help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
         advanced=True,
     )

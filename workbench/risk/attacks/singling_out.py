@@ -46,7 +46,9 @@ _AT_LEAST, _AT_MOST, _EQUAL, _OTHER, _MISSING = range(5)
 class SinglingOut(Parameters):
     """How singling out is attacked."""
 
-    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many conditions are tested")
+    attacks: int = integer(
+        default=2000, at_least=10, upto=100_000, title="attacks", help="how many conditions are tested"
+    )
     mode: str = choice(
         choices=(MULTIVARIATE, UNIVARIATE), default=MULTIVARIATE, help="conditions on several columns, or on one"
     )
@@ -54,9 +56,9 @@ class SinglingOut(Parameters):
         default=3, at_least=1, upto=50, title="columns of a condition", help="columns of a multivariate condition"
     )
     known: tuple[str, ...] | None = texts(
-        default=None, shortest=1, symbol="a,b", help="columns that conditions may name (default: all)"
+        default=None, shortest=1, empty="all", help="columns that conditions may name (default: all)"
     )
-    secret: str | None = text(default=None, longest=1000, symbol="c", help="a column that no condition names")
+    secret: str | None = text(default=None, longest=1000, empty="none", help="a column that no condition names")
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the attacker's choices", advanced=True)
 
 

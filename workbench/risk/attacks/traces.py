@@ -37,7 +37,9 @@ class Traces(Parameters):
         default=100, at_least=_MOST_POINTS, upto=2_000, help="how often a person is located on average"
     )
     hours: int = integer(default=1, at_least=1, upto=24, unit="h", help="hours that count as one time")
-    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many people are attacked")
+    attacks: int = integer(
+        default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"
+    )
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of sample and points", advanced=True)
 
 
