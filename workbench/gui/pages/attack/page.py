@@ -76,7 +76,9 @@ class AttackPage(RunPage):
         self._badge = badge()
         self._words = label("", wrap=True, name="attack_words")
         self.chart = OutcomeChart(session)
-        self.outcomes = LinesTable(session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True)
+        self.outcomes = LinesTable(
+            session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
+        )
         self.outcomes.selectionModel().currentRowChanged.connect(lambda now, _former: self._show(now.row()))
         self._result = _Result(self._words, self.chart, self._badge, self.outcomes)
         self._parts = MasterDetail(setup, self._result, heights=(2, 3), widths=(2, 3))
