@@ -27,6 +27,7 @@ TOPICS: tuple[str, ...] = (
     "learners",
     "models",
     "networks",
+    "membership",
     "rappor",
     "python",
     "window",

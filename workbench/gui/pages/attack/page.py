@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QShowEvent
@@ -89,8 +90,11 @@ class AttackPage(RunPage):
         self.attack.currentIndexChanged.connect(self._choose)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._read))
+        session.attack_asked.connect(self._aim)
         self._choose()
         self._show(-1)
+        if session.to_attack is not None:
+            self._aim(session.to_attack)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Read the ledger anew whenever the page is shown."""
@@ -138,6 +142,14 @@ class AttackPage(RunPage):
         self._releases = releases
         for form in self._forms.values():
             form.offer(releases)
+
+    def _aim(self, target: Path) -> None:
+        """Choose what was asked for, and the first attack on its kind where the present one is on another."""
+        kind = attacks.MODEL if target.is_dir() else attacks.RELEASE
+        fitting = [known.name for known in attacks.ATTACKS if kind in [needed.name for needed in known.given]]
+        if self.attack.currentData() not in fitting:
+            self.attack.setCurrentIndex(self.attack.findData(fitting[0]))
+        self.form.choose(target)
 
     def _choose(self) -> None:
         """Show the fields of the attack that was chosen."""
