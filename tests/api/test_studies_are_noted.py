@@ -43,6 +43,7 @@ STUDIES = {
     "preview": lambda **more: api.release(ROWS, PLAN, **more),
     "synthesize": lambda **more: api.synthesize(ROWS, PLAN, **more),
     "statistics": lambda **more: api.statistics(ROWS, PLAN, **more),
+    "quality": lambda **more: api.quality(ROWS[::-1], ROWS, target="c", **more),
     "model": lambda **more: bayes(**more).fit(ROWS[["a", "b", "d"]], ROWS["c"]),
 }
 KINDS = {"synthesize": "preview", "statistics": "preview"}

@@ -26,7 +26,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 COMMAND = Command(
     name="anonymity",
-    help="k-anonymity, ℓ-diversity and t-closeness of a table, and the risk that somebody is found (private)",
     example="workbench anonymity sample:people --quasi age,sex --sensitive label",
     configure=_configure,
     run=_run,

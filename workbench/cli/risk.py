@@ -73,7 +73,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 COMMAND = Command(
     name="risk",
-    help="who could be found in a table: unique rows, chances to be found, and what makes rows unique (private)",
     example="workbench risk sample:people --quasi age,sex,zip --sensitive label --sample-fraction 0.01",
     configure=configure,
     run=_run,

@@ -64,3 +64,11 @@ def as_number(value: str) -> float:
 def digits(number: float) -> str:
     """Return a number as a label: 20 for 20.0."""
     return f"{number:.12g}"
+
+
+def in_order(values: Sequence[str]) -> list[str]:
+    """Return values in the order of a hierarchy's file: numbers by size, other values by the alphabet."""
+    try:
+        return sorted(values, key=lambda value: (as_number(value), value))
+    except ParameterError:
+        return sorted(values)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.params import ParameterError, Parameters, integer, texts
-from workbench.risk.hierarchies.builder import Builder, as_number
+from workbench.risk.hierarchies.builder import Builder, in_order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +20,7 @@ class Order(Parameters):
 
 
 def _levels(given: Order, values: Sequence[str]) -> list[Sequence[str]]:
-    order = list(given.order) if given.order is not None else _sorted(values)
+    order = list(given.order) if given.order is not None else in_order(values)
     place = {value: rank for rank, value in enumerate(order)}
     unknown = [value for value in values if value not in place]
     if unknown:
@@ -36,18 +35,6 @@ def _levels(given: Order, values: Sequence[str]) -> list[Sequence[str]]:
 def _label(order: Sequence[str], first: int, size: int) -> str:
     last = min(first + size, len(order)) - 1
     return order[first] if first == last else f"{order[first]} - {order[last]}"
-
-
-def _sorted(values: Sequence[str]) -> list[str]:
-    try:
-        return sorted(values, key=lambda value: (as_number(value), value))
-    except ParameterError:
-        return sorted(values)
-
-
-def levels_of(count: int, size: int = 2) -> int:
-    """Return how many levels so many values have in groups of ``size``, the last one included."""
-    return max(1, math.ceil(math.log(max(count, 2), size)))
 
 
 ORDER = Builder(

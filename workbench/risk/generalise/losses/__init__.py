@@ -28,4 +28,4 @@ def loss(name: str) -> Loss:
     return named(LOSSES, name, "loss")
 
 
-__all__ = ["LOSSES", "Loss", "Outcome", "loss"]
+__all__ = ["DISCERNIBILITY", "LOSSES", "Loss", "Outcome", "loss"]

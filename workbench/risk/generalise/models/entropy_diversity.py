@@ -1,4 +1,4 @@
-"""Entropy ℓ-diversity: the entropy of the sensitive values of every class is at least that of ℓ equally frequent ones."""
+"""Entropy ℓ-diversity: sensitive values of every class are as mixed as ℓ equally frequent ones, by their entropy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EntropyDiversity(PrivacyModel):
         at_least=1,
         upto=1e6,
         symbol="L",
-        help="the entropy of sensitive values in a class, as exp(entropy)",
+        help="exp(entropy) of the sensitive values that every class has",
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:

@@ -21,7 +21,9 @@ class Likeness(PrivacyModel):
     beta: float | None = real(
         default=None, above=0, upto=1e6, symbol="B", help="how much more frequent a sensitive value may be in a class"
     )
-    enhanced: bool = boolean(default=False, help="limit frequent values more, by -ln of their share (with --beta)")
+    enhanced: bool = boolean(
+        default=False, flag="beta_enhanced", help="limit frequent values more, by -ln of their share (with --beta)"
+    )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes have no value that is too frequent."""
