@@ -8,6 +8,8 @@ import pytest
 from command_cases import Run
 
 from workbench.release.ledger.ledger import Ledger
+from workbench.risk import measures
+from workbench.risk.measures import Line, Measure
 
 ROWS = "age,town,ill\n30,H,flu\n30,H,cold\n40,D,flu\n50,H,flu\n"
 RISK = ("risk", "t.csv", "--quasi", "age,town", "--ledger", "book.sqlite")
@@ -96,6 +98,13 @@ def test_the_population_answers_in_place_of_a_fraction(folder: Path, run: Run) -
     found = run(*RISK, "--population", "p.csv", "--json").done
     assert found["risk"]["journalist"]["highest"] == 0.5
     assert (found["population"]["unique"], found["population"]["model"]) == (1.0, "counted")
+
+
+def test_a_measure_is_its_line_in_the_list(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = Measure("toy", "A toy", "toy", lambda subject: {"toy": subject.rows}, lambda f: [Line("rows", str(f["toy"]))])
+    monkeypatch.setattr(measures, "MEASURES", (*measures.MEASURES, toy))
+    assert run(*RISK, "--json").done["toy"] == 4
+    assert "A toy\nrows  4\n" in run(*RISK).shown
 
 
 def test_figures_of_a_release_are_public_and_not_noted(folder: Path, run: Run) -> None:

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QLineEdit
 
 from workbench.gui.widgets import figures_first
 from workbench.release.ledger.ledger import Ledger
+from workbench.risk import measures
+from workbench.risk.measures import Line, Measure
 
 COLUMNS = "risk_columns"
 ROWS = "age,town,ill\n" + "30,H,flu\n" * 2 + "30,H,cold\n40,D,flu\n50,H,flu\n" + "60,D,flu\n" * 4
@@ -93,6 +95,13 @@ def test_space_ticks_and_the_button_leads_on(hands):
     assert hands.text("risk_said").startswith("0 of 9")
     hands.click("risk_run")
     assert hands.window.page.objectName() == "page_ways"
+
+
+def test_a_measure_is_its_line_in_the_list(hands, monkeypatch):
+    toy = Measure("toy", "A toy", "toy", lambda subject: {"toy": subject.rows}, lambda f: [Line("rows", str(f["toy"]))])
+    monkeypatch.setattr(measures, "MEASURES", (*measures.MEASURES, toy))
+    tick(hands, "age")
+    assert (figures(hands)["A toy"], figures(hands)["rows"]) == ("", "9")
 
 
 def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):

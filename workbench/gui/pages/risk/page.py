@@ -20,7 +20,7 @@ from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
-from workbench.gui.widgets.chart import SCALE, Below, Chart, Drawing, row_ticks
+from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, listed, percent
@@ -80,7 +80,8 @@ class ClassChart(Chart):
                 y=Scale(0, most),
                 left=row_ticks(most),
                 grid=True,
-                below=tuple(Below(at + 0.5, name) for at, name in enumerate(names)),
+                below=range_below(names),
+                labels=names,
                 title=tr("Rows by the size of their class"),
                 words=lambda x: tr(
                     "{rows} in classes of {size}", rows=count(bars[int(x)]["rows"], "row"), size=names[int(x)]
