@@ -27,31 +27,16 @@ MOST_VALUES = 2000
 """Lines of a hierarchy that are shown."""
 
 
-class TextTable(QWidget):
-    """A table whose columns change: it is made anew for each heading."""
+class TextTable(LinesTable):
+    """A table of text whose columns change."""
 
     def __init__(self, session: Session, name: str, accessible: str) -> None:
-        super().__init__()
-        self._session, self._name, self._accessible = session, name, accessible
-        self._header: tuple[str, ...] = ()
-        self._place = QVBoxLayout(self)
-        self._place.setContentsMargins(0, 0, 0, 0)
-        self._table: LinesTable | None = None
+        super().__init__(session, name, accessible, (Column("", width=72),), private=True)
 
     def show_rows(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Show rows of text; without a heading nothing at all."""
-        if tuple(header) != self._header:
-            if self._table is not None:
-                self._place.removeWidget(self._table)
-                self._table.deleteLater()
-                self._table = None
-            if header:
-                columns = tuple(Column(title, width=72) for title in header)
-                self._table = LinesTable(self._session, self._name, self._accessible, columns, private=True)
-                self._place.addWidget(self._table)
-            self._header = tuple(header)
-        if self._table is not None:
-            self._table.lines.show_lines([tuple(Cell(text, tip=text) for text in line) for line in rows])
+        lines = [tuple(Cell(text, tip=text) for text in line) for line in rows]
+        self.show_columns([Column(title, width=72) for title in header or ("",)], lines)
 
 
 class HierarchyEditor(QWidget):
@@ -138,6 +123,7 @@ class HierarchyEditor(QWidget):
     def _show_form(self, levels: Levels) -> None:
         if self._form is not None:
             self._forms.removeWidget(self._form)
+            self._form.setParent(None)
             self._form.deleteLater()
             self._form = None
         if levels.way is None:

@@ -92,6 +92,7 @@ class GeneralisePage(RunPage):
         self._levels: dict[str, Levels] = {}
         self._found: Found | None = None
         self._searched: object = None
+        self._refusal = ""
         self._nothing = NothingYet(
             session, "generalise_nothing", tr("Nothing to generalise yet"), "data", tr("Go to Data")
         )
@@ -189,8 +190,10 @@ class GeneralisePage(RunPage):
 
     @property
     def asked(self) -> Asked:
-        """Which columns are what, by their roles in the plan."""
-        return Asked(self._names(QUASI), self._names(SENSITIVE), self.session.target)
+        """Which columns are what, by their roles in the plan; what is predicted is sensitive, too."""
+        quasi, target = self._names(QUASI), self.session.target
+        more = () if target is None or target in quasi else (target,)
+        return Asked(quasi, tuple(dict.fromkeys((*self._names(SENSITIVE), *more))), target)
 
     def missing(self) -> str:
         """Return what prevents a search and is corrected in the room Data."""
@@ -205,14 +208,15 @@ class GeneralisePage(RunPage):
         if isinstance(wanted, Wanted):
             try:
                 needs = [model for model in chosen_models(wanted.models) if model.needs == "sensitive"]
-                if needs and not self._names(SENSITIVE):
+                if needs and not self.asked.sensitive:
                     stated = tr("ℓ and t are about a sensitive column: give one that role in Data.")
                 elif wanted.loss == "classification" and self.session.target is None:
                     stated = tr("The loss classification predicts a column: choose it in Data.")
             except WorkbenchError as error:
                 stated = sentence(error)
-        self._problem.setText(stated)
-        self._problem.setVisible(bool(stated))
+        shown = stated or (self._refusal if self._searched == self._present() else "")
+        self._problem.setText(shown)
+        self._problem.setVisible(bool(shown))
         return wanted if isinstance(wanted, Wanted) and not stated else None
 
     def _present(self) -> object:
@@ -264,7 +268,7 @@ class GeneralisePage(RunPage):
         wanted, names = self.value(), self._names(QUASI)
         if wanted is None or not figures_first.may_show(self, self.session):
             return
-        self._searched = self._present()
+        self._searched, self._refusal = self._present(), ""
         levels = {name: self._levels[name].hierarchy for name in names}
         given = self.session, self.jobs, self.asked, levels, wanted.models, wanted.how
         self.follow(tasks.search(*given, self._take, self._refused))
@@ -281,8 +285,8 @@ class GeneralisePage(RunPage):
         if not isinstance(error, WorkbenchError):
             self.session.report(error)
             return
-        self._problem.setText(sentence(error))
-        self._problem.show()
+        self._refusal = sentence(error)
+        self.refresh()
 
     def job_ended(self, handle: JobHandle) -> None:
         """Show what can be done now."""
@@ -363,6 +367,7 @@ class GeneralisePage(RunPage):
         while (item := self._failures.takeAt(0)) is not None:
             part = item.widget()
             if part is not None:
+                part.setParent(None)
                 part.deleteLater()
         for at, (text, kind) in enumerate(_failure_lines(found)):
             self._failures.addWidget(label(text, kind, wrap=True, name=f"generalise_failure_{at}"))

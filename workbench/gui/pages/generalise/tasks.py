@@ -189,7 +189,7 @@ def publish(
     refuse: Callable[[BaseException], None],
 ) -> JobHandle:
     """Write the table and its certificate; the ledger notes first that it is published."""
-    account = session.plan.account
+    account = session.plan.account or None
 
     def work(emit: Emit, cancel: CancelToken) -> Published:
         from workbench.release.generalised.generalised_file import Publication, publish
