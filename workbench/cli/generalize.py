@@ -14,6 +14,7 @@ from workbench.cli.studying import note_study
 from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, texts
+from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.generalised.generalised_file import Publication, publish
 from workbench.release.ledger.ledger import Ledger
@@ -180,10 +181,15 @@ def _make(options: argparse.Namespace, context: Context, columns: Columns) -> di
 
 def _text(result: Mapping[str, Any]) -> str:
     if "made" in result:
-        rows = [[n, path, "made" if n in result["made"] else "was there"] for n, path in result["hierarchies"].items()]
-        return f"{columns_text(('column', 'hierarchy', ''), rows)}\nlook at them, then: {result['next']}"
+        files = result["hierarchies"].items()
+        rows = [[one_line(n), one_line(path), "made" if n in result["made"] else "was there"] for n, path in files]
+        return f"{columns_text(('column', 'hierarchy', ''), rows)}\nlook at them, then: {one_line(result['next'])}"
     levels = [
-        [name, level if isinstance(level, int) else f"{level[0]} to {level[1]}", f"of {result['heights'][name]}"]
+        [
+            one_line(name),
+            level if isinstance(level, int) else f"{level[0]} to {level[1]}",
+            f"of {result['heights'][name]}",
+        ]
         for name, level in result["levels"].items()
     ]
     losses = ", ".join(f"{name} {figure(value)}" for name, value in result["losses"].items())
@@ -193,8 +199,8 @@ def _text(result: Mapping[str, Any]) -> str:
             f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
             f"{result['suppressed']} rows left out",
             f"loss: {losses}",
-            f"written to {result['output']}",
-            f"certificate {result['certificate']}",
+            f"written to {one_line(result['output'])}",
+            f"certificate {one_line(result['certificate'])}",
         ]
     )
 
