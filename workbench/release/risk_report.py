@@ -30,9 +30,6 @@ QUASI, SENSITIVE = "quasi-identifier", "sensitive"
 LARGEST_SET = 4
 """Most attributes in a set that is searched for special uniques: a report is made by one click."""
 
-MOST_KNOWN = 6
-"""Columns that the window takes to be known where nobody says which are."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest(Parameters):
