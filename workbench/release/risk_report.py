@@ -7,7 +7,7 @@ lists; an attack that cannot be made on this release is in the report with its r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ class ReportRequest(Parameters):
     sample_fraction: float | None = real(
         default=None, above=0.0, upto=1.0, symbol="F", help="share of the population that the table has"
     )
-    attacks: int = integer(default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on")
+    attacks: int = integer(default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most")
     seed: int = integer(default=0, at_least=0, symbol="N", help="of the attackers' choices")
 
 
@@ -254,15 +254,19 @@ def _tried(
 
 
 def _asked(known: Attack, request: ReportRequest) -> Parameters:
-    """Return what is chosen of an attack: the report's columns and numbers, where it has such parameters."""
+    """Return what is chosen of an attack: the report's columns and numbers, where it has such parameters.
+
+    No attack is on more people than by default: one that is on few needs long for each.
+    """
+    declared = known.asked().declared()
+    usual = {field.name: field.default for field in fields(known.asked())}
     stated = {
         "known": request.quasi,
         "on": request.quasi,
         "secret": request.sensitive,
-        "attacks": request.attacks,
+        "attacks": min(request.attacks, usual.get("attacks", request.attacks)),
         "seed": request.seed,
     }
-    declared = known.asked().declared()
     return known.asked()(**{name: value for name, value in stated.items() if name in declared and value is not None})
 
 
