@@ -47,7 +47,9 @@ class ReportRequest(Parameters):
     sample_fraction: float | None = real(
         default=None, above=0.0, upto=1.0, symbol="F", help="share of the population that the table has"
     )
-    attacks: int = integer(default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most")
+    attacks: int = integer(
+        default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
+    )
     seed: int = integer(default=0, at_least=0, symbol="N", help="of the attackers' choices")
 
 
