@@ -173,7 +173,7 @@ def _found(compared: Compared, cancel: CancelToken) -> Found:
 SCORE = Score(
     name="pmse",
     title="Hard to distinguish",
-    help="1 where a model cannot distinguish released rows from original ones, 0 where it always can (pMSE, Snoke et al. "
-    "2018)",
+    help="1 where a model cannot distinguish released rows from original ones, 0 where it always can (pMSE, Snoke et "
+    "al. 2018)",
     found=_found,
 )
