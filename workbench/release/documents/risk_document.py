@@ -49,7 +49,7 @@ def risk_document(report: RiskReport) -> Document:
     name = Path(report.release or report.source).name
     return Document(
         title=f"What an outsider could learn from {name}",
-        subtitle=f"{report.rows:,} rows · quasi-identifiers {', '.join(report.request.quasi or ())}",
+        subtitle=f"{report.rows:,} rows · compared on {', '.join(report.request.quasi or ())}",
         sections=tuple(_sections(report)),
         foot=f"privacy-workbench {workbench.__version__} · {BADGE}",
         badge=BADGE,

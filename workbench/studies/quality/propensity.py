@@ -34,14 +34,14 @@ _FLAT = 1e-9
 """Of the largest eigenvalue: directions below it do not vary."""
 
 _RIDGE = 1e-8
-"""Holds coefficients finite where the rows can be separated for sure."""
+"""Holds coefficients finite where the rows can be distinguished for sure."""
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well rows were separated.
+    """How well rows were distinguished.
 
     Attributes:
         pmse: the mean square of p̂ − c.
@@ -63,7 +63,7 @@ class Separation:
         return self.pmse / self.expected if self.expected else math.nan
 
 
-def separation_of(one: Rows, other: Rows, cancel: CancelToken | None = None) -> Separation:
+def separated(one: Rows, other: Rows, cancel: CancelToken | None = None) -> Separation:
     """Fit the model to two tables.
 
     Raises:
@@ -157,7 +157,7 @@ def _found(compared: Compared, cancel: CancelToken) -> Found:
     found: list[Separation] = []
 
     def score(one: Rows, other: Rows) -> float:
-        found.append(separation_of(one, other, cancel))
+        found.append(separated(one, other, cancel))
         return 1 - found[-1].pmse / found[-1].most
 
     value, like, reached = compared.each(score)
@@ -173,7 +173,7 @@ def _found(compared: Compared, cancel: CancelToken) -> Found:
 SCORE = Score(
     name="pmse",
     title="Hard to distinguish",
-    help="1 where a model cannot distinguish released rows from original ones, 0 where it always can (pMSE, Snoke et "
-    "al. 2018)",
+    help="1 where a model cannot distinguish released rows from original ones, 0 where it always can (pMSE, Snoke "
+    "et al. 2018)",
     found=_found,
 )
