@@ -249,7 +249,7 @@ def _tried(
             continue
         given = {needed.name: has[needed.name] for needed in known.given if needed.name in has}
         try:
-            asked = _asked(known, request)
+            asked = _asked(known, request if what == RELEASE else replace(request, sensitive=None))
             yield Tried(known, attack(known, asked, given, note=note, emit=emit, cancel=cancel))
         except (InputError, ParameterError) as error:  # this attack cannot be made here: the report says why
             yield Tried(known, None, f"{error.what[:1].upper()}{error.what[1:]}.")
