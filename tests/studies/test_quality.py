@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -231,3 +232,26 @@ def test_it_can_be_cancelled(survey: Table) -> None:
     token.cancel()
     with pytest.raises(CancelledError):
         quality(survey, survey, cancel=token)
+
+
+def test_odd_tables_have_figures_or_none_and_no_warning() -> None:
+    drawn = np.random.default_rng(8)
+
+    def column(rows: int) -> list[str | None]:
+        ways: list[list[str | None]] = [
+            [None] * rows,
+            ["7"] * rows,
+            [f"{x:.1f}" for x in drawn.normal(size=rows)],
+            list(drawn.choice(["a", "b"], rows)),
+            [None if x < 0.5 else f"20{int(x * 30):02d}-01-02" for x in drawn.random(rows)],
+            list(drawn.choice(["true", "false", "Yes"], rows)),
+        ]
+        return ways[drawn.integers(len(ways))]
+
+    for case in range(60):
+        tables = [table(**{name: column(int(drawn.integers(4, 30))) for name in ("a",)}) for _ in range(3)]
+        if case % 2:
+            sizes = [int(drawn.integers(4, 30)) for _ in range(3)]
+            tables = [table(**{name: column(size) for name in "abc"}) for size in sizes]
+        found = quality(tables[0], tables[1], tables[2] if case % 4 else None, request=QualityRequest(target="a"))
+        json.dumps(found.to_plain(), allow_nan=False)

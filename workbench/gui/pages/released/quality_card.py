@@ -187,10 +187,9 @@ class QualityCard(Card):
 
 def _words(found: Quality) -> str:
     """Return what the scores stand beside, the least alike columns, and what is not compared."""
-    said = [
-        tr("Mark and share: what {beside}.", beside=tr_sentence(found.beside)),
-        tr("Overall, as sdmetrics scores it: {figure}.", figure=tr_number(found.overall, ".3f")),
-    ]
+    said = [tr("Mark and share: what {beside}.", beside=tr_sentence(found.beside))]
+    if not math.isnan(found.overall):
+        said.append(tr("Overall, as sdmetrics scores it: {figure}.", figure=tr_number(found.overall, ".3f")))
     details = sorted((d for d in found.details("column_shapes") if not math.isnan(d.score)), key=lambda d: d.score)
     worst = ", ".join(f"{d.columns[0]} {tr_number(d.score, '.2f')}" for d in details[:WORST])
     said.append(tr("Least alike: {columns}.", columns=worst))
