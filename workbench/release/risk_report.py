@@ -261,7 +261,7 @@ def _asked(known: Attack, request: ReportRequest) -> Parameters:
     No attack is on more people than by default: one that is on few needs long for each.
     """
     declared = known.asked().declared()
-    usual = {field.name: field.default for field in fields(known.asked())}
+    usual: dict[str, Any] = {field.name: field.default for field in fields(known.asked())}
     stated = {
         "known": request.quasi,
         "on": request.quasi,

@@ -89,7 +89,7 @@ class AttackPage(RunPage):
         cancel = button(tr("Cancel"), "attack_cancel", tip=tr("Stop (Esc)"))
         self.set_run(tr("Attack"), "attack_run", tr("Run the attack (Ctrl+Return)"), cancel)
         self._report = report_button(session, jobs, "attack_report", self._reported)
-        self.foot.addWidget(self._report)
+        self.foot.insertWidget(1, self._report)
         self.set_onward(tr("Releases →"), "attack_to_releases", "released", tr("Everything that was released"))
         self.attack.currentIndexChanged.connect(self._choose)
         session.table_changed.connect(self.in_sight(self.refresh))

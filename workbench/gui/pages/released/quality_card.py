@@ -53,15 +53,15 @@ class PairPicture(Chart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return both tables with one scale of shades."""
+        """Return both tables."""
         if self._tables is None:
             return Drawing(frame="none")
-        most = max(float(table.max()) for table in self._tables)
         wide = (self.width() - GAP) / 2
         marks: list[mark.Mark] = []
         for side, (title, table) in enumerate(zip((tr("Original"), tr("Released")), self._tables, strict=True)):
             left = side * (wide + GAP)
             marks.append(mark.word(QRectF(left, 0, wide, HEAD - 2), title, "text", "left", 13))
+            most = float(table.max())  # each on its own scale: the shapes are compared
             shares = [[math.sqrt(share / most) for share in row] for row in table.T.tolist()]
             marks.append(mark.shades(shares, QRectF(left, HEAD, wide, self.height() - HEAD - 20)))
             below = QRectF(left, self.height() - 18, wide, 18)

@@ -140,7 +140,7 @@ class RiskPage(PageFrame):
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._parts, 1)
         self._report = report_button(session, jobs, "risk_report", self._reported)
-        self.foot.addWidget(self._report)
+        self.foot.insertWidget(1, self._report)
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
         self.columns.listed.ticked.connect(self._ticked)
         self.fraction.textChanged.connect(self._ticked)
