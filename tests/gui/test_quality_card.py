@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from workbench.gui.pages.released.quality_card import QualityCard
 from workbench.gui.widgets import report_button
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.verify_any import verify_any
 
 
 @pytest.fixture
@@ -57,6 +58,15 @@ def test_the_report_is_saved_where_a_person_says(listed, press, idle, monkeypatc
     page = where.read_text("utf-8")
     assert "What attacks got" in page
     assert "private – not for release" in page
+
+
+def test_a_bundle_has_the_report_where_that_is_asked_for(listed, press, idle, monkeypatch, tmp_path):
+    where = tmp_path / "released.bundle"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    press(listed, "quality_report")
+    idle(listed)
+    assert (where / "private" / "risk-report.pdf").read_bytes().startswith(b"%PDF")
+    assert verify_any(where) == []
 
 
 def test_beside_another_table_nothing_is_compared(listed, press, idle, qtbot):

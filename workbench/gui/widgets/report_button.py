@@ -23,6 +23,7 @@ MOST_KNOWN = 6
 """Columns that are taken to be known where nobody says which are."""
 
 PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
+BUNDLE = tr_later("Bundle with the report, for those who may see the rows (*.bundle)")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ def report_button(session: Session, jobs: JobCenter, name: str, about: Callable[
         beside = given.release or Path(given.original.source if isinstance(given.original, OpenTable) else "table")
         usual = f"{beside.name.replace(':', '-')}.risk.pdf"
         place = str(beside.with_name(usual)) if beside.is_absolute() else usual
-        path = ask_where_to_save(made, tr("Save the report (private)"), place, tr(PAPERS))
+        forms = tr(PAPERS) if given.release is None else f"{tr(PAPERS)};;{tr(BUNDLE)}"
+        path = ask_where_to_save(made, tr("Save the report (private)"), place, forms)
         if path:
             made.setEnabled(False)
             _save(session, jobs, given, Path(path), made)
@@ -86,16 +88,26 @@ def _save(session: Session, jobs: JobCenter, given: Reported, path: Path, presse
 
     def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.data.read import read_table
+        from workbench.release.bundle.with_report import write_bundle_with_report
+        from workbench.release.bundle.write_bundle import check_bundle_place
         from workbench.release.documents.risk_document import risk_document
         from workbench.release.documents.written_document import check_document_path, write_document
         from workbench.release.risk_report import ReportRequest, risk_report
 
-        check_document_path(path)
+        bundle = given.release is not None and path.suffix == ".bundle"
+        if bundle:
+            check_bundle_place(path)
+        else:
+            check_document_path(path)
         original = given.original.table if isinstance(given.original, OpenTable) else read_table(given.original)
         control = None if given.control is None else read_table(given.control, cancel=cancel)
         asked = ReportRequest(quasi=quasi or None, sensitive=sensitive)
         report = risk_report(original, given.release, control, request=asked, emit=emit, cancel=cancel)
-        write_document(risk_document(report), path)
+        if bundle:
+            assert given.release is not None
+            write_bundle_with_report(risk_document(report), given.release, path, cancel=cancel)
+        else:
+            write_document(risk_document(report), path)
 
     def done(_result: None) -> None:
         session.notify("info", tr("Saved {path}: private, for those who may see the rows.", path=str(path)))
