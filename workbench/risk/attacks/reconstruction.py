@@ -292,9 +292,7 @@ def _of_rows(
 
 
 def _meets(cells: Matrix, value: float, *, up: bool, number: bool) -> Bits:
-    if np.isnan(value):
-        return np.isnan(cells)
-    if not number:
-        return cells == value
-    found: Bits = cells >= value if up else cells <= value
+    found: Bits = np.isnan(cells)
+    if not np.isnan(value):
+        found = cells == value if not number else cells >= value if up else cells <= value
     return found
