@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from mishaps import text_of
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QTableView, QWidget
 
 from workbench.cli import main
@@ -119,12 +118,12 @@ def test_what_is_missing_is_said(window, press, idle):
     assert "Choose" in text_of(window, "note_attack") or "Open" in text_of(window, "note_attack")
 
 
-def test_escape_stops_an_attack(people, press, idle, released, qtbot, standstill):
+def test_cancel_stops_an_attack(people, press, idle, released, qtbot, standstill):
     choose(people, "linkability")
     people.page.form.choose(released / "out.csv")
     press(people, "attack_run")
     qtbot.waitUntil(lambda: people.page.running)
-    qtbot.keyClick(people.page, Qt.Key.Key_Escape)
+    press(people, "attack_cancel")
     standstill.go_on()
     idle(people)
     assert not any(run.kind == "attack" for run in people.session.runs)
