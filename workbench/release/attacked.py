@@ -36,7 +36,6 @@ Note = Callable[[str, Table], None]
 _WRITTEN = ReadOptions(encoding="utf-8", delimiter=",", quote='"', decimal=".", header="yes")
 NO_EPSILON = "It was released without ε: nothing bounds what an attacker learns."
 CHANGED = "The file is not the one that its certificate was written for, so that its ε says nothing of it."
-NOT_COVERED = "Part of it is not covered by ε: {}"
 
 
 def guarantee_of(path: Path) -> Guarantee:
@@ -57,7 +56,7 @@ def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
         return Guarantee(why_not=NO_EPSILON)
     replaced = claimed["replace_one"]
     left_out = without_choice(document.get("outside_guarantee", ()))
-    why = NOT_COVERED.format(left_out[0]) if left_out else ""
+    why = f"Part of it is not covered by ε: {left_out[0]}" if left_out else ""
     if document["format"] != CARD_FORMAT and sha256_of(release) != document["output"]["sha256"]:
         why = CHANGED
     return Guarantee(

@@ -22,6 +22,7 @@ TOPICS: tuple[str, ...] = (
     "ledger",
     "epsilon",
     "risk",
+    "attacks",
     "curves",
     "learners",
     "models",

@@ -53,7 +53,7 @@ class Reconstruction(Parameters):
         longest=1000,
         title="value of the bit",
         empty="chosen",
-        help="its value that is the bit (default: the rarer of two, the commonest of more)",
+        help="its value that is the bit (default: the last of two, the commonest of more)",
     )
     known: tuple[str, ...] | None = texts(
         default=None,
@@ -237,7 +237,7 @@ def _in_group(group: str, shared: CommonColumns, rows: Matrix) -> Bits:
         place = shared.place(name) if name in shared.names else -1
         if place < 0:
             raise InputError(
-                f"the original has no column {name!r}", "statistics", "give the table that they were made of"
+                f"the original has no column {name!r}", "statistics", "give the table that they were made from"
             )
         cells, words = rows[:, place], shared.words[place]
         if words:
@@ -292,9 +292,7 @@ def _of_rows(
 
 
 def _meets(cells: Matrix, value: float, *, up: bool, number: bool) -> Bits:
-    if np.isnan(value):
-        return np.isnan(cells)
-    if not number:
-        return cells == value
-    found: Bits = cells >= value if up else cells <= value
+    found: Bits = np.isnan(cells)
+    if not np.isnan(value):
+        found = cells == value if not number else cells >= value if up else cells <= value
     return found

@@ -244,8 +244,6 @@ def _singled(matches: Counts, have: int, want: int) -> float:
 
 def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
     """Return for each M the chance that ``drawn`` rows of ``of``, M of which meet a condition, hold exactly one."""
-    if drawn == of:
-        return (matches == 1).astype(np.float64)
     from scipy.special import gammaln
 
     def ways(n: Matrix, k: int) -> Matrix:
@@ -254,7 +252,8 @@ def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
         counted: Matrix = np.where(inside, gammaln(top + 1) - gammaln(k + 1) - gammaln(top - k + 1), -np.inf)
         return counted
 
-    chance: Matrix = matches * np.exp(ways(of - matches.astype(np.float64), drawn - 1) - ways(np.array(of), drawn))
+    met: Matrix = matches.astype(np.float64)
+    chance: Matrix = met * np.exp(ways(of - met, drawn - 1) - ways(np.array(float(of)), drawn))
     return chance
 
 

@@ -33,9 +33,7 @@ class Traces(Parameters):
     people: int = integer(default=10_000, at_least=100, upto=200_000, help="people of the generated sample")
     days: int = integer(default=30, at_least=1, upto=365, help="days that they are located for")
     places: int = integer(default=400, at_least=9, upto=10_000, help="places of their city")
-    visits: int = integer(
-        default=100, at_least=_MOST_POINTS, upto=2_000, help="how often a person is located on average"
-    )
+    visits: int = integer(default=100, at_least=_MOST_POINTS, upto=2_000, help="visits of a person, on average")
     hours: int = integer(default=1, at_least=1, upto=24, unit="h", help="hours that count as one time")
     attacks: int = integer(
         default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"

@@ -44,7 +44,7 @@ class Shadows:
         return found
 
     def spread(self, values: NDArray[np.float64], used: bool) -> NDArray[np.float64]:
-        """Return the standard deviation of ``values`` about those means: of each row, or one of all where they are few."""
+        """Return the standard deviation of ``values`` about those means: of each row, or of all where they are few."""
         here = self.used == used
         squares = np.where(here, (values - self.mean(values, used)) ** 2, 0.0).sum(axis=0)
         left = here.sum(axis=0) - 1
