@@ -70,7 +70,7 @@ def pima(data: Path) -> Table:
     )
 
 
-def survey(data: Path, count: int = 1_200) -> Table:
+def survey(data: Path, count: int = 800) -> Table:
     """A generated survey of people in nine towns: what they are ill with follows from age, town and smoking."""
     rng = np.random.default_rng(26)
     age = np.clip(rng.normal(47, 17, count), 18, 95).round()
@@ -79,7 +79,7 @@ def survey(data: Path, count: int = 1_200) -> Table:
     income = np.clip(np.exp(rng.normal(7.4 + 0.15 * school, 0.4, count)), 300, 9_000).round()
     smokes = rng.random(count) < 0.35 - 0.05 * school
     children = np.clip(rng.poisson((age > 28) * 1.4, count), 0, 6)
-    ill = rng.random(count) < 1 / (1 + np.exp(-(age - 60 + 14 * smokes + 3 * (town == 2)) / 9))
+    ill = rng.random(count) < 1 / (1 + np.exp(-(age - 60 + 14 * smokes + 3 * (town == 2)) / 18))
     rows = pl.DataFrame(
         {
             "income": income.astype(int),
@@ -208,7 +208,7 @@ def test_every_attack_on_every_release(make: Callable[[Path], Table], shared_dat
             assert min(found["main"] for found in copy) >= 0.9
             assert copy[-1]["auc"] >= 0.9
     for subject, place in bench.models().items():
-        found = bench.attack("membership", subject, place, "--shadows", "32")
+        found = bench.attack("membership", subject, place, "--shadows", "64")
         bench.attack("inversion", subject, place)
         if subject == OVERFITTED:
             assert found["auc"] >= 0.75
