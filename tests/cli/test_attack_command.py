@@ -131,6 +131,8 @@ def test_what_is_missing_or_unknown_is_bad_usage(run: Run) -> None:
         "attack", "inference", "people.csv", "--original", "people.csv", "--secret", "z", "--ledger", "l.sqlite", code=2
     )
     run("attack", "guessing", "people.csv", code=2)
+    same = ("--original", "people.csv", "--control", "people.csv", "--ledger", "l.sqlite")
+    run("attack", "inference", "people.csv", *same, code=2)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
