@@ -192,7 +192,8 @@ def _of_statistics(
 ) -> Counted:
     """Return the counts that released statistics have of the bit."""
     place = shared.place(secret)
-    both = np.unique(people[~np.isnan(people[:, place]), place])
+    everybody = np.concatenate([people, strangers])[:, place]
+    both = np.unique(everybody[~np.isnan(everybody)])
     kept: list[tuple[Bits, Bits, float]] = []
     for row in release.frame.filter(pl.col("column") == secret).iter_rows(named=True):
         value = _value(row, shared, place, both)
@@ -265,9 +266,11 @@ def _of_rows(
     stacked = np.nan_to_num(np.concatenate([released, people, strangers])[:, places], nan=-np.inf)
     rank = np.unique(stacked[:, order], axis=0, return_inverse=True)[1].ravel()
     of_released, of_people, of_strangers = np.split(rank, np.cumsum([len(released), len(people)]))
-    ranks = np.sort(of_people)
-    start = int(rng.integers(max(1, len(people) - request.attacks + 1)))
-    ends = ranks[start], ranks[min(start + request.attacks, len(people)) - 1]
+    # Cut among released people and others alike, so that it does not depend on who of two was released.
+    ranks = np.sort(np.concatenate([of_people, of_strangers]))
+    some = min(round(request.attacks * len(ranks) / len(people)), len(ranks))
+    start = int(rng.integers(len(ranks) - some + 1))
+    ends = ranks[start], ranks[start + some - 1]
     within = [np.flatnonzero((r >= ends[0]) & (r <= ends[1])) for r in (of_released, of_people, of_strangers)]
     parts = [values[i] for values, i in zip((released, people, strangers), within, strict=True)]
     if len(parts[1]) > _MOST_PEOPLE:
