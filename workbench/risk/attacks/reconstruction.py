@@ -46,18 +46,23 @@ class Reconstruction(Parameters):
     """How a secret bit is reconstructed."""
 
     secret: str | None = text(
-        default=None, longest=1000, empty="the last column", help="the column with the secret (default: the last one)"
+        default=None,
+        longest=1000,
+        title="secret column",
+        empty="the last column",
+        help="the column with the secret (default: the last one)",
     )
     value: str | None = text(
         default=None,
         longest=1000,
         title="value of the bit",
-        empty="chosen",
+        empty="chosen by itself",
         help="its value that is the bit (default: the last of two, the commonest of more)",
     )
     known: tuple[str, ...] | None = texts(
         default=None,
         shortest=1,
+        title="known columns",
         empty="all others",
         help="columns that the attacker knows of everybody (default: all others)",
     )
@@ -80,7 +85,9 @@ class Reconstruction(Parameters):
         help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
         advanced=True,
     )
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the attacker's choices", advanced=True)
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
+    )
 
 
 @dataclass(frozen=True, eq=False)
