@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
-from workbench.params import ParameterError, Parameters, WorkbenchError
+from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
 from workbench.release.atomic import sha256_of
 from workbench.release.certificate import CARD_FORMAT, certificate_path
 from workbench.release.choosing import without_choice
@@ -123,6 +123,10 @@ def attack(
             note(name, tables[name])
         else:
             note_study(tables[name], STUDY, ledger, emit)
+    control, original = tables.get("control"), tables.get("original")
+    if control is not None and original is not None and control.frame.equals(original.frame):
+        what = "the control set is the original itself"
+        raise InputError(what, control.source, "give rows of people who were not released", field="control")
     return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
 
 
