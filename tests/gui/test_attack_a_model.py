@@ -40,8 +40,7 @@ def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(hands
     hands.click("attack_run")
     hands.until(lambda: page.outcomes.lines.height() == 1)
     hands.idle()
-    words = hands.text("attack_words")
-    assert "whether somebody was used is right 50.0 %" in words
-    assert "lower bound on ε" in words
+    assert "lower bound on ε" in hands.text("attack_words")
     done = hands.window.session.runs[-1].result.outcome
+    assert "whether somebody was used is right 50.0 %" in done.words()[0]
     assert done.figures["epsilon_lower"] == 0

@@ -24,6 +24,7 @@ TOPICS: tuple[str, ...] = (
     "epsilon",
     "risk",
     "quality",
+    "attacks",
     "curves",
     "learners",
     "models",

@@ -53,7 +53,7 @@ def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> 
     emit(Progress(1, 2, "distances"))
     back = [_nearest(shared, released[: request.attacks], rows[:alike], cancel) for rows in (used, others)]
     nearer = float(np.sum(back[0] < back[1]) + np.sum(back[0] == back[1]) / 2)
-    outcome = outcome_of(ways, subject.guarantee, attack=NAME, released="release")
+    outcome = outcome_of(ways, subject.guarantee, attack=NAME)
     return replace(outcome, figures={**outcome.figures, "nearer": Rate.counted(nearer, len(back[0])).plain()})
 
 

@@ -25,8 +25,8 @@ PAGE = Page(
     state=_state,
     about=(
         tr_later(
-            "Attacks on a release or a model, told by how often they are right: about people who were released, "
-            "about people who were not (the control set), and by a guess without the release. Beside them stands "
+            "Attacks on a release or a model, measured by how often they are right: about people who were released, "
+            "about people who were not (the control set), and by a guess without the release. Beside them is "
             "the most that the ε of the release allows. It costs nothing, and is private: it is computed from the "
             "original rows."
         )

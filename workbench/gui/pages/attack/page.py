@@ -77,13 +77,14 @@ class AttackPage(RunPage):
         first.setContentsMargins(0, 0, 0, 0)
         setup = Card(scrolled(stack(line, self._fields, None, spacing=8), "attack_setup"), pad=12)
         self._badge = badge()
-        self._words = label("", wrap=True, name="attack_words")
+        self._said = label("", "heading", wrap=True, name="attack_said")
+        self._words = label("", "muted", wrap=True, name="attack_words")
         self.chart = OutcomeChart(session)
         self.outcomes = LinesTable(
             session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
         )
         self.outcomes.selectionModel().currentRowChanged.connect(lambda now, _former: self._show(now.row()))
-        self._result = _Result(self._words, self.chart, self._badge, self.outcomes)
+        self._result = _Result(self._said, self._words, self.chart, self._badge, self.outcomes)
         self._parts = MasterDetail(setup, self._result, heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._parts, 1)
         cancel = button(tr("Cancel"), "attack_cancel", tip=tr("Stop (Esc)"))
@@ -191,21 +192,24 @@ class AttackPage(RunPage):
         """Show an outcome; none where there is none."""
         done = self._done[at] if 0 <= at < len(self._done) else None
         self._result.show_parts(any_done=bool(self._done), private=done is not None and done.outcome.private)
-        self._words.setText(tr(INVITATION) if done is None else "\n".join(map(tr_sentence, done.outcome.words())))
+        first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
+        self._said.setText("" if done is None else first)
+        self._said.setVisible(done is not None)
+        self._words.setText(first if done is None else "\n".join(rest))
         self.chart.show_outcome(None if done is None else done.outcome)
 
 
 class _Result(Standing):
     """The words and the picture of an outcome, and the table of all of them."""
 
-    def __init__(self, words: QWidget, chart: QWidget, private: QWidget, table: QWidget) -> None:
+    def __init__(self, said: QWidget, words: QWidget, chart: QWidget, private: QWidget, table: QWidget) -> None:
         super().__init__()
         self.setObjectName("attack_result")
         heading, both = QWidget(), QWidget()
         line = row(label(tr("WHAT IT FOUND"), "caption"), None, private)
         line.setContentsMargins(0, 0, 0, 0)
         heading.setLayout(line)
-        halves = row(scrolled(stack(words, None), "attack_words_area"), chart, spacing=16)
+        halves = row(scrolled(stack(said, words, None), "attack_words_area"), chart, spacing=16)
         halves.setStretch(0, 1)
         halves.setStretch(1, 1)
         halves.setContentsMargins(0, 0, 0, 0)
