@@ -12,7 +12,7 @@ from workbench.params import InputError
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most
 from workbench.risk.membership import GUESSES, guess
 from workbench.risk.membership.base import Seen, Shadows, cast_shadows, log_odds
-from workbench.risk.membership.figures import Allowed, allowed_by, told_apart
+from workbench.risk.membership.figures import Allowed, allowed_by, separated
 from workbench.risk.roc import area, area_interval, best_threshold, caught_at
 
 LOCAL = Guarantee(epsilon=1.0, replaced=(1.0, 0.0))
@@ -51,12 +51,12 @@ def test_the_interval_of_an_area_contains_it_and_has_a_width_at_the_end() -> Non
 
 def test_a_lower_bound_without_delta_is_that_of_clopper_and_pearson() -> None:
     """All pairs are right: e^ε/(1 + e^ε) is at least the lower limit of a share of 64 in 64, at its part of α."""
-    told = told_apart("loss", np.arange(1000.0, 1064), np.arange(64.0), CENTRAL, alpha=0.05)
+    told = separated("loss", np.arange(1000.0, 1064), np.arange(64.0), CENTRAL, alpha=0.05)
     tests = 2 * 4  # highest and lowest, of 8, 16, 32 and 64 pairs
     share = beta.ppf(0.05 / tests, 64, 1)
     assert told.epsilon_lower_replaced == pytest.approx(math.log(share / (1 - share)), rel=1e-6)
     assert told.epsilon_lower == pytest.approx(told.epsilon_lower_replaced / 2)
-    assert told_apart("loss", np.arange(1000.0, 1064), np.arange(64.0), LOCAL).epsilon_lower == pytest.approx(
+    assert separated("loss", np.arange(1000.0, 1064), np.arange(64.0), LOCAL).epsilon_lower == pytest.approx(
         told.epsilon_lower_replaced
     )
     assert told.auc.value == told.right.value == 1.0
@@ -64,14 +64,14 @@ def test_a_lower_bound_without_delta_is_that_of_clopper_and_pearson() -> None:
 
 def test_nothing_is_told_of_rows_that_are_alike_and_ties_do_not_help() -> None:
     rng = np.random.default_rng(3)
-    told = told_apart("loss", rng.normal(size=2_000), rng.normal(size=2_000), NOTHING, alpha=1e-6)
+    told = separated("loss", rng.normal(size=2_000), rng.normal(size=2_000), NOTHING, alpha=1e-6)
     assert told.auc.low < 0.5 < told.auc.high
     assert told.epsilon_lower == 0.0
-    same = told_apart("loss", np.ones(500), np.ones(500), NOTHING, alpha=1e-6)
+    same = separated("loss", np.ones(500), np.ones(500), NOTHING, alpha=1e-6)
     assert (same.auc.value, same.advantage.value, same.epsilon_lower) == (0.5, 0.0, 0.0)
     assert all(rate.value == 0 for rate in same.tpr.values())
     with pytest.raises(InputError, match="at least 20"):
-        told_apart("loss", np.ones(19), np.ones(500), NOTHING)
+        separated("loss", np.ones(19), np.ones(500), NOTHING)
 
 
 def _said(rng: np.random.Generator, epsilon: float, rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -85,10 +85,10 @@ def test_the_lower_bound_stays_below_what_is_true_and_refutes_what_is_false() ->
     rng = np.random.default_rng(4)
     for _ in range(20):
         members, others = _said(rng, 2.0, 4_000)
-        told = told_apart("loss", members, others, CENTRAL, alpha=1e-6)
+        told = separated("loss", members, others, CENTRAL, alpha=1e-6)
         assert 0.5 < told.epsilon_lower <= 1.0
     members, others = _said(rng, 3.0, 4_000)
-    assert told_apart("loss", members, others, CENTRAL, alpha=1e-6).epsilon_lower > 1.0
+    assert separated("loss", members, others, CENTRAL, alpha=1e-6).epsilon_lower > 1.0
 
 
 def test_what_is_allowed_is_the_largest_curve() -> None:
@@ -143,11 +143,11 @@ def test_a_guess_finds_what_was_remembered_and_nothing_where_nothing_was(name: s
     chosen = guess(name)
     seen, member = _means(rng, 0.5)
     scores = chosen.score(seen)
-    found = told_apart(name, scores[member], scores[~member], NOTHING)
+    found = separated(name, scores[member], scores[~member], NOTHING)
     assert (found.auc.value > 0.85) == chosen.shadows
     seen, member = _means(rng, 200.0)
     scores = chosen.score(seen)
-    found = told_apart(name, scores[member], scores[~member], NOTHING, alpha=1e-6)
+    found = separated(name, scores[member], scores[~member], NOTHING, alpha=1e-6)
     assert found.auc.low < 0.5 < found.auc.high + 0.02
     assert found.epsilon_lower == 0.0
 

@@ -19,7 +19,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.studies.association import Variable
 from workbench.studies.quality import study
 from workbench.studies.quality.pairs import pair_of
-from workbench.studies.quality.propensity import told_apart
+from workbench.studies.quality.propensity import separated
 from workbench.studies.quality.score import Found, Score
 from workbench.studies.quality.shapes import of_column
 from workbench.studies.quality.study import Quality, QualityRequest, quality
@@ -89,7 +89,7 @@ def test_propensities_are_those_of_a_logistic_regression() -> None:
     drawn = np.random.default_rng(3)
     one = rows(numbers(drawn.normal(size=400)), names(drawn.integers(0, 3, 400)))
     other = rows(numbers(drawn.normal(0.5, 1, 200)), names(drawn.integers(0, 3, 200)))
-    found = told_apart(one, other)
+    found = separated(one, other)
     assert found.products
     assert found.parameters == 1 + 1 + 2 + 2
     z, n = (np.concatenate([a.values, b.values]) for a, b in zip(one.columns, other.columns, strict=True))
@@ -106,16 +106,16 @@ def test_rows_of_one_population_have_the_ratio_that_chance_gives_and_others_a_la
     drawn, ratios = np.random.default_rng(4), []
     for _ in range(200):
         sides = [rows(numbers(drawn.normal(size=n)), names(drawn.integers(0, 4, n))) for n in (600, 300)]
-        ratios.append(told_apart(*sides).ratio)
+        ratios.append(separated(*sides).ratio)
     # pMSE·N/(c(1 − c)) is χ² with k − 1 = 7 degrees of freedom, so the ratio has the mean 1/(1 − c)
     c = 1 / 3
     assert np.mean(ratios) == pytest.approx(1 / (1 - c), abs=5 * math.sqrt(2 / 7 / 200) / (1 - c))
     shifted = rows(numbers(drawn.normal(1, 1, 300)), names(drawn.integers(0, 4, 300)))
-    assert told_apart(sides[0], shifted).ratio > 20
+    assert separated(sides[0], shifted).ratio > 20
 
 
 def test_rows_that_are_told_for_sure_have_the_largest_pmse() -> None:
-    found = told_apart(rows(names([0] * 50 + [1] * 50)), rows(names([2] * 60 + [3] * 40)))
+    found = separated(rows(names([0] * 50 + [1] * 50)), rows(names([2] * 60 + [3] * 40)))
     assert found.pmse == pytest.approx(found.most, rel=1e-3)
     assert found.most == pytest.approx(1 / 4)
 

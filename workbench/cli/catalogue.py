@@ -27,7 +27,7 @@ COMMANDS: dict[str, str] = {
     "statistics": "",
     "estimate": "frequencies, means, quantiles and correlations from a released table, with confidence intervals",
     "quality": "how good synthetic or noisy rows are beside the original: columns, pairs, three-way tables, whether a "
-    "model tells them apart, what a model learns from them (a private study)",
+    "model can distinguish them, what a model learns from them (a private study)",
     "report": "a report on a table or a release: who could be found, what attacks got, what epsilon allows (private)",
     "rappor": "RAPPOR: release reports of a column, sum, map and decode them, or simulate a collection",
     "curve": "how good a model is against epsilon: without privacy, on a sanitised table (corrected or not) and with "

@@ -22,7 +22,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         metavar="DATA",
-        help="rows of the same population that were not released (default: a half of the original stands for them)",
+        help="rows of the same population that were not released (default: half of the original takes their place)",
     )
     add_options(parser, QualityRequest)
     add_ledger(parser)

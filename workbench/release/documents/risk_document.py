@@ -35,12 +35,12 @@ NO_ATTACK = (
     "holds for attacks that nobody has thought of."
 )
 NOT_DP = (
-    "Nothing bounds what this release tells: it has no ε. Small classes, classes with one sensitive value, what an "
+    "Nothing bounds what this release reveals: it has no ε. Small classes, classes with one sensitive value, what an "
     "outsider knows beside the columns named here, and other releases of the same rows are not covered."
 )
 TABLE_ALONE = (
     "These figures are about the table itself, as if its rows were handed out with these columns. They count only what "
-    "the columns named here tell: an outsider who knows another column finds more."
+    "the columns named here reveal: an outsider who knows another column finds more."
 )
 
 
@@ -49,7 +49,7 @@ def risk_document(report: RiskReport) -> Document:
     name = Path(report.release or report.source).name
     return Document(
         title=f"What an outsider could learn from {name}",
-        subtitle=f"{report.rows:,} rows · told apart by {', '.join(report.request.quasi or ())}",
+        subtitle=f"{report.rows:,} rows · compared on {', '.join(report.request.quasi or ())}",
         sections=tuple(_sections(report)),
         foot=f"privacy-workbench {workbench.__version__} · {BADGE}",
         badge=BADGE,
@@ -83,7 +83,7 @@ def in_short(report: RiskReport) -> tuple[str, ...]:
     if above:
         said.append(f"More than ε allows was found by: {', '.join(above)}. Something is wrong with this release.")
     if report.release and report.guarantee.epsilon is None:
-        said.append("No ε bounds what the release tells.")
+        said.append("No ε bounds what the release reveals.")
     return tuple(said)
 
 

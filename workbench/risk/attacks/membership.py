@@ -20,7 +20,7 @@ from workbench.risk.attacks.bound import Guarantee, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate, percent
 from workbench.risk.membership import GUESSES, guess
 from workbench.risk.membership.base import Likelihood, Retrain, Seen, Shadows, cast_shadows
-from workbench.risk.membership.figures import FALSE_SHARES, LEAST, Told, allowed_by, told_apart
+from workbench.risk.membership.figures import FALSE_SHARES, LEAST, Separation, allowed_by, separated
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Study
@@ -164,8 +164,8 @@ def run(subject: Subject, request: Membership, emit: Emit, cancel: CancelToken) 
     require_prediction(model)
     people = People.read(model, subject.tables["members"], subject.tables["nonmembers"])
     again = retrain(model, people, cancel) if request.shadows else None
-    told = infer(model, people, again, request, subject.guarantee, emit, cancel)
-    return outcome_of(told, subject.guarantee, () if again or not request.shadows else (_NOT_AGAIN,))
+    guesses = infer(model, people, again, request, subject.guarantee, emit, cancel)
+    return outcome_of(guesses, subject.guarantee, () if again or not request.shadows else (_NOT_AGAIN,))
 
 
 _NOT_AGAIN = "The model was made of a release, so no others were trained to compare with."
@@ -179,7 +179,7 @@ def infer(
     guarantee: Guarantee,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
-) -> tuple[Told, ...]:
+) -> tuple[Separation, ...]:
     """Return what each way to guess tells."""
     found, chances = likelihood(model.model, model.target, people.X, people.y)
     shadows: Shadows | None = None
@@ -190,33 +190,33 @@ def infer(
     return tell_all(Seen(found, chances, shadows), people.members, guarantee, request.seed)
 
 
-def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Told, ...]:
+def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
     """Return what each way to guess tells of the first rows being members; all intervals hold together."""
     able = [way for way in GUESSES if seen.shadows is not None or not way.shadows]
-    told = []
+    guesses = []
     for way in able:
         scores = way.score(seen)
         alpha = (1 - LEVEL) / len(able)
-        told.append(told_apart(way.name, scores[:members], scores[members:], guarantee, seed=seed, alpha=alpha))
-    return tuple(told)
+        guesses.append(separated(way.name, scores[:members], scores[members:], guarantee, seed=seed, alpha=alpha))
+    return tuple(guesses)
 
 
 def outcome_of(
-    told: tuple[Told, ...],
+    guesses: tuple[Separation, ...],
     guarantee: Guarantee,
     notes: tuple[str, ...] = (),
     attack: str = NAME,
     released: str = "model",
 ) -> Outcome:
     """Return the outcome of the way to guess that tells most: its intervals allow for having been chosen."""
-    best = max(told, key=lambda found: found.auc.value)
-    lower = max(told, key=lambda found: found.epsilon_lower)
+    best = max(guesses, key=lambda found: found.auc.value)
+    lower = max(guesses, key=lambda found: found.epsilon_lower)
     figures: Mapping[str, Any] = {
         **best.plain(),
         "epsilon_lower": lower.epsilon_lower,
         "epsilon_lower_replaced": lower.epsilon_lower_replaced,
         "confidence": LEVEL,
-        "guesses": [found.plain() for found in told],
+        "guesses": [found.plain() for found in guesses],
         "allowed_figures": allowed_by(guarantee),
     }
     half = 50 * (best.right.high - best.right.low)
@@ -234,7 +234,7 @@ def outcome_of(
     )
 
 
-def _sentences(best: Told, lower: Told, guarantee: Guarantee) -> list[str]:
+def _sentences(best: Separation, lower: Separation, guarantee: Guarantee) -> list[str]:
     """Return what a reader needs beside it: the best way to guess, its rates, and what follows for ε."""
     few, more = (percent(best.tpr[share].value) for share in FALSE_SHARES)
     said = [

@@ -70,12 +70,10 @@ def _ends(values: Matrix) -> tuple[Matrix, Matrix]:
 def _differences(one: Matrix, other: Matrix, span: float, *, number: bool) -> Matrix:
     """Return the difference of each pair of cells, shape (len(one), len(other))."""
     if number:
-        apart: Matrix = np.abs(one[:, None] - other[None, :]) / (span if 0 < span < np.inf else 1.0)
+        away: Matrix = np.abs(one[:, None] - other[None, :]) / (span if 0 < span < np.inf else 1.0)
     else:
-        apart = (one[:, None] != other[None, :]).astype(np.float64)
+        away = (one[:, None] != other[None, :]).astype(np.float64)
     lacks, lacking = np.isnan(one), np.isnan(other)
     if lacks.any() or lacking.any():
-        apart = np.where(
-            lacks[:, None] & lacking[None, :], 0.0, np.where(lacks[:, None] | lacking[None, :], 1.0, apart)
-        )
-    return apart
+        away = np.where(lacks[:, None] & lacking[None, :], 0.0, np.where(lacks[:, None] | lacking[None, :], 1.0, away))
+    return away

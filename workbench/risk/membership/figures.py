@@ -38,7 +38,7 @@ _FEWEST_GUESSES = 8
 
 
 @dataclass(frozen=True)
-class Told:
+class Separation:
     """How well members are told from others by one way to guess.
 
     Attributes:
@@ -94,9 +94,9 @@ class Told:
         }
 
 
-def told_apart(
+def separated(
     guess: str, members: Scores, others: Scores, guarantee: Guarantee, *, seed: int = 0, alpha: float = 1 - LEVEL
-) -> Told:
+) -> Separation:
     """Return how well scores tell members from others.
 
     Args:
@@ -120,7 +120,7 @@ def told_apart(
     tpr = {share: Rate.counted(caught_at(members, others, share)[0], len(members), level) for share in FALSE_SHARES}
     true, false = _at_foreign_thresholds(members, others, generator)
     lower, replaced = _lower_bounds(members, others, guarantee, alpha, generator)
-    return Told(
+    return Separation(
         guess,
         Rate(auc, *area_interval(auc, len(members), len(others), alpha)),
         tpr,

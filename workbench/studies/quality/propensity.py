@@ -34,19 +34,19 @@ _FLAT = 1e-9
 """Of the largest eigenvalue: directions below it do not vary."""
 
 _RIDGE = 1e-8
-"""Holds coefficients finite where the rows can be told apart for sure."""
+"""Holds coefficients finite where the rows can be distinguished for sure."""
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """How well rows were told apart.
+class Separation:
+    """How well rows were distinguished.
 
     Attributes:
         pmse: the mean square of p̂ − c.
         expected: its expected value for rows drawn from the right model.
-        most: its value where every row is told for sure.
+        most: its value where every row is recognised for sure.
         parameters: k, the constant among them.
         products: whether products of two columns are among them.
     """
@@ -63,7 +63,7 @@ class Told:
         return self.pmse / self.expected if self.expected else math.nan
 
 
-def told_apart(one: Rows, other: Rows, cancel: CancelToken | None = None) -> Told:
+def separated(one: Rows, other: Rows, cancel: CancelToken | None = None) -> Separation:
     """Fit the model to two tables.
 
     Raises:
@@ -83,7 +83,7 @@ def told_apart(one: Rows, other: Rows, cancel: CancelToken | None = None) -> Tol
     released = np.arange(rows) >= one.count
     p = _fitted(design, released, cancel)
     k = design.shape[1]
-    return Told(
+    return Separation(
         pmse=float(np.mean((p - c) ** 2)),
         expected=(k - 1) * (1 - c) ** 2 * c / rows,
         most=c * (1 - c),
@@ -153,26 +153,26 @@ def _fitted(design: Matrix, released: NDArray[np.bool_], cancel: CancelToken) ->
 
 
 def _found(compared: Compared, cancel: CancelToken) -> Found:
-    told: list[Told] = []
+    found: list[Separation] = []
 
     def score(one: Rows, other: Rows) -> float:
-        told.append(told_apart(one, other, cancel))
-        return 1 - told[-1].pmse / told[-1].most
+        found.append(separated(one, other, cancel))
+        return 1 - found[-1].pmse / found[-1].most
 
     value, like, reached = compared.each(score)
     facts = {
-        "pmse": told[0].pmse,
-        "ratio": told[0].ratio,
-        "ratio_held_out": told[2].ratio,
-        "parameters": float(told[0].parameters),
+        "pmse": found[0].pmse,
+        "ratio": found[0].ratio,
+        "ratio_held_out": found[2].ratio,
+        "parameters": float(found[0].parameters),
     }
     return Found(value, like, reached, facts=facts)
 
 
 SCORE = Score(
     name="pmse",
-    title="Hard to tell apart",
-    help="1 where a model cannot tell released rows from original ones, 0 where it always can (pMSE, Snoke et al. "
-    "2018)",
+    title="Hard to distinguish",
+    help="1 where a model cannot distinguish released rows from original ones, 0 where it always can (pMSE, Snoke "
+    "et al. 2018)",
     found=_found,
 )
