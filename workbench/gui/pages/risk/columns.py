@@ -51,7 +51,7 @@ class RiskColumns(PlanModel):
                 width=84,
                 tick=lambda at, ticked: self._take(at, SENSITIVE, ticked=ticked),
             ),
-            Column(tr("Needed"), self._needed, needed, width=FIGURE, right=True),
+            Column(tr("Adds"), self._needed, needed, width=FIGURE, right=True),
             Column(tr("Special"), self._special, special, width=FIGURE, right=True),
             Column(tr("Distinct"), self._distinct, tr("Different values, of all rows"), width=FIGURE, right=True),
             Column(tr("Separated"), self._separated, separated, width=FIGURE, right=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize, Qt
@@ -15,7 +16,7 @@ from workbench.gui.pages.risk.tasks import MOST_ROWS, Found, UniqueRow, look, me
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
@@ -33,6 +34,7 @@ from workbench.release.ledger.study_note import BEFORE
 if TYPE_CHECKING:
     from workbench.risk.measures import RiskOptions
 
+_NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 FIGURES, ROWS, SETS = "figures", "rows", "sets"
 OF_FIGURES = (Column(tr_later("Figure"), width=220), Column(tr_later("Value"), width=120))
 OF_ROWS = (
@@ -361,9 +363,15 @@ def _figure_lines(found: Found) -> list[tuple[Cell, ...]]:
         if title != former:
             lines.append((Cell(tr_sentence(title), "muted"), Cell()))
         tip = tr_sentence(line.help)
-        lines.append((Cell(tr_sentence(line.title), tip=tip), Cell(tr_sentence(line.value), tip=tip)))
+        lines.append((Cell(tr_sentence(line.title), tip=tip), Cell(_value(line.value), tip=tip)))
         former = title
     return lines
+
+
+def _value(stated: str) -> str:
+    """Return a value with its numbers as they are written in the language that is shown."""
+    said = tr_sentence(stated)
+    return said if said != stated else _NUMBER.sub(lambda found: localised(found[0]), stated)
 
 
 def _row_cells(one: UniqueRow) -> tuple[Cell, ...]:
