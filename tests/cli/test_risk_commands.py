@@ -62,6 +62,10 @@ def test_words_have_each_measure_and_the_badge(folder: Path, run: Run) -> None:
         (("--quasi", "age", "--sample-fraction", "1.5"), "--sample-fraction = 1.5"),
         (("--quasi", "age", "--sensitive", "age"), "'age' is both quasi and sensitive; leave it out"),
         (("--quasi", "age", "--sensitive", "ill", "--distance", "hierarchical"), "ill has no hierarchy"),
+        (
+            ("--quasi", "age", "--population", "t.csv", "--sample-fraction", "0.5"),
+            "as a table and as a sample fraction",
+        ),
         (("--quasi", "age", "--population", "p.csv"), "the population does not contain every row of the table (p.csv)"),
     ],
 )

@@ -14,14 +14,13 @@ COUNTED = "counted"
 
 def population_uniqueness(subject: Subject) -> dict[str, Any]:
     """Return the unique people of the population by each model, and by the one that Dankar's rule chooses."""
-    fraction = subject.options.sample_fraction
+    fraction = subject.fraction
     if subject.population is not None:
         people = subject.population
         sizes = classes([coded(people, name)[0] for name in subject.options.quasi], people.rows).sizes
-        return _stated(subject.rows / people.rows, people.rows, float((sizes == 1).sum()), COUNTED, {})
-    if fraction in (None, 1.0):
-        return _stated(1.0, subject.rows, float(subject.uniques), COUNTED, {})
-    assert fraction is not None
+        return _stated(fraction, people.rows, float((sizes == 1).sum()), COUNTED, {})
+    if fraction == 1:
+        return _stated(fraction, subject.rows, float(subject.uniques), COUNTED, {})
     sample = Sample(*subject.sizes, fraction)
     if not subject.uniques:
         return _stated(fraction, sample.people, 0.0, COUNTED, {})

@@ -46,8 +46,8 @@ def reidentification(subject: Subject) -> dict[str, Any]:
     if people is not None:
         sizes, counts, basis = subject.classes.sizes, np.ones(subject.classes.sizes.size, dtype=np.int64), POPULATION
         risks, whole = 1 / people, float(people.sum())
-    elif asked.sample_fraction is not None and asked.sample_fraction < 1:
-        risks, whole, basis = class_risk(sizes, asked.sample_fraction), rows / asked.sample_fraction, FRACTION
+    elif subject.fraction < 1:
+        risks, whole, basis = class_risk(sizes, subject.fraction), rows / subject.fraction, FRACTION
     number, weights = int(counts.sum()), sizes * counts
     marketer = float((weights * risks).sum()) / rows
 

@@ -28,7 +28,7 @@ from workbench.gui.widgets.formatting import count, listed, percent
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import WorkbenchError
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
@@ -202,12 +202,12 @@ class RiskPage(PageFrame):
 
         quasi = self.columns.listed.names(QUASI)
         text, stated, fraction = self.fraction.text().strip(), "", None
-        try:
-            if text:
-                spec = RiskOptions.declared()["sample_fraction"]
-                fraction = spec.parse(f"{float(typed(text)) / 100:.12g}", tr("the sample"))
-        except ValueError as error:
-            stated = sentence(error) if isinstance(error, ParameterError) else tr("The sample is no number of percent.")
+        if text:
+            try:
+                share = float(f"{float(typed(text)) / 100:.12g}")
+                fraction = RiskOptions.declared()["sample_fraction"].check(share, "")
+            except ValueError:
+                stated = tr("The sample is a percentage above 0 and at most 100.")
         mark_wrong(self.fraction, bool(stated))
         self._problem.setText(stated)
         self._problem.setVisible(bool(stated))
@@ -272,6 +272,10 @@ class RiskPage(PageFrame):
         self.refresh()
 
     def _take(self, found: Found | None) -> None:
+        if found is not None:
+            opened = self.session.opened
+            if opened is None or found.subject.table is not opened.table or found.subject.options != self._asked:
+                return  # something else is asked by now
         self._found = found
         self._show()
         if found is not None and not found.whole:
@@ -341,7 +345,8 @@ class RiskPage(PageFrame):
         """Stop a search that runs."""
         if self._handle is None or not self._handle.running:
             return False
-        self._handle.cancel()
+        self._stop()
+        self.refresh()
         return True
 
 
