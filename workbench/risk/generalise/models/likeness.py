@@ -29,7 +29,8 @@ class Likeness(PrivacyModel):
         """Return which classes have no value that is too frequent."""
 
         def judge(counts: Reals, of: Sensitive) -> Truths:
-            limit = np.minimum(self.beta, -np.log(of.share)) if self.enhanced else np.full(len(of.share), self.beta)
+            most = np.full(len(of.share), self.beta, dtype=np.float64)
+            limit = np.minimum(most, -np.log(of.share)) if self.enhanced else most
             found: Truths = (shares(counts) <= of.share * (1 + limit) + ROUNDING).all(axis=1)
             return found
 
