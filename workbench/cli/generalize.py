@@ -207,7 +207,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="generalize",
-    help="a table made k-anonymous, l-diverse, t-close … by generalisation; this is not differential privacy",
     example="workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --make && "
     "workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --k 5 --suppression 0.05 "
     "-o general.csv --ledger general.sqlite",

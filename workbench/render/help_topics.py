@@ -22,6 +22,7 @@ TOPICS: tuple[str, ...] = (
     "documents",
     "ledger",
     "epsilon",
+    "risk",
     "curves",
     "learners",
     "models",

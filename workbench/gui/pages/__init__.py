@@ -48,6 +48,7 @@ from workbench.gui.pages import (
     rappor,
     release,
     released,
+    risk,
     train,
     utility,
     ways,
@@ -59,6 +60,7 @@ from workbench.gui.style.language import tr_later
 PAGES: tuple[Page, ...] = (
     questions.PAGE,
     data.PAGE,
+    risk.PAGE,
     ways.PAGE,
     protect.PAGE,
     preview.PAGE,

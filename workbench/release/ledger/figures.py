@@ -21,6 +21,7 @@ FIGURES = "figures"
 STUDIES = MappingProxyType(
     {
         "accuracy": "where the accuracy of a network goes",
+        "attack": "what an attacker learns from a release or a model",
         "curve": "how good a model is at several budgets",
         "generalise": "what a generalised table of these rows would be like",
         "generalised": "a generalised table of these rows, which was published",
@@ -28,6 +29,8 @@ STUDIES = MappingProxyType(
         "model": "a model that was trained and not released",
         "predict": "how many predictions were right",
         "preview": "a draw that was not released",
+        "quality": "how good released rows are beside the original",
+        "risk": "who could be found in a table",
         "rappor": "what RAPPOR would find in a column",
         "synthetic": "synthetic rows beside the original",
         "test": "the accuracy of a network on these rows",
