@@ -220,9 +220,8 @@ class Problem:
                 ordered = cls[order]
                 chosen = order[np.searchsorted(ordered, begin) : np.searchsorted(ordered, end)]
             key = (cls[chosen] - begin) * values + of.value[chosen]
-            counts: Reals = np.bincount(
-                key, weights=of.count[chosen].astype(np.float64), minlength=(end - begin) * values
-            )
+            weights = of.count[chosen].astype(np.float64)
+            counts = np.bincount(key, weights=weights, minlength=(end - begin) * values).astype(np.float64)
             out[places[begin:end]] = judge(counts.reshape(end - begin, values))
         return out
 

@@ -51,11 +51,13 @@ class Tried:
         node: its levels.
         loss: what it loses; ``None`` where it is not allowed.
         suppressed: how many rows it suppresses; ``None`` where the table as a whole cannot be allowed.
+        least: what it and every node above it lose at least, as far as its classes show.
     """
 
     node: Node
     loss: float | None
     suppressed: int | None
+    least: float = 0.0
 
 
 @dataclass(eq=False)
@@ -83,31 +85,28 @@ class Search:
         """Whether some node can exclude those below it."""
         return any(_excludes(model, self.goal.limit) for model in self.goal.models)
 
-    def judge(self, node: Node) -> tuple[Groups, bool]:
-        """Group a node, note what it is like, and return its classes and whether nodes below it are excluded."""
+    def judge(self, node: Node) -> bool:
+        """Group a node, note what it is like, and return whether nodes below it are excluded."""
         self.cancel.check()
         problem, goal = self.problem, self.goal
         groups = problem.grouped(node)
-        judged, excluded = groups.occupied, False
+        judged, least = groups.occupied, goal.loss.least(problem, groups)
         for model in sorted(goal.models, key=lambda model: not _excludes(model, goal.limit)):
             judged = model.allows(problem, groups, judged)
-            if problem.rows - int(groups.sizes[judged].sum()) > goal.limit:
-                excluded = _excludes(model, goal.limit)
-                self.tried[node] = Tried(node, None, problem.rows - int(groups.sizes[judged].sum()))
-                return groups, excluded
+            suppressed = problem.rows - int(groups.sizes[judged].sum())
+            if suppressed > goal.limit:
+                self.tried[node] = Tried(node, None, suppressed, least)
+                return _excludes(model, goal.limit)
         kept, blames = remaining(goal.models, problem, groups, judged)
-        if kept is None:
-            self.tried[node] = Tried(node, None, None)
-            return groups, goal.limit == 0 and blames is not None and blames.monotone
-        outcome = Outcome(problem, groups, kept, node)
-        if outcome.suppressed > goal.limit:
-            self.tried[node] = Tried(node, None, outcome.suppressed)
-            return groups, goal.limit == 0 and blames is not None and blames.monotone
+        outcome = None if kept is None else Outcome(problem, groups, kept, node)
+        if outcome is None or outcome.suppressed > goal.limit:
+            self.tried[node] = Tried(node, None, None if outcome is None else outcome.suppressed, least)
+            return goal.limit == 0 and blames is not None and blames.monotone
         loss = goal.loss.of(outcome)
-        self.tried[node] = Tried(node, loss, outcome.suppressed)
+        self.tried[node] = Tried(node, loss, outcome.suppressed, least)
         if self.best is None or (loss, sum(node), node) < (self.best[0], sum(self._node), self._node):
             self.best = loss, outcome
-        return groups, False
+        return False
 
     @property
     def _node(self) -> Node:
@@ -191,9 +190,9 @@ def _visit(search: Search, node: Node, bound: Lattice, out: Lattice) -> bool:
         return True
     if node in search.tried:
         return False
-    groups, excluded = search.judge(node)
+    excluded = search.judge(node)
     above = tuple(slice(level, None) for level in node)
-    np.maximum(bound[above], search.goal.loss.least(search.problem, groups) * _EXACT, out=bound[above])
+    np.maximum(bound[above], search.tried[node].least * _EXACT, out=bound[above])
     if excluded:
         out[tuple(slice(None, level + 1) for level in node)] = True
     return excluded
@@ -221,25 +220,29 @@ def greedy(search: Search) -> Outcome:
         InputError: nothing was found.
     """
     problem, node = search.problem, search.problem.bottom
+    floor: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem))
     search.judge(node)
     climbed = sum(problem.top) or 1
     while search.tried[node].loss is None and node != problem.top:
-        steps = [up for place in range(len(node)) if (up := _moved(node, place, 1, problem.top)) is not None]
-        floor = search.goal.loss.floor(problem)
-        for step in steps:
-            if step not in search.tried:
-                search.judge(step)
+        steps = _neighbours(search, node, 1)
         node = min(steps, key=lambda step: _merit(search, node, step, floor))
         search.emit(Progress(sum(node), climbed, "searching"))
     while search.best is not None:
         node = search._node
-        downs = [down for place in range(len(node)) if (down := _moved(node, place, -1, problem.top)) is not None]
-        for down in downs:
-            if down not in search.tried:
-                search.judge(down)
+        _neighbours(search, node, -1)
         if search._node == node:
             break
     return search.result()
+
+
+def _neighbours(search: Search, node: Node, step: int) -> list[Node]:
+    """Judge the nodes that are one level above a node, or below it, and return them."""
+    moved = (_moved(node, place, step, search.problem.top) for place in range(len(node)))
+    found = [other for other in moved if other is not None]
+    for other in found:
+        if other not in search.tried:
+            search.judge(other)
+    return found
 
 
 def _merit(search: Search, node: Node, step: Node, floor: Lattice) -> tuple[bool, float]:
@@ -247,9 +250,10 @@ def _merit(search: Search, node: Node, step: Node, floor: Lattice) -> tuple[bool
     before, after = search.tried[node], search.tried[step]
     if after.loss is not None:
         return False, after.loss
-    spread = np.broadcast_to(floor, _shape(search.problem))
-    saved = (before.suppressed or search.problem.rows) - (after.suppressed or search.problem.rows)
-    return True, float(spread[step] - spread[node] + 1e-9 * search.problem.rows) / max(saved, 1e-3)
+    lost = max(float(floor[step]), after.least) - max(float(floor[node]), before.least)
+    rows = search.problem.rows
+    gone = [rows if t.suppressed is None else t.suppressed for t in (before, after)]
+    return True, max(lost, 1e-12) / max(gone[0] - gone[1], 1e-3)
 
 
 def _moved(node: Node, place: int, step: int, top: Node) -> Node | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QStackedWidget, QWidget
 
 from workbench.gui.pages.generalise import PAGE, QUASI, SENSITIVE, tasks
 from workbench.gui.pages.generalise.hierarchy_editor import FILES, HierarchyEditor, TextTable
@@ -115,7 +115,8 @@ class GeneralisePage(RunPage):
         self.before = TextTable(session, "generalise_before", tr("The first rows as they are"))
         self.after = TextTable(session, "generalise_after", tr("The same rows as they would be published"))
         self._failures = stack(spacing=4)
-        self._views, self._segments = QStackedWidget(), {}
+        self._views = QStackedWidget()
+        self._segments: dict[str, tuple[QPushButton, QWidget]] = {}
         self._whole = QWidget()
         self._whole.setLayout(stack(Card(self.form, self._problem, pad=12), self._card(), spacing=12))
         layout = self._whole.layout()

@@ -31,8 +31,8 @@ class Likeness(PrivacyModel):
         def judge(counts: Reals, of: Sensitive) -> Truths:
             most = np.full(len(of.share), self.beta, dtype=np.float64)
             limit = np.minimum(most, -np.log(of.share)) if self.enhanced else most
-            found: Truths = (shares(counts) <= of.share * (1 + limit) + ROUNDING).all(axis=1)
-            return found
+            too_frequent = shares(counts) > of.share * (1 + limit) + ROUNDING
+            return ~np.any(too_frequent, axis=1)
 
         return of_each_sensitive(problem, groups, judged, judge)
 
