@@ -10,8 +10,7 @@ makes them non-monotone.
 from __future__ import annotations
 
 import heapq
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +25,11 @@ from workbench.signals.events import Emit, ignore
 
 _EXACT = 1 - 1e-12
 """Bounds and losses are sums in different orders, which differ in their last digits."""
+
+MOST_NODES = 10_000_000
+"""Nodes of a lattice that is searched whole; each takes some 30 bytes."""
+
+_NODES_A_STEP = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,22 +160,15 @@ def optimal(search: Search) -> Outcome:
     """Return the allowed outcome of a full-domain generalisation that loses least.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or the lattice is too large to be searched whole.
     """
     problem = search.problem
+    if problem.nodes > MOST_NODES:
+        what = f"the lattice has {problem.nodes:,} nodes, and at most {MOST_NODES:,} are searched whole"
+        raise InputError(what, hint="choose the method greedy or local, or hierarchies with fewer levels")
     bound: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem)).astype(np.float64) * _EXACT
     out = np.zeros(bound.shape, dtype=np.bool_)
-    queue = [(float(b), sum(node), node) for node, b in np.ndenumerate(bound)]
-    heapq.heapify(queue)
-    while queue:
-        least, height, node = heapq.heappop(queue)
-        if out[node] or node in search.tried:
-            continue
-        if search.best is not None and least >= search.best[0]:
-            break
-        if bound[node] > least:
-            heapq.heappush(queue, (float(bound[node]), height, node))
-            continue
+    for node in _by_bound(bound, search, out):
         chain = _chain(node, problem.top) if search.monotone else [node]
         low, high = 0, len(chain)
         while low < high:  # the lowest node of the chain that excludes none below it
@@ -180,8 +177,34 @@ def optimal(search: Search) -> Outcome:
                 low = middle + 1
             else:
                 high = middle
-        search.emit(Progress(int(out.sum()) + len(search.tried), problem.nodes, "searching"))
+        if len(search.tried) % _NODES_A_STEP == 0:
+            search.emit(Progress(int(out.sum()), problem.nodes, "searching"))
     return search.result()
+
+
+def _by_bound(bound: Lattice, search: Search, out: Lattice) -> Iterator[Node]:
+    """Yield the nodes by what they lose at least, as long as one may lose less than the best that was found.
+
+    ``bound`` and ``out`` change on the way: a node whose bound has risen comes later, one that is out not at all.
+    """
+    first = bound.ravel().copy()
+    order, later = np.argsort(first, kind="stable"), list[tuple[float, int]]()
+    at = 0
+    while at < len(order) or later:
+        if later and (at == len(order) or later[0][0] <= first[order[at]]):
+            least, flat = heapq.heappop(later)
+        else:
+            least, flat = float(first[order[at]]), int(order[at])
+            at += 1
+        if search.best is not None and least >= search.best[0]:
+            return
+        node = tuple(map(int, np.unravel_index(flat, bound.shape)))
+        if out[node] or node in search.tried:
+            continue
+        if bound[node] > least:
+            heapq.heappush(later, (float(bound[node]), flat))
+            continue
+        yield node
 
 
 def _visit(search: Search, node: Node, bound: Lattice, out: Lattice) -> bool:
@@ -263,8 +286,3 @@ def _moved(node: Node, place: int, step: int, top: Node) -> Node | None:
 
 def _shape(problem: Problem) -> tuple[int, ...]:
     return tuple(height + 1 for height in problem.top)
-
-
-def every_node(problem: Problem) -> itertools.product[Node]:
-    """Return every node of the lattice."""
-    return itertools.product(*(range(height + 1) for height in problem.top))

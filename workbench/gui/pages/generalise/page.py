@@ -405,7 +405,18 @@ def _said(found: Found) -> str:
         gone=count(made.outcome.suppressed, "row"),
         share=percent(made.outcome.suppressed / made.problem.rows),
     )
-    return f"{stated} {tr('Loss: {losses}.', losses=losses)}"
+    score = found.accuracy
+    right = (
+        ""
+        if score is None
+        else tr(
+            "A classifier is right for {after} of them, {before} from the original, {guess} by a guess.",
+            after=percent(score.after),
+            before=percent(score.before),
+            guess=percent(score.guess),
+        )
+    )
+    return " ".join(filter(None, (stated, tr("Loss: {losses}.", losses=losses), right)))
 
 
 def _failure_lines(found: Found | None) -> list[tuple[str, str]]:

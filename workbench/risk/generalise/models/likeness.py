@@ -32,7 +32,8 @@ class Likeness(PrivacyModel):
             most = np.full(len(of.share), self.beta, dtype=np.float64)
             limit = np.minimum(most, -np.log(of.share)) if self.enhanced else most
             too_frequent = shares(counts) > of.share * (1 + limit) + ROUNDING
-            return ~np.any(too_frequent, axis=1)
+            found: Truths = too_frequent.sum(axis=1) == 0
+            return found
 
         return of_each_sensitive(problem, groups, judged, judge)
 
