@@ -31,7 +31,6 @@ from workbench.risk.hierarchies.hierarchy import semicolons
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 
-
 ACCURACY = "a classifier is right for {after:.1%} of the rows, {before:.1%} from the original, {guess:.1%} by a guess"
 
 
