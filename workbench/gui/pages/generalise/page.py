@@ -66,7 +66,11 @@ class Wanted(Parameters):
     l: int | None = declared_by(_asked_by(DistinctDiversity, "l"), default=None)  # noqa: E741  the literature's letter
     t: float | None = declared_by(_asked_by(Closeness, "t"), default=None)
     suppression: float = real(
-        default=5, at_least=0, upto=100, unit="%", help="the part of the rows that may be left out at the most"
+        default=5,
+        at_least=0,
+        upto=100,
+        unit="%",
+        help=tr_later("the part of the rows that may be left out at the most"),
     )
     loss: str = choice(
         choices=tuple(one.name for one in LOSSES), default="granularity", help=Method.declared()["loss"].help
