@@ -49,6 +49,7 @@ def write_plan(name: str, city: str = CITY, mechanism: str = "grr") -> None:
 
 READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header", "yes"]
 LEDGER = ["--ledger", "l.sqlite"]
+GENERAL = ["--quasi", f"{AGE},{CITY}", "--hierarchies", "levels"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
 MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
 SYNTHESIS = ["--plan", "plan.toml", "--epsilon", "1", "--ledger", "s.sqlite"]
@@ -82,6 +83,9 @@ WALK: list[tuple[list[str], int]] = [
     (["mechanism", f"grr{CLEAR}", "--epsilon", "1", "--domain", "a,b"], 2),
     (["sanitize", "t.csv", "--plan", "plan.toml", "-o", f"out{CLEAR}.csv", *LEDGER, *READING], 0),
     (["sanitize", "t.csv", "--plan", "other.toml", "-o", "no.csv", *LEDGER, *READING], 2),
+    (["generalize", "t.csv", *GENERAL, "--make", *READING], 0),
+    (["generalize", "t.csv", *GENERAL, "--k", "2", "-o", f"k{CLEAR}.csv", *LEDGER, *READING], 0),
+    (["generalize", "t.csv", *GENERAL, "--k", "2", "--sensitive", f"no{CLEAR}", "-o", "no.csv", *LEDGER, *READING], 2),
     (["synthesize", "t.csv", *SYNTHESIS, "--target", CITY, "-o", f"made{CLEAR}.csv", *READING], 0),
     (["synthesize", "t.csv", *SYNTHESIS, "--target", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["synthesize", "t.csv", *SYNTHESIS, "--method", f"mst{CLEAR}", "-o", "no.csv", *READING], 2),

@@ -107,6 +107,10 @@ def test_space_ticks_and_the_button_leads_on(hands):
     hands.key(Qt.Key.Key_Space)
     hands.idle()
     assert hands.text("risk_said").startswith("0 of 9")
+    hands.click("risk_generalise")
+    assert hands.window.page.objectName() == "page_generalise"
+    go_to(hands.window, "risk")
+    hands.idle()
     hands.click("risk_run")
     assert hands.window.page.objectName() == "page_ways"
 

@@ -17,6 +17,7 @@ TOPICS: tuple[str, ...] = (
     "plan",
     "reading",
     "release",
+    "generalise",
     "certificate",
     "documents",
     "ledger",

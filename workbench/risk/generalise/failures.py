@@ -63,7 +63,11 @@ class Failure:
             return NONE[self.name].format(sensitive=self.sensitive)
         labels = ", ".join(self.example)
         return FOUND[self.name].format(
-            rows=self.rows, published=self.published, sensitive=self.sensitive, labels=labels, value=self.value
+            rows=f"{self.rows:,}",
+            published=f"{self.published:,}",
+            sensitive=self.sensitive,
+            labels=labels,
+            value=self.value,
         )
 
     @property
@@ -78,12 +82,12 @@ class Failure:
 
 
 FOUND = {
-    "homogeneity": "Of {rows} of {published} people the {sensitive} is certain: everybody who is published as {labels} "
-    "has {value}.",
+    "homogeneity": "The {sensitive} of {rows} of {published} people is certain: everybody who is published as {labels} "
+    "has “{value}”.",
     "background": "Whoever can rule out one value knows the {sensitive} of {rows} of {published} people: of those who "
-    "are published as {labels}, for example, {value}.",
+    "are published as {labels}, for example, “{value}”.",
     "composition": "Two generalised tables of these rows, each allowed by itself, reveal the {sensitive} of {rows} of "
-    "{published} people when they are compared: of whoever is {labels}, only {value} is in both classes.",
+    "{published} people when they are compared: of whoever is {labels}, only “{value}” is in both classes.",
 }
 NONE = {
     "homogeneity": "No class has a single {sensitive}.",
@@ -91,11 +95,11 @@ NONE = {
     "composition": "The second table leaves every {sensitive} open.",
 }
 INSTEAD = (
-    "With ε = {epsilon} a belief in {value} of {prior} could become {allowed} at the most, whatever else is known and "
-    "whatever the rows are."
+    "With ε = {epsilon} a belief in “{value}” of {prior} could become {allowed} at the most, whatever else is known "
+    "and whatever the rows are."
 )
 BOTH = (
-    "With ε, the second release adds up: both together have ε = {epsilon}, and a belief in {value} of {prior} could "
+    "With ε, the second release adds up: both together have ε = {epsilon}, and a belief in “{value}” of {prior} could "
     "become {allowed} at the most."
 )
 

@@ -140,6 +140,13 @@ class RiskPage(PageFrame):
         self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._parts, 1)
+        self._generalise = button(
+            tr("Generalise →"),
+            "risk_generalise",
+            tip=tr("Release, Generalise: make the table k-anonymous, and see it fail"),
+        )
+        self._generalise.clicked.connect(lambda: session.go("generalise"))
+        self.foot.addWidget(self._generalise)
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
         self.columns.listed.ticked.connect(self._ticked)
         self.fraction.textChanged.connect(self._ticked)
@@ -297,6 +304,7 @@ class RiskPage(PageFrame):
         opened = self.session.opened is not None
         ready = opened and bool(self.columns.listed.names(QUASI))
         self._run.setVisible(opened)
+        self._generalise.setVisible(self._found is not None)
         self._run.setEnabled(self._found is not None or ready)
         self._run.setText(tr("Show the figures") if self._found is None else tr("Decide →"))
         self._run.setToolTip(
