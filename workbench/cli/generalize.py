@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, command_in_use, read_options
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
+from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, filled, read_as, read_data
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, texts
 from workbench.params.errors import one_line
@@ -21,6 +21,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.generalise.accuracy import accuracy
 from workbench.risk.generalise.generalised import Generalised, Method, generalise, model_of
 from workbench.risk.generalise.models import MODELS
 from workbench.risk.generalise.problem import Asked
@@ -29,6 +30,8 @@ from workbench.risk.hierarchies.folder import absent, made, read_hierarchies, wa
 from workbench.risk.hierarchies.hierarchy import semicolons
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
+
+ACCURACY = "a classifier is right for {after:.1%} of the rows, {before:.1%} from the original, {guess:.1%} by a guess"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +138,7 @@ def _facts(found: Generalised) -> dict[str, Any]:
         "nodes": found.problem.nodes,
         "tried": len(found.tried),
         "epsilon_charged": 0.0,
+        **({} if (score := accuracy(found)) is None else {"accuracy": vars(score)}),
     }
 
 
@@ -199,6 +203,7 @@ def _text(result: Mapping[str, Any]) -> str:
             f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
             f"{result['suppressed']} rows left out",
             f"loss: {losses}",
+            *([] if "accuracy" not in result else [filled(ACCURACY, result["accuracy"])]),
             f"written to {one_line(result['output'])}",
             f"certificate {one_line(result['certificate'])}",
         ]

@@ -54,7 +54,8 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
 
 def text(result: Mapping[str, Any]) -> str:
     """Return the figures in words, each measure below its title."""
-    parts = [f"{Path(result['source']).name}: {result['rows']:,} rows by {', '.join(result['quasi'])}"]
+    rows = "1 row" if result["rows"] == 1 else f"{result['rows']:,} rows"
+    parts = [one_line(f"{Path(result['source']).name}: {rows} by {', '.join(result['quasi'])}")]
     for measure in measures.MEASURES:
         if measure.shows in result:
             rows = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]

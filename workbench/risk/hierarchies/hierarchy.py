@@ -58,8 +58,11 @@ class Hierarchy:
             above: dict[str, str] = {}
             for lower, label in zip(self.levels[number - 1], self.levels[number], strict=True):
                 if above.setdefault(lower, label) != label:
-                    what = f"level {number} separates what level {number - 1} joins: {lower!r} becomes {label!r} and "
-                    raise InputError(f"{what}{above[lower]!r}", hint="give values with one label one label above it")
+                    other = above[lower]
+                    what = (
+                        f"level {number} separates what the one below joins: {lower!r} becomes {label!r} and {other!r}"
+                    )
+                    raise InputError(what, hint="give values with one label one label above it")
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -54,7 +54,8 @@ class HierarchyEditor(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self._column, self._form = "", None
+        self._column = ""
+        self._form: Form | None = None
         self._levels: Levels | None = None
         self.heading = label("", "heading", name="generalise_column")
         self.builder = named(

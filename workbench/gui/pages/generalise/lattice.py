@@ -57,7 +57,7 @@ def best_nodes(made: Generalised) -> list[Tried]:
 
 def node_lines(made: Generalised) -> list[tuple[Cell, ...]]:
     """Return the best nodes as lines of a table."""
-    lines = []
+    lines: list[tuple[Cell, ...]] = []
     for tried in best_nodes(made)[:MOST_LISTED]:
         assert tried.loss is not None
         lines.append(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QStackedWidget, QWidget
 
 from workbench.gui.pages.generalise import PAGE, QUASI, SENSITIVE, tasks
 from workbench.gui.pages.generalise.hierarchy_editor import FILES, HierarchyEditor, TextTable
@@ -66,7 +66,11 @@ class Wanted(Parameters):
     l: int | None = declared_by(_asked_by(DistinctDiversity, "l"), default=None)  # noqa: E741  the literature's letter
     t: float | None = declared_by(_asked_by(Closeness, "t"), default=None)
     suppression: float = real(
-        default=5, at_least=0, upto=100, unit="%", help="the part of the rows that may be left out at the most"
+        default=5,
+        at_least=0,
+        upto=100,
+        unit="%",
+        help=tr_later("the part of the rows that may be left out at the most"),
     )
     loss: str = choice(
         choices=tuple(one.name for one in LOSSES), default="granularity", help=Method.declared()["loss"].help
@@ -115,7 +119,8 @@ class GeneralisePage(RunPage):
         self.before = TextTable(session, "generalise_before", tr("The first rows as they are"))
         self.after = TextTable(session, "generalise_after", tr("The same rows as they would be published"))
         self._failures = stack(spacing=4)
-        self._views, self._segments = QStackedWidget(), {}
+        self._views = QStackedWidget()
+        self._segments: dict[str, tuple[QPushButton, QWidget]] = {}
         self._whole = QWidget()
         self._whole.setLayout(stack(Card(self.form, self._problem, pad=12), self._card(), spacing=12))
         layout = self._whole.layout()
@@ -404,7 +409,18 @@ def _said(found: Found) -> str:
         gone=count(made.outcome.suppressed, "row"),
         share=percent(made.outcome.suppressed / made.problem.rows),
     )
-    return f"{stated} {tr('Loss: {losses}.', losses=losses)}"
+    score = found.accuracy
+    right = (
+        ""
+        if score is None
+        else tr(
+            "A classifier is right for {after} of them, {before} from the original, {guess} by a guess.",
+            after=percent(score.after),
+            before=percent(score.before),
+            guess=percent(score.guess),
+        )
+    )
+    return " ".join(filter(None, (stated, tr("Loss: {losses}.", losses=losses), right)))
 
 
 def _failure_lines(found: Found | None) -> list[tuple[str, str]]:

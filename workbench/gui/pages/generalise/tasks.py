@@ -18,6 +18,7 @@ from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.release.generalised.generalised_file import Published
+    from workbench.risk.generalise.accuracy import Accuracy
     from workbench.risk.generalise.failures import Failure
     from workbench.risk.generalise.generalised import Generalised, Method
     from workbench.risk.generalise.models import PrivacyModel
@@ -52,12 +53,14 @@ class Found:
     Attributes:
         made: the table.
         failures: what is certain in it all the same.
+        accuracy: of a classifier on it; ``None`` where nothing is to be predicted.
         before: the first rows that are published, as they were.
         after: the same rows as they are published.
     """
 
     made: Generalised
     failures: tuple[Failure, ...]
+    accuracy: Accuracy | None
     before: tuple[tuple[str, ...], ...]
     after: tuple[tuple[str, ...], ...]
     header: tuple[str, ...]
@@ -165,6 +168,7 @@ def search(
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
         from workbench.release.ledger.study_note import note_study
+        from workbench.risk.generalise.accuracy import accuracy
         from workbench.risk.generalise.failures import failures
         from workbench.risk.generalise.generalised import generalise
 
@@ -174,7 +178,7 @@ def search(
         after = made.frame(rows=rows)
         before = opened.table.frame.select(after.columns)[rows.tolist()]
         lines = [tuple(tuple("" if v is None else str(v) for v in row) for row in f.rows()) for f in (before, after)]
-        return Found(made, tuple(failures(made, epsilon)), lines[0], lines[1], tuple(after.columns))
+        return Found(made, tuple(failures(made, epsilon)), accuracy(made), lines[0], lines[1], tuple(after.columns))
 
     title = tr("Generalising {table}", table=opened.title)
     return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=show, on_failure=refuse))

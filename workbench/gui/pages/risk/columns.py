@@ -9,10 +9,10 @@ from PySide6.QtGui import QKeyEvent
 
 from workbench.gui.pages.risk import QUASI, SENSITIVE
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_number, tr_sentence
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import tick
-from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.formatting import count, percent
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 
@@ -51,7 +51,7 @@ class RiskColumns(PlanModel):
                 width=84,
                 tick=lambda at, ticked: self._take(at, SENSITIVE, ticked=ticked),
             ),
-            Column(tr("Needed"), self._needed, needed, width=FIGURE, right=True),
+            Column(tr("Adds"), self._needed, needed, width=FIGURE, right=True),
             Column(tr("Special"), self._special, special, width=FIGURE, right=True),
             Column(tr("Distinct"), self._distinct, tr("Different values, of all rows"), width=FIGURE, right=True),
             Column(tr("Separated"), self._separated, separated, width=FIGURE, right=True),
@@ -143,7 +143,7 @@ class RiskColumns(PlanModel):
         part = self._parts.get(self.column_at(at).name, {}).get(key)
         if part is None or self._role(at) != QUASI:
             return Cell("")
-        return Cell(f"{tr_number(100 * part, '.1f')} %", key=part, exact=repr(part))
+        return Cell(percent(round(part, 3)), key=part, exact=repr(part))
 
     def _needed(self, at: int) -> Cell:
         return self._share(at, "needed")

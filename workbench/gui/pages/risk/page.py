@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize, Qt
@@ -15,7 +16,7 @@ from workbench.gui.pages.risk.tasks import MOST_ROWS, Found, UniqueRow, look, me
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
@@ -28,12 +29,13 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import WorkbenchError
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
     from workbench.risk.measures import RiskOptions
 
+_NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 FIGURES, ROWS, SETS = "figures", "rows", "sets"
 OF_FIGURES = (Column(tr_later("Figure"), width=220), Column(tr_later("Value"), width=120))
 OF_ROWS = (
@@ -141,6 +143,13 @@ class RiskPage(PageFrame):
         self.body.addWidget(self._parts, 1)
         self._report = report_button(session, jobs, "risk_report", self._reported)
         self.foot.insertWidget(1, self._report)
+        self._generalise = button(
+            tr("Generalise →"),
+            "risk_generalise",
+            tip=tr("Release, Generalise: make the table k-anonymous, and see it fail"),
+        )
+        self._generalise.clicked.connect(lambda: session.go("generalise"))
+        self.foot.addWidget(self._generalise)
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
         self.columns.listed.ticked.connect(self._ticked)
         self.fraction.textChanged.connect(self._ticked)
@@ -203,12 +212,12 @@ class RiskPage(PageFrame):
 
         quasi = self.columns.listed.names(QUASI)
         text, stated, fraction = self.fraction.text().strip(), "", None
-        try:
-            if text:
-                spec = RiskOptions.declared()["sample_fraction"]
-                fraction = spec.parse(f"{float(typed(text)) / 100:.12g}", tr("the sample"))
-        except ValueError as error:
-            stated = sentence(error) if isinstance(error, ParameterError) else tr("The sample is no number of percent.")
+        if text:
+            try:
+                share = float(f"{float(typed(text)) / 100:.12g}")
+                fraction = RiskOptions.declared()["sample_fraction"].check(share, "")
+            except ValueError:
+                stated = tr("The sample is a percentage above 0 and at most 100.")
         mark_wrong(self.fraction, bool(stated))
         self._problem.setText(stated)
         self._problem.setVisible(bool(stated))
@@ -277,6 +286,10 @@ class RiskPage(PageFrame):
         self.refresh()
 
     def _take(self, found: Found | None) -> None:
+        if found is not None:
+            opened = self.session.opened
+            if opened is None or found.subject.table is not opened.table or found.subject.options != self._asked:
+                return  # something else is asked by now
         self._found = found
         self._show()
         if found is not None and not found.whole:
@@ -299,6 +312,7 @@ class RiskPage(PageFrame):
         ready = opened and bool(self.columns.listed.names(QUASI))
         self._run.setVisible(opened)
         self._report.setVisible(self._found is not None)
+        self._generalise.setVisible(self._found is not None)
         self._run.setEnabled(self._found is not None or ready)
         self._run.setText(tr("Show the figures") if self._found is None else tr("Decide →"))
         self._run.setToolTip(
@@ -347,7 +361,8 @@ class RiskPage(PageFrame):
         """Stop a search that runs."""
         if self._handle is None or not self._handle.running:
             return False
-        self._handle.cancel()
+        self._stop()
+        self.refresh()
         return True
 
 
@@ -369,9 +384,15 @@ def _figure_lines(found: Found) -> list[tuple[Cell, ...]]:
         if title != former:
             lines.append((Cell(tr_sentence(title), "muted"), Cell()))
         tip = tr_sentence(line.help)
-        lines.append((Cell(tr_sentence(line.title), tip=tip), Cell(tr_sentence(line.value), tip=tip)))
+        lines.append((Cell(tr_sentence(line.title), tip=tip), Cell(_value(line.value), tip=tip)))
         former = title
     return lines
+
+
+def _value(stated: str) -> str:
+    """Return a value with its numbers as they are written in the language that is shown."""
+    said = tr_sentence(stated)
+    return said if said != stated else _NUMBER.sub(lambda found: localised(found[0]), stated)
 
 
 def _row_cells(one: UniqueRow) -> tuple[Cell, ...]:
