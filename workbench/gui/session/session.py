@@ -175,6 +175,7 @@ class Session(QObject):
         curve_asked: (model) choose that model on the page of curves.
         comparing_asked: show one way of training of a study on the Compare page.
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
+        attacking_asked: (path) attack that release or model, on the Attack page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
         opening_failed: (source, options, error) the table could not be read; the error has been shown.
@@ -201,6 +202,7 @@ class Session(QObject):
     curve_asked = Signal(str)
     comparing_asked = Signal()
     estimating_asked = Signal(object)
+    attacking_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     explain_asked = Signal(object, object, str)
@@ -231,6 +233,7 @@ class Session(QObject):
         self.to_draw = ""
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
+        self._to_attack: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
         self.help_topic = ""
 
@@ -431,6 +434,16 @@ class Session(QObject):
         """Open the Predict page ready to train a model on ``release``; no training starts."""
         self._to_learn_from = release
         self.learning_asked.emit(release)
+
+    @property
+    def to_attack(self) -> Path | None:
+        """The release or model that an attack was asked on last."""
+        return self._to_attack
+
+    def ask_to_attack(self, release: Path) -> None:
+        """Take up a release, or the folder of a model, on the Attack page."""
+        self._to_attack = release
+        self.attacking_asked.emit(release)
 
     @property
     def to_estimate_from(self) -> Path | None:

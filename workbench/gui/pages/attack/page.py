@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QShowEvent
@@ -23,6 +24,7 @@ from workbench.gui.widgets.formatting import percent
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.release.certificate import is_model
 from workbench.risk import attacks
 from workbench.risk.attacks.outcome import NOT_COVERED
 
@@ -77,6 +79,7 @@ class AttackPage(RunPage):
         self._said = label("", "heading", wrap=True, name="attack_said")
         self._words = label("", "muted", wrap=True, name="attack_words")
         self.chart = OutcomeChart(session)
+        self.chart.setMaximumHeight(OutcomeChart.highest)
         self.outcomes = LinesTable(
             session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
         )
@@ -90,7 +93,10 @@ class AttackPage(RunPage):
         self.attack.currentIndexChanged.connect(self._choose)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._read))
+        session.attacking_asked.connect(self._aim)
         self._choose()
+        if session.to_attack is not None:
+            self._aim(session.to_attack)
         self._show(-1)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
@@ -131,6 +137,14 @@ class AttackPage(RunPage):
         """Say the outcomes in another language."""
         self._list()
         self._choose()
+
+    def _aim(self, target: Path) -> None:
+        """Take up a release or a model, with the chosen attack or else the first one that it can be the target of."""
+        wanted = attacks.MODEL if is_model(target) else attacks.RELEASE
+        fits = [k.name for k in attacks.ATTACKS if any(needed.name == wanted for needed in k.given)]
+        if self.attack.currentData() not in fits:
+            self.attack.setCurrentIndex(self.attack.findData(fits[0]))
+        self.form.choose(target)
 
     def _read(self) -> None:
         read_releases(self.jobs, self._offer, self.session.report)
