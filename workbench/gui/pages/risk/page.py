@@ -27,6 +27,7 @@ from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, listed, percent
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.params import WorkbenchError
 from workbench.release.ledger.study_note import BEFORE
@@ -140,6 +141,8 @@ class RiskPage(PageFrame):
         self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._parts, 1)
+        self._report = report_button(session, jobs, "risk_report", self._reported)
+        self.foot.insertWidget(1, self._report)
         self._generalise = button(
             tr("Generalise →"),
             "risk_generalise",
@@ -234,6 +237,10 @@ class RiskPage(PageFrame):
         elif self.value() is not None and (self._agreed or figures_first.may_show(self, self.session)):
             self._measure()
 
+    def _reported(self) -> Reported | None:
+        opened = self.session.opened
+        return None if opened is None else Reported(opened)
+
     def _ticked(self) -> None:
         if self._agreed:
             self._measure()
@@ -304,6 +311,7 @@ class RiskPage(PageFrame):
         opened = self.session.opened is not None
         ready = opened and bool(self.columns.listed.names(QUASI))
         self._run.setVisible(opened)
+        self._report.setVisible(self._found is not None)
         self._generalise.setVisible(self._found is not None)
         self._run.setEnabled(self._found is not None or ready)
         self._run.setText(tr("Show the figures") if self._found is None else tr("Decide →"))
