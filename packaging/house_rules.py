@@ -25,6 +25,14 @@ CATALOGUES = {
     "workbench/learners": "LEARNERS",
     "workbench/synth": "SYNTHESISERS",
     "workbench/deep/networks": "NETWORKS",
+    "workbench/studies/quality": "SCORES",
+    "workbench/risk/measures": "MEASURES",
+    "workbench/risk/measures/population": "POPULATION_MODELS",
+    "workbench/risk/attacks": "ATTACKS",
+    "workbench/risk/membership": "GUESSES",
+    "workbench/risk/generalise/losses": "LOSSES",
+    "workbench/risk/generalise/models": "MODELS",
+    "workbench/risk/hierarchies": "BUILDERS",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",
@@ -94,6 +102,7 @@ LONG = {
             "central:synthesize",
             "central:statistics",
             "central:publish",
+            "generalized:generalize",
             "networks:train",
             "plans:plan",
             "rappor:encode",
@@ -255,8 +264,8 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
     """Return the names of the modules that the entries of a catalogue come from.
 
     An entry names its module by its import (``from folder.grr import GRR`` or ``from folder import grr``, then
-    ``grr.GRR``), or by a string: the module's name in a list of strings or as a key,
-    ``workbench.folder.module`` elsewhere.
+    ``grr.GRR``), or by a string: the module's name in a list of strings or as a key, ``workbench.folder.module``
+    elsewhere (``:name`` may follow).
     """
     origins: dict[str, str] = {}
     for node in ast.walk(module):
@@ -271,7 +280,7 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
         if isinstance(node, ast.Name) and node.id in origins:
             found.add(origins[node.id])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            package, _, stem = node.value.rpartition(".")
+            package, _, stem = node.value.partition(":")[0].rpartition(".")
             if package.startswith("workbench.") or element_of(listing) == "str":
                 found.add(stem)
     return found

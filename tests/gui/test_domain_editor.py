@@ -8,9 +8,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPlainTextEdit
 
 from workbench.gui.pages.data.domain_editor import listed
-from workbench.gui.pages.data.facts import read, written
+from workbench.gui.pages.data.facts import read
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.widgets.declared import written
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 ROWS = 'who,town\n1,"Bath, Avon"\n2, Wells\n1,"St. ""Ives"""\n2,Bath\n'

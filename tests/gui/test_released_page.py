@@ -58,11 +58,13 @@ def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):
 
 
 def test_the_filter_and_the_open_table_narrow_the_list(listed, press, idle, qtbot):
-    field = listed.findChild(QLineEdit, "released_filter")
+    field = listed.findChild(QLineEdit, "released_list_filter")
     qtbot.keyClicks(field, "no such release")
-    assert listed.page.table.lines.height() == 0
+    assert list(listed.page.table.in_sight()) == []
+    qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_1_result") is None)
     field.clear()
-    assert listed.page.table.lines.height() == 1
+    assert list(listed.page.table.in_sight()) == [0]
+    assert listed.findChild(QLabel, "shown_release_1_result") is not None
     listed.session.may_leave = lambda then: True
     listed.open("sample:iris")
     idle(listed)

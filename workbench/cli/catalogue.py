@@ -19,17 +19,23 @@ COMMANDS: dict[str, str] = {
     "mechanism": "exact facts about one mechanism: its true epsilon, bias and error",
     "sanitize": "release a table as its plan says: charge, draw, certify, write",
     "synthesize": "",  # a kind of release has its line in the list of kinds
+    "generalize": "a table made k-anonymous, l-diverse, t-close … by generalisation; this is not differential privacy",
     "verify": "check a release against its certificate",
     "certificate": "write the certificate of a release as PDF or HTML, sign it, or bundle it with everything that "
     "checks it",
     "key": "make the key that signs your releases, show it, or trust the key of somebody else",
     "statistics": "",
     "estimate": "frequencies, means, quantiles and correlations from a released table, with confidence intervals",
+    "quality": "how good synthetic or noisy rows are beside the original: columns, pairs, three-way tables, whether a "
+    "model can distinguish them, what a model learns from them (a private study)",
+    "report": "a report on a table or a release: who could be found, what attacks got, what epsilon allows (private)",
     "rappor": "RAPPOR: release reports of a column, sum, map and decode them, or simulate a collection",
     "curve": "how good a model is against epsilon: without privacy, on a sanitised table (corrected or not) and with "
     "noise in the model (a private study)",
     "why": "where the accuracy of a private model goes (bounds, form, noise), and what would help most (a private "
     "study)",
+    "risk": "who could be found in a table: unique rows, chances to be found, and what makes rows unique (private)",
+    "anonymity": "k-anonymity, ℓ-diversity and t-closeness of a table, and the risk that somebody is found (private)",
     "fit": "train one private model and release it with its card; or learn from a release at no cost",
     "dpsgd": "train a network on a table or on images with DP-SGD and release it with its card",
     "accuracy": "what a network can reach at its epsilon, simulated before the start; or where its accuracy goes, on "
@@ -41,19 +47,13 @@ COMMANDS: dict[str, str] = {
     "budget": "what a release would cost, and what its epsilon means; touches no data",
     "explain": "what an epsilon means, what others have published, and a guided choice of one",
     "audit": "a lower bound on a mechanism's epsilon from its outputs alone, and what the audit could have detected",
+    "attack": "what an attacker gets from a release or a model, beside a guess, a control set and what epsilon allows",
     "memory": "the memory that training a network needs, by phase, and the most rows at once that fit; reads no data",
     "ledger": "the privacy budget of every table: show, verify, cap, name, count, version, group, backup, merge and "
     "more",
     "samples": "list the tables that come with the program",
     "gui": "the window (also `workbench` alone)",
 }
-
-LATER: tuple[str, ...] = (
-    "anonymity",
-    "generalize",
-    "attack",
-)
-"""Words of the command line that a later version understands."""
 
 
 def commands() -> tuple[str, ...]:

@@ -183,19 +183,23 @@ def _extent(values: Sequence[float]) -> tuple[float, float]:
 
 def _surroundings(figure: CurveFigure) -> Surroundings:
     digits = figure.decimals
+
+    def number(text: str) -> str:
+        return text.replace(".", figure.point)
+
     ends = [
-        EndLabel(series.name, f"{series.mean[-1]:.{digits}f}", STYLES[series.style], series.mean[-1], series.x[-1])
-        for series in figure.series
+        EndLabel(s.name, number(f"{s.mean[-1]:.{digits}f}"), STYLES[s.style], s.mean[-1], s.x[-1])
+        for s in figure.series
     ]
-    levels = [EndLabel(b.name, f"{b.value:.{digits}f}", STYLES[b.style], b.value) for b in figure.baselines]
+    levels = [EndLabel(b.name, number(f"{b.value:.{digits}f}"), STYLES[b.style], b.value) for b in figure.baselines]
     return Surroundings(
         title=figure.title,
         subtitle=figure.subtitle,
         badge=figure.badge,
         x_label=figure.x_label,
         y_label=figure.y_label,
-        x_ticks=settings_ticks(figure),
-        y_ticks=linear_ticks(*y_range(figure)),
+        x_ticks=[(at, number(text)) for at, text in settings_ticks(figure)],
+        y_ticks=[(at, number(text)) for at, text in linear_ticks(*y_range(figure))],
         labels=[*ends, *levels],
     )
 

@@ -21,6 +21,7 @@ TOPICS: tuple[str, ...] = (
     "documents",
     "ledger",
     "epsilon",
+    "risk",
     "curves",
     "learners",
     "models",

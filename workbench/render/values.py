@@ -119,6 +119,7 @@ class CurveFigure:
         span: ends of the horizontal axis if wider than the points, for a figure that is still being filled.
         against: the parameter that the horizontal axis has in place of ε; empty where it is ε.
         decimals: digits behind the point of the values that are written out.
+        point: the sign before these digits.
     """
 
     title: str
@@ -131,6 +132,7 @@ class CurveFigure:
     span: tuple[float, float] | None = None
     against: str = ""
     decimals: int = 3
+    point: str = "."
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""

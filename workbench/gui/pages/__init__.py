@@ -47,6 +47,7 @@ from workbench.gui.pages import (
     rappor,
     release,
     released,
+    risk,
     train,
     utility,
     ways,
@@ -58,6 +59,7 @@ from workbench.gui.style.language import tr_later
 PAGES: tuple[Page, ...] = (
     questions.PAGE,
     data.PAGE,
+    risk.PAGE,
     ways.PAGE,
     protect.PAGE,
     preview.PAGE,

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
-from workbench.gui.style.language import language, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import language, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.render.values import CurveFigure
@@ -43,24 +43,26 @@ def line_words(name: str) -> str:
     return f"{tr_sentence(first)}: {line_words(last)}"
 
 
-def in_language(figure: CurveFigure, metric: Metric) -> CurveFigure:
-    """Return the picture of ``metric`` with every text of it in the language of the person."""
+def in_language(figure: CurveFigure, metric: Metric | None = None) -> CurveFigure:
+    """Return the picture of ``metric``, or of anything else, with every text of it in the language of the person."""
     if language() == "en":
         return figure
-    inside, unit = tr_sentence(metric.inside), tr_sentence(metric.unit)
-    if " on held-out rows (" in figure.y_label:
-        y_label = tr("{metric} on held-out rows ({unit})", metric=inside, unit=unit)
-    else:
-        y_label = f"{inside} ({unit})"
+    title, y_label = tr_sentence(figure.title), tr_sentence(figure.y_label)
+    if metric is not None:
+        inside, unit = tr_sentence(metric.inside), tr_sentence(metric.unit)
+        title, y_label = against_words(metric, figure.against), f"{inside} ({unit})"
+        if " on held-out rows (" in figure.y_label:
+            y_label = tr("{metric} on held-out rows ({unit})", metric=inside, unit=unit)
     return dataclasses.replace(
         figure,
-        title=against_words(metric, figure.against),
+        title=title,
         subtitle=" · ".join(map(_part, figure.subtitle.split(" · "))),
         x_label=tr_sentence(figure.x_label),
         y_label=f"{y_label}, {tr(BAND)}" if figure.y_label.endswith(BAND) else y_label,
         series=tuple(dataclasses.replace(line, name=line_words(line.name)) for line in figure.series),
         baselines=tuple(dataclasses.replace(level, name=line_words(level.name)) for level in figure.baselines),
         badge=tr_sentence(figure.badge),
+        point=localised("."),
     )
 
 

@@ -94,6 +94,9 @@ class ThemeSwitch(QObject):
             held = part.property("held")
             if held:
                 part.setFixedWidth(scaled(held))
+            most = part.property("held_most")
+            if most:
+                part.setMaximumWidth(scaled(most))
         self._apply()
 
     def _follow(self) -> None:

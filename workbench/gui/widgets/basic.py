@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -108,9 +109,28 @@ def hold(part: QWidget, pixels: int) -> None:
     part.setFixedWidth(scaled(pixels))
 
 
+def hold_most(part: QWidget, pixels: int) -> None:
+    """Let ``part`` be at most so wide, as the size of text asks for."""
+    part.setProperty("held_most", pixels)
+    part.setMaximumWidth(scaled(pixels))
+
+
+class Segment(QPushButton):
+    """One of several that exclude each other; it has room for its words as they are written where it is pressed."""
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Add what bold letters take."""
+        bold = QFont(self.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        plain = QFont(self.font())
+        plain.setWeight(QFont.Weight.Normal)
+        more = QFontMetrics(bold).horizontalAdvance(self.text()) - QFontMetrics(plain).horizontalAdvance(self.text())
+        return super().sizeHint() + QSize(max(more, 0), 0)
+
+
 def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: str = "") -> QPushButton:
     """Return a button in one of the looks primary, danger, link, segment, or the plain one."""
-    out = QPushButton(text)
+    out = Segment(text) if kind == "segment" else QPushButton(text)
     if kind:
         look(out, kind)
     out.setAutoDefault(False)

@@ -19,6 +19,9 @@ CHEVRON = 14
 PADDING = 22
 """Pixels that the style sheet leaves free beside the text of a cell, both sides together."""
 
+BESIDE_BOX = 34
+"""Pixels from the left of a cell to the word beside its box."""
+
 LONG_CHOICE = 340
 """Pixels of a list whose words differ from row to row."""
 
@@ -146,6 +149,10 @@ class TickDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._session = session
 
+    def width(self, metrics: QFontMetrics, word: str) -> int:
+        """Return the width of the box and a word beside it."""
+        return BESIDE_BOX + metrics.horizontalAdvance(word) + 8
+
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         """Leave the box and the word to :meth:`paint`."""
         super().initStyleOption(option, index)
@@ -169,11 +176,11 @@ class TickDelegate(QStyledItemDelegate):
             painter.setPen(QPen(QColor(theme.accent), 2))
             painter.drawPolyline([box.topLeft() + QPointF(*at) for at in ((3, 7), (6, 10), (11, 4))])
             painter.setPen(index.data(Qt.ItemDataRole.ForegroundRole) or QColor(theme.text))
-            word = place.adjusted(34, 0, -4, 0)
+            word = place.adjusted(BESIDE_BOX, 0, -4, 0)
             if painter.fontMetrics().horizontalAdvance(index.data()) > word.width():  # the tick says it alone
                 painter.restore()
                 return
-            painter.drawText(place.adjusted(34, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, index.data())
+            painter.drawText(place.adjusted(BESIDE_BOX, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, index.data())
         painter.restore()
 
     def editorEvent(  # noqa: N802 - Qt's name

@@ -1,14 +1,17 @@
-"""A drop-down that is not changed by scrolling past it."""
+"""A drop-down that is not changed by scrolling past it, and says that its words are cut."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QHelpEvent, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter, QToolTip, QWidget
 
 
 class ChoiceBox(QComboBox):
-    """A drop-down that takes the mouse wheel only while it has the keyboard; else the page is scrolled."""
+    """A drop-down that takes the mouse wheel only while it has the keyboard; else the page is scrolled.
+
+    Words that are too long end in an ellipsis, and are read whole above the tip.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -20,3 +23,26 @@ class ChoiceBox(QComboBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw it as Qt does, but with words that end where the room does."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        option.currentText = self._shortened()  # type: ignore[attr-defined]
+        with QStylePainter(self) as painter:
+            painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+            painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def event(self, event: QEvent) -> bool:
+        """Show words that are cut above the tip."""
+        if isinstance(event, QHelpEvent) and self._shortened() != self.currentText():
+            QToolTip.showText(event.globalPos(), f"{self.currentText()}\n\n{self.toolTip()}".strip(), self)
+            return True
+        return super().event(event)
+
+    def _shortened(self) -> str:
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        part = QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, part, self).width()
+        return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)

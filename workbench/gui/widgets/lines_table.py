@@ -24,7 +24,11 @@ PADDING = 24
 
 
 class LinesModel(TableModel):
-    """Lines of texts, which are sorted as the numbers that they begin with, or as words."""
+    """Lines of texts, which are found by any of them, and sorted as the numbers that they begin with, or as words."""
+
+    def name_at(self, at: int) -> str:
+        """Return the words that a line is found by: all of them."""
+        return "  ".join(self.cell(at, column).text for column in range(len(self.columns)))
 
     def sort_key(self, at: int, column: int) -> Any:
         """Return what a line is sorted by under a heading: figures before words, what is missing last."""

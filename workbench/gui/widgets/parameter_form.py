@@ -173,12 +173,18 @@ class Form(QWidget):
             self._write(key, getattr(value, key))
         self._check()
 
+    def meanings(self) -> list[str]:
+        """Return what each field means, after its title."""
+        return [f"{self._title_of(key)}: {self._meaning(key)}" for key in self._specs]
+
+    def _meaning(self, key: str) -> str:
+        usual = _usual(self._specs[key], self._defaults[key])
+        return " ".join(filter(None, (f"{self._help_of(key)}.", usual)))
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Explain the field that the keys or the pointer come to."""
         if event.type() in LOOKED_AT and watched in self._explains:
-            key = self._explains[watched]
-            usual = _usual(self._specs[key], self._defaults[key])
-            self.explained.emit(" ".join(filter(None, (f"{self._help_of(key)}.", usual))))
+            self.explained.emit(self._meaning(self._explains[watched]))
         return False
 
     # -- fields ---------------------------------------------------------------------------------------------------

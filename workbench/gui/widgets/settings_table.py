@@ -1,16 +1,14 @@
-"""A table whose rows are sorted, filtered, selected and edited together: the attributes, the shares, the runs.
-
-Rows are filtered by hiding them and sorted by moving them in the view alone: the rows of the model stay in the plan's
-order, so that an edit, its undo and a row's number mean the same column whatever is shown.
-"""
+"""A table whose rows are selected and edited together: the attributes, the shares, the runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFont,
+    QFontMetrics,
     QGuiApplication,
     QKeyEvent,
     QMouseEvent,
@@ -29,6 +27,7 @@ from workbench.gui.widgets.cell_delegates import (
     PADDING,
     ChoiceDelegate,
     InkDelegate,
+    TickDelegate,
     delegate_of,
     tick,
 )
@@ -40,9 +39,9 @@ from workbench.gui.widgets.table_view import TableView
 from workbench.params import ParameterError
 
 NARROWEST = 56
-SQUEEZE = 40
+SQUEEZE = 64
 """Pixels that the names give at most to a narrow window."""
-TITLE_PAD = 20
+TITLE_PAD = 22
 """Pixels beside the title of a column."""
 
 
@@ -54,11 +53,9 @@ class SettingsTable(TableView):
 
     Signals:
         chosen_changed: other rows are selected.
-        shown_changed: other rows are in sight.
     """
 
     chosen_changed = Signal()
-    shown_changed = Signal()
     _widths: Mapping[int, int] = {}
     _kept = False  # asked for when the view is made
 
@@ -83,7 +80,6 @@ class SettingsTable(TableView):
         super().__init__(model, name, accessible)
         self._session, self._rows = session, model
         self._follow_columns(model.columns)
-        self._wanted, self._needs_only = "", False
         self._pressed = QModelIndex()
         if isinstance(model, EditedModel):
             model.chosen = self._edited_with
@@ -100,7 +96,6 @@ class SettingsTable(TableView):
         if private is not None:
             CopyRows(self, session, private=private)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
-        model.modelReset.connect(self.show_all)
         session.plan_changed.connect(self.filter_again)
 
     def _follow_columns(self, columns: Sequence[Column]) -> None:
@@ -172,14 +167,6 @@ class SettingsTable(TableView):
         rows = self.chosen()
         return rows if at in rows else (at,)
 
-    def in_sight(self) -> Iterator[int]:
-        """Yield the rows that are not filtered out, in the order in which they are shown."""
-        head = self.verticalHeader()
-        for place in range(head.count()):
-            row = head.logicalIndex(place)
-            if not self.isRowHidden(row):
-                yield row
-
     def selectAll(self) -> None:  # noqa: N802 - Qt's name
         """Select the rows in sight: one that is filtered out is never edited with them."""
         model, made = self.model(), QItemSelection()
@@ -188,17 +175,7 @@ class SettingsTable(TableView):
         flags = QItemSelectionModel.SelectionFlag
         self.selectionModel().select(made, flags.ClearAndSelect | flags.Rows)
 
-    @property
-    def filtered(self) -> bool:
-        """Whether some rows may be out of sight."""
-        return bool(self._wanted) or self._needs_only
-
     # -- filter and order -----------------------------------------------------------------------------------------
-
-    def show_only(self, text: str, *, needs_only: bool) -> None:
-        """Show the rows whose name holds ``text`` and, if asked, only those that need the person."""
-        self._wanted, self._needs_only = text.strip().casefold(), needs_only
-        self._filter(kept=-1)
 
     def show_all(self) -> None:
         """Show every row, in the plan's order."""
@@ -212,29 +189,11 @@ class SettingsTable(TableView):
         if self._needs_only:  # the row that is being filled in stays until something else is
             self._filter(kept=self.currentIndex().row())
 
-    def _filter(self, kept: int) -> None:
-        rows = range(self.model().rowCount())
-        hidden = {row for row in rows if row != kept and not self._passes(row)}
-        changed = [row for row in rows if self.isRowHidden(row) != (row in hidden)]
-        self.setUpdatesEnabled(False)
-        for row in changed:
-            self.setRowHidden(row, row in hidden)
-        self.setUpdatesEnabled(True)
-        if changed:
-            self._leave_hidden()
-        self.shown_changed.emit()
-
-    def _passes(self, row: int) -> bool:
-        named_so = self._wanted in self._rows.name_at(row).casefold()
-        return named_so and (not self._needs_only or self._rows.needs_at(row))
+    def _follow_reset(self) -> None:
+        self.show_all()
 
     def _leave_hidden(self) -> None:
-        """Go from a row that is out of sight to the first that is in sight."""
-        current = self.currentIndex()
-        if current.isValid() and self.isRowHidden(current.row()):
-            first = next(self.in_sight(), None)
-            if first is not None:
-                self.setCurrentIndex(self.model().index(first, current.column()))
+        super()._leave_hidden()
         self.chosen_changed.emit()
 
     # -- the hand -------------------------------------------------------------------------------------------------
@@ -309,9 +268,13 @@ class SettingsTable(TableView):
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._share_out()
 
+    def make_room(self) -> None:
+        """Fit the columns to what stands in them now."""
+        self._share_out()
+
     def _share_out(self) -> None:
         widths = {
-            column: max(width, self._widest_choice(column), self._title_width(column) if column else 0)
+            column: max(width, self._widest_choice(column), self._title_width(column))
             for column, width in self._widths.items()
         }
         extra = self.viewport().width() - sum(widths.values())
@@ -319,17 +282,24 @@ class SettingsTable(TableView):
         shares = self._roomy if extra >= 0 else {0: 1.0}
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
-            self.horizontalHeader().resizeSection(column, width + change)
+            self.horizontalHeader().resizeSection(column, max(width + change, self._title_width(column)))
 
     def _title_width(self, column: int) -> int:
         """Return the width in which the title of a column is read whole, however large its letters are."""
         title = str(self.model().headerData(column, Qt.Orientation.Horizontal) or "")
-        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + TITLE_PAD
+        letters = QFont(self.horizontalHeader().font())
+        letters.setWeight(QFont.Weight.DemiBold)  # as the style sheet writes it
+        return QFontMetrics(letters).horizontalAdvance(title) + TITLE_PAD
 
     def _widest_choice(self, column: int) -> int:
-        """Return the width in which every word that can be chosen in a column is read whole."""
+        """Return the width in which every word that can be chosen in a column, or stands beside a tick, is whole."""
         delegate = self.itemDelegateForColumn(column)
-        return delegate.width(self.fontMetrics()) if isinstance(delegate, ChoiceDelegate) else 0
+        if isinstance(delegate, ChoiceDelegate):
+            return delegate.width(self.fontMetrics())
+        if isinstance(delegate, TickDelegate):
+            words = (self._rows.cell(row, column).text for row in range(self._rows.height()))
+            return max((delegate.width(self.fontMetrics(), text) for text in words if text), default=0)
+        return 0
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for three attributes."""

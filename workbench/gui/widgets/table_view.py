@@ -1,25 +1,48 @@
-"""What every table looks like: plain rows of one height, a tip for what is cut, a copy of what is selected."""
+"""What every table has: plain rows of one height, a tip for what is cut, an order by a heading, a filter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from PySide6.QtCore import QEvent, QModelIndex, Qt
-from PySide6.QtGui import QAction, QHelpEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolTip
+from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
+from PySide6.QtGui import QAction, QHelpEvent, QKeyEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QFrame, QHeaderView, QLineEdit, QTableView, QToolTip
 
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import named
+from workbench.gui.widgets.basic import hold, label, look, named, row
 from workbench.gui.widgets.table_model import EXACT, Roles, TableModel
+
+FIND = QKeySequence.StandardKey.Find
+WIDTH = 150
+TIPS = {
+    "columns": tr_later(
+        "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all "
+        "in sight) and edited at once"
+    ),
+    "lines": tr_later("Show only the lines in which these letters occur"),
+}
+SHOW = {"columns": tr_later("Show columns by name"), "lines": tr_later("Show only lines with this word")}
+NEEDS_TIP = tr_later("Show only what blocks a release: something open, wrong, guessed or refused")
 
 
 class TableView(QTableView):
-    """A table whose rows can be sorted: they are moved in the view alone, and the model keeps its order."""
+    """A table whose rows can be sorted and filtered: moved and hidden in the view alone.
+
+    The rows of the model keep their order, so that an edit, its undo and a row's number mean the same whatever is
+    shown.
+
+    Signals:
+        shown_changed: other rows are in sight.
+    """
+
+    shown_changed = Signal()
 
     def __init__(self, model: TableModel, name: str, accessible: str, *, row_height: int = ROW) -> None:
         super().__init__()
         self._rows = model
+        self._wanted, self._needs_only = "", False
+        self._filter_field: TableFilter | None = None
         named(self, name, accessible)
         self.setModel(model)
         self.setShowGrid(False)
@@ -32,6 +55,8 @@ class TableView(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(row_height)
         self.horizontalHeader().setHighlightSections(False)
+        self.add_action("find", tr("Filter…"), self.find, tr("Show only some lines (Ctrl+F)"))
+        model.modelReset.connect(self._follow_reset)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Show the whole text of a cell that is cut, above its tip where that does not say it."""
@@ -79,9 +104,9 @@ class TableView(QTableView):
             rows = [*known, *(r for r in rows if keys[r] is None)]
         head = self.verticalHeader()
         head.blockSignals(True)  # the view would lay itself out at every row that moves
-        for place, row in enumerate(rows):
-            if head.visualIndex(row) != place:
-                head.moveSection(head.visualIndex(row), place)
+        for place, at in enumerate(rows):
+            if head.visualIndex(at) != place:
+                head.moveSection(head.visualIndex(at), place)
         head.blockSignals(False)
         self.updateEditorGeometries()
         self.viewport().update()
@@ -99,10 +124,195 @@ class TableView(QTableView):
         order = Qt.SortOrder.DescendingOrder if again else Qt.SortOrder.AscendingOrder
         heads.setSortIndicator(-1 if descending else column, Qt.SortOrder.AscendingOrder if descending else order)
 
+    # -- which rows -----------------------------------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
+        """Take the key that filters before the window does: of several tables, it is for this one."""
+        if isinstance(event, QKeyEvent) and event.matches(FIND):
+            if event.type() == QEvent.Type.ShortcutOverride:
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress:
+                self.find()
+                return True
+        return super().event(event)
+
+    def find(self) -> None:
+        """Go to the field that filters; where the page has none, it lies on the table."""
+        if self._filter_field is None:
+            TableFilter(self, "lines", floats=True)
+        assert self._filter_field is not None
+        self._filter_field.show()
+        self._filter_field.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def filtered_by(self, field: TableFilter) -> None:
+        """Let the key lead to ``field``."""
+        self._filter_field = field
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep a field that lies on the table in its corner."""
+        super().resizeEvent(event)
+        if self._filter_field is not None:
+            self._filter_field.keep_in_corner()
+
+    def in_sight(self) -> Iterator[int]:
+        """Yield the rows that are not filtered out, in the order in which they are shown."""
+        head = self.verticalHeader()
+        for place in range(head.count()):
+            row = head.logicalIndex(place)
+            if not self.isRowHidden(row):
+                yield row
+
+    @property
+    def filtered(self) -> bool:
+        """Whether some rows may be out of sight."""
+        return bool(self._wanted) or self._needs_only
+
+    def show_only(self, text: str, *, needs_only: bool = False) -> None:
+        """Show the rows whose name holds ``text`` and, if asked, only those that need the person."""
+        self._wanted, self._needs_only = text.strip().casefold(), needs_only
+        self._filter(kept=-1)
+
+    def _follow_reset(self) -> None:
+        """Filter other rows as the former ones were."""
+        self._filter(kept=-1)
+
+    def _filter(self, kept: int) -> None:
+        rows = range(self.model().rowCount())
+        hidden = {at for at in rows if at != kept and not self._passes(at)} if self.filtered else set()
+        changed = [at for at in rows if self.isRowHidden(at) != (at in hidden)]
+        self.setUpdatesEnabled(False)
+        for at in changed:
+            self.setRowHidden(at, at in hidden)
+        self.setUpdatesEnabled(True)
+        if changed:
+            self._leave_hidden()
+        self.shown_changed.emit()
+
+    def _passes(self, row: int) -> bool:
+        named_so = self._wanted in self._rows.name_at(row).casefold()
+        return named_so and (not self._needs_only or self._rows.needs_at(row))
+
+    def _leave_hidden(self) -> None:
+        """Go from a row that is out of sight to the first that is in sight."""
+        current = self.currentIndex()
+        if current.isValid() and self.isRowHidden(current.row()):
+            first = next(self.in_sight(), None)
+            if first is not None:
+                self.setCurrentIndex(self.model().index(first, current.column()))
+
     def line(self, row: int) -> str:
         """Return the cells of a row as they are copied, tab-separated."""
         columns = range(self.model().columnCount())
         return "\t".join(copied(self.model().index(row, column)) for column in columns)
+
+
+class _Field(QLineEdit):
+    """Goes on to the table by Return or the arrow down, and is emptied by Esc; empty, it leaves a table it lies on."""
+
+    def __init__(self, table: TableView, *, floats: bool) -> None:
+        super().__init__()
+        self._table, self._floats = table, floats
+
+    def event(self, event: QEvent) -> bool:
+        """Take Esc while there is something to empty or to leave, before the window does."""
+        escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+        if escape and event.type() == QEvent.Type.ShortcutOverride and (self.text() or self._floats):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Take the three keys; the rest is text."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down) and not event.modifiers():
+            self._table.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        elif event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() == Qt.Key.Key_Escape and self._floats:
+            self.parentWidget().hide()
+            self._table.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            super().keyPressEvent(event)
+
+
+class TableFilter(QFrame):
+    """A field and a box, and how many rows they leave."""
+
+    def __init__(
+        self, table: TableView, what: str = "columns", tip: str = "", *, needs: bool = True, floats: bool = False
+    ) -> None:
+        """Make the filter of ``table``.
+
+        Args:
+            table: what is filtered.
+            what: what its rows are.
+            tip: what the field does; by default what it does with such rows.
+            needs: whether some columns need the person, so that there is a box for them.
+            floats: whether it lies on the table, and not in the page beside it.
+        """
+        super().__init__(table if floats else None)
+        self._table, self._floats = table, floats
+        table.filtered_by(self)
+        name = table.objectName()
+        self.field = named(_Field(table, floats=floats), f"{name}_filter", tr(SHOW[what]), tip or tr(TIPS[what]))
+        self.field.setPlaceholderText(tr("Filter by name") if what == "columns" else tr("Filter"))
+        self.field.setClearButtonEnabled(True)
+        hold(self.field, WIDTH)
+        self.needs = named(
+            QCheckBox(tr("needs you"), self), f"{name}_needs", tr("Only columns that need you"), tr(NEEDS_TIP)
+        )
+        self._count = label("", "muted", name=f"{name}_count")
+        line = row(self._count, self.field, spacing=12)
+        self.setLayout(line)
+        needs = needs and what == "columns"
+        self.needs.setVisible(needs)
+        if needs:
+            line.addWidget(self.needs)
+        if floats:
+            look(self, "card")
+            line.setContentsMargins(8, 4, 8, 4)
+        else:
+            find = QShortcut(QKeySequence(FIND), self)
+            find.activated.connect(lambda: self.field.setFocus(Qt.FocusReason.ShortcutFocusReason))
+        self.field.textChanged.connect(self._show)
+        self.needs.toggled.connect(self._show)
+        table.shown_changed.connect(self._follow)
+
+    def keep_in_corner(self) -> None:
+        """Lie in the lower right corner of the table, where the fewest rows are covered."""
+        if self._floats:
+            self.adjustSize()
+            area = self._table.viewport().geometry()
+            self.move(area.right() - self.width(), area.bottom() - self.height())
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Come into the corner."""
+        super().showEvent(event)
+        self.keep_in_corner()
+
+    def clear(self) -> None:
+        """Show every row."""
+        self.field.clear()
+        self.needs.setChecked(False)
+
+    def _show(self) -> None:
+        self._table.show_only(self.field.text(), needs_only=self.needs.isChecked())
+
+    def _follow(self) -> None:
+        """Say how many rows are in sight, and forget what was asked of another table."""
+        if not self._table.filtered:
+            for part in (self.field, self.needs):
+                part.blockSignals(True)
+            self.clear()
+            for part in (self.field, self.needs):
+                part.blockSignals(False)
+        shown, whole = sum(1 for _ in self._table.in_sight()), self._table.model().rowCount()
+        self._count.setText(
+            tr("{shown} of {whole}", shown=tr_number(shown, ","), whole=tr_number(whole, ","))
+            if self._table.filtered
+            else ""
+        )
+        self.keep_in_corner()
 
 
 def copied(index: QModelIndex) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt, Signal
@@ -71,7 +71,7 @@ class RunsModel(EditedModel):
         pins: the keys of the pinned lines in the order in which they were pinned, each with the style it is drawn in.
 
     Signals:
-        pinned: a person has pinned a line, or no longer.
+        pinned: a person has pinned a line, or no longer, or has taken that back.
     """
 
     pinned = Signal()
@@ -142,9 +142,18 @@ class RunsModel(EditedModel):
                 self.session.notify("warning", tr(TOO_MANY, most=MOST_REGIMES))
                 return False
             self.pins[line.key] = free_style(line.kind, self.pins.values())
+        return True
+
+    def state(self) -> dict[str, str]:
+        """Return the pins."""
+        return dict(self.pins)
+
+    def restore(self, state: Mapping[str, str]) -> None:
+        """Pin the lines of :meth:`state` that there still are."""
+        known = {line.key for line in self.lines}
+        self.pins = {key: style for key, style in state.items() if key in known}
         self.refresh()
         self.pinned.emit()
-        return True
 
 
 class RunsTable(SettingsTable):

@@ -27,7 +27,7 @@ from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
-from workbench.gui.widgets.table_filter import TableFilter
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.studies.curve import MOST_REGIMES
 
 if TYPE_CHECKING:  # these load numpy and pyqtgraph
@@ -44,7 +44,6 @@ EMPTY = tr_later(
     "The studies that you run in Curves and the models that you release in Train are listed here "
     "in one table, to be sorted, filtered and drawn together."
 )
-FILTER = tr_later("Show only the lines in which these letters occur: model, way of training, dataset or folder")
 
 
 class _Picture(Standing):
@@ -83,7 +82,7 @@ class ComparePage(PageFrame):
         self.panel = PointPanel(session, self.plot, "compare", tr("Show its run in the table"))
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         Explainable(self.table, session, self._asked)
-        self.filter = TableFilter(self.table, "lines", tr(FILTER), needs=False)
+        self.filter = TableFilter(self.table, "lines")
         self.measure = named(ChoiceBox(), "compare_metric", tr("Metric"), tr("Which figure is listed and drawn"))
         tip = tr("The ε that the listed figures are of; the picture shows every tested one")
         self.epsilon = named(ChoiceBox(), "compare_epsilon", tr("ε of the listed figures"), tip)
@@ -341,8 +340,9 @@ class ComparePage(PageFrame):
             self.epsilon.setCurrentIndex(self.epsilon.findData(epsilon))
             self._choose(self.epsilon)
         if line.key not in self.runs.pins and line.can_be_drawn:
+            before = self.runs.state()
             self.runs.pin([*self.runs.pins, line.key][-MOST_REGIMES:])
-            self._pin()
+            self.runs.keep_step(tr("pin a line"), before)
         at = next(at for at, known in enumerate(self.runs.lines) if known.key == line.key)
         self.filter.clear()
         self.table.selectRow(at)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.data.schema import KINDS, ROLES
 from workbench.gui.pages.data.attribute_edits import fact_edit, kind_edit, role_edit
-from workbench.gui.pages.data.facts import ROLE_MEANING, in_short, read, written
+from workbench.gui.pages.data.facts import ROLE_MEANING, read
 from workbench.gui.pages.data.hints import unsettled
 from workbench.gui.session.blocking import in_need, needed_first
 from workbench.gui.session.draft import DraftColumn
@@ -16,6 +16,7 @@ from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.error_text import suspicion_text, without_place
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
+from workbench.gui.widgets.declared import in_short, written
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 

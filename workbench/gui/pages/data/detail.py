@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
 HEIGHT = 240
-PICTURE = 260
+PICTURE, LEAST_PICTURE = 260, 200
 ALL_OF_THEM = tr_later("edits apply to all selected columns")
 DECLARE_VALUES = tr_later(
     "Declare the values it can take from what everybody may know: the rows themselves are private."
@@ -93,11 +93,12 @@ class AttributeDetail(DetailCard):
         right = QVBoxLayout()
         right.setSpacing(4)
         right.addLayout(row(None, badge()))
+        self._bars.setMinimumWidth(LEAST_PICTURE)
         right.addWidget(self._bars, 1)
         right.setContentsMargins(0, 0, 0, 0)
         picture = QWidget()
         picture.setLayout(right)
-        self.fill(left, picture, picture_width=200)
+        self.fill(left, picture, picture_width=0)
         session.plan_changed.connect(self.refresh)
         attributes.dataChanged.connect(self.refresh)
 

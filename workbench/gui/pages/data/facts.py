@@ -8,17 +8,13 @@ from typing import Any
 
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import protect_changes
-from workbench.gui.style.language import tr, tr_later, tr_number, typed
-from workbench.gui.widgets.formatting import count
+from workbench.gui.style.language import tr, tr_later, typed
 from workbench.params import ParameterError
 from workbench.params.field import RealField, TextsField
 
 NUMBER = RealField()
 NAMES = TextsField(shortest=2)
 _NAME = re.compile(r'(?:^|[,\n])[ \t]*(?:(")((?:[^"]|"")*)"[ \t]*(?=[,\n]|\Z)|([^,\n]*))')
-SHOWN = 24
-"""Values of a list that are shown where it is not edited."""
-
 ROLE_MEANING = {
     None: tr_later("No role chosen: taken as neither identifying nor sensitive."),
     "identifier": tr_later("Identifier: it says by itself who somebody is; best dropped."),
@@ -38,26 +34,6 @@ DATES = {
     "month-first": tr_later("write it as 1990-12-31 or 12/31/1990"),
 }
 """How a date can be written, by the order that is declared."""
-
-
-def written(column: DraftColumn, fact: str) -> str:
-    """Return a declared fact as text, empty where it is open."""
-    value = getattr(column, fact)
-    if value is None:
-        return tr("false, true") if fact == "domain" and column.kind == "boolean" else ""
-    if fact == "domain":
-        return ", ".join(map(_quoted, value))
-    if column.kind == "date":
-        return datetime.date.fromordinal(int(value)).isoformat()
-    return tr_number(value, ".15g")
-
-
-def in_short(column: DraftColumn, fact: str) -> str:
-    """Return a declared fact as a cell or a tooltip shows it: to lay out thousands of values takes half a second."""
-    values = column.domain or ()
-    if fact != "domain" or len(values) <= SHOWN:
-        return written(column, fact)
-    return f"{count(len(values), 'value')}: {', '.join(map(_quoted, values[:SHOWN]))}, …"
 
 
 def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
@@ -101,13 +77,6 @@ def _day(text: str, order: str | None, words: str) -> float:
             tr("{words} = {text} is not a date", words=words, text=repr(text)),
             hint=tr(DATES[order if form else None]),
         ) from None
-
-
-def _quoted(value: str) -> str:
-    """Return a value as it stands in a list parted by commas, in quotes where it could be taken for something else."""
-    if not (value != value.strip() or any(mark in value for mark in ',"\n')):
-        return value
-    return '"' + value.replace('"', '""') + '"'
 
 
 def _names(text: str) -> list[str]:

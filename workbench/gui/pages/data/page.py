@@ -79,7 +79,7 @@ class DataPage(PageFrame):
         from workbench.gui.pages.data.table_facts import WholeTable
         from workbench.gui.widgets.copy_rows import CopyRows
         from workbench.gui.widgets.fast_table_model import RowsModel
-        from workbench.gui.widgets.table_filter import TableFilter
+        from workbench.gui.widgets.table_view import TableFilter
 
         self.table = AttributeTable(self.session)
         self.table.setMinimumHeight(LEAST_TABLE)

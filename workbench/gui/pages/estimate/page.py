@@ -106,6 +106,7 @@ class EstimatePage(PageFrame):
         said.setStretch(0, 1)
         source.body.addLayout(said)
         group = QButtonGroup(self)
+        self.header.addWidget(self.columns.filter)
         for name, segment in self._segments.items():
             segment.setCheckable(True)
             group.addButton(segment)
@@ -257,6 +258,7 @@ class EstimatePage(PageFrame):
     def _show_view(self, name: str) -> None:
         if self._found is not None:
             self._views.setCurrentWidget(self._places[name])
+        self.columns.filter.setVisible(self._views.currentWidget() is self.columns)
 
     def _say(self, text: str, kind: str = "muted", *, rows: bool = False) -> None:
         """Say ``text``; where the file has made-up ``rows`` to read as they are, offer to open them."""

@@ -21,6 +21,7 @@ from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, Standing
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import TableFilter
 
 if TYPE_CHECKING:
     from workbench.gui.pages.estimate.tasks import EstimatedRelease
@@ -90,6 +91,7 @@ class ColumnsView(QWidget):
         accessible = tr("The original's columns, as estimated from the release")
         self.table = LinesTable(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.filter = TableFilter(self.table, "lines")
         self.detail = ColumnDetail(session)
         self._columns: tuple[ColumnView, ...] = ()
         whole = stack(MasterDetail(Card(self.table, pad=8), self.detail))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.explain import PAGE
 from workbench.gui.pages.explain.guide_card import GuideCard, PublishedCard
+from workbench.gui.pages.explain.shuffle_study import ShuffleStudy
 from workbench.gui.pages.explain.trust_picture import TrustPicture
 from workbench.gui.pages.explain.word_table import WordTable
 from workbench.gui.session.job_center import JobCenter
@@ -27,6 +29,8 @@ _DELTA = RealField(
     help=tr_later("Probability by which the bound of ε may be exceeded"), symbol="δ", at_least=0.0, below=1.0
 )
 _CURVE_HEIGHT = 210
+_WIDE = 1500
+"""Points from which the cards stand in two columns: a line of text is not read across a whole wide screen."""
 
 
 class SectionCard(Card):
@@ -60,7 +64,7 @@ _MOST_PARAGRAPHS = 5
 
 
 class ExplainPage(PageFrame):
-    """The page; it reads no table and starts no job."""
+    """The page; it reads no table."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
@@ -83,16 +87,19 @@ class ExplainPage(PageFrame):
         self._problem.hide()
         self._curve = BeliefCurve(session)
         self._curve.setMinimumHeight(_CURVE_HEIGHT)
-        pictures: dict[str, QWidget] = {"belief": self._curve, "trust": TrustPicture(session)}
-        self.cards = {
-            section.name: SectionCard(section, *([pictures[section.name]] if section.name in pictures else []))
-            for section in sections(1.0)
-        }
+        self.shuffled = ShuffleStudy(session, jobs, lambda: float(self.epsilon.value()))
+        pictures = {"belief": (self._curve,), "trust": (TrustPicture(session), self.shuffled)}
+        self.cards = {section.name: SectionCard(section, *pictures.get(section.name, ())) for section in sections(1.0)}
         self.guide = GuideCard()
         self.guide.asked.connect(self._look_at)
         belief, *others = self.cards.values()
         inner = look(QWidget(), "clear")
-        inner.setLayout(stack(belief, self.guide, PublishedCard(), *others, None, spacing=12))
+        self._order = (belief, self.guide, PublishedCard(), *others)
+        self._columns = stack(spacing=12), stack(spacing=12)
+        inner.setLayout(row(spacing=12))
+        for column in self._columns:
+            inner.layout().addLayout(column, 1)  # type: ignore[union-attr]
+        self._lay_out(wide=False)
         area = QScrollArea()
         area.setObjectName("explain_area")
         area.setWidgetResizable(True)
@@ -107,6 +114,24 @@ class ExplainPage(PageFrame):
         session.explain_asked.connect(self._follow)
         asked = session.explained or (of_plan(session).epsilon, Decimal(0))
         self._follow(*asked)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Take one column or two."""
+        super().resizeEvent(event)
+        wide = event.size().width() >= _WIDE
+        if wide != self._wide:
+            self._lay_out(wide=wide)
+
+    def _lay_out(self, *, wide: bool) -> None:
+        """Put the cards below each other, or those about other releases and other kinds of trust beside the rest."""
+        self._wide = wide
+        for column in self._columns:
+            while column.count():
+                column.takeAt(0)
+        for at, card in enumerate(self._order):
+            self._columns[wide and at % 2].addWidget(card)
+        for column in self._columns:
+            column.addStretch(1)
 
     def refresh(self) -> None:
         """Show every section for the ε and δ that stand in the fields."""

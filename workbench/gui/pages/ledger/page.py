@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
@@ -32,12 +32,13 @@ from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, button, caption, label, look, named, row
+from workbench.gui.widgets.basic import Card, button, caption, label, look, row
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import TableFilter
 
 NAME = 6
 """Digits of a dataset's name in the ledger that are shown."""
@@ -84,7 +85,6 @@ class LedgerPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._view: LedgerView | None = None
-        self._shown: list[LedgerLine] = []
         export = button(tr("Export…"), "ledger_export", tip=tr("Write every entry of the chain as JSON"))
         export.clicked.connect(self._export)
         self.header.addWidget(export)
@@ -107,11 +107,8 @@ class LedgerPage(PageFrame):
             tr("Go on with this copy…"), "ledger_accept", tip=tr("Record that entries are missing, and go on")
         )
         self._accept.clicked.connect(self._accept_copy)
-        self._filter = named(QLineEdit(), "ledger_filter", tr("Show only releases with this word"))
-        self._filter.setPlaceholderText(tr("Filter"))
-        self._filter.setClearButtonEnabled(True)
-        self._filter.setFixedWidth(160)
-        self._filter.textChanged.connect(self._show_releases)
+        self._filter = TableFilter(self._releases, "lines")
+        self._releases.shown_changed.connect(self._show_spending)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         head = QWidget()
         head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -134,7 +131,7 @@ class LedgerPage(PageFrame):
 
     def _asked(self) -> Asked | None:
         """Return the charge of the chosen release, else of the newest, as a question about what it means."""
-        releases = self._shown
+        releases = self._view.releases if self._view is not None else ()
         at = max(self._releases.currentIndex().row(), 0)
         return Asked(releases[at].epsilon, releases[at].delta) if at < len(releases) else None
 
@@ -183,7 +180,7 @@ class LedgerPage(PageFrame):
         self._empty.setVisible(not view.releases)
         for part in (self._releases, self._timeline, self._filter):
             part.setVisible(bool(view.releases))
-        self._show_releases()
+        self._releases.lines.show_lines([_release_cells(line, names) for line in view.releases])
         self._accounts.lines.show_lines(
             [
                 (
@@ -224,18 +221,12 @@ class LedgerPage(PageFrame):
             else tr("{releases} in {path}", releases=releases, path=view.path)
         )
 
-    def _show_releases(self) -> None:
-        """Show the releases in which the filter's word stands, and what they have spent."""
+    def _show_spending(self) -> None:
+        """Show what the releases in sight have spent."""
         view = self._view
-        if view is None:
-            return
-        word = self._filter.text().strip().casefold()
-        names = self._names(view)
-        cells = [(line, _release_cells(line, names)) for line in view.releases]
-        kept = [(line, shown) for line, shown in cells if word in " ".join(c.text for c in shown).casefold()]
-        self._shown = [line for line, _ in kept]
-        self._releases.lines.show_lines([shown for _, shown in kept])
-        self._timeline.show_lines(_spending(view, self._shown, names))
+        if view is not None:
+            shown = [view.releases[row] for row in sorted(self._releases.in_sight())]
+            self._timeline.show_lines(_spending(view, shown, self._names(view)))
 
     def _names(self, view: LedgerView) -> dict[str, tuple[str, str]]:
         """Return what each dataset is called, and what it was released as."""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QScrollArea, QWidget
 from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import StudyResult, StudyRow, line_name
 from workbench.gui.pages.curve_actions import copy_curve
+from workbench.gui.pages.curve_words import in_language
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, button, label, look, named, row
@@ -20,6 +21,7 @@ from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.formatting import plain
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.render.memory_figure import memory_figure, phases_figure
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class StudyCard(Card):
         self.plot = CurvePlot("memory", tr("Memory against the batch"))
         accessible = tr("Memory of every setting")  # a setting that is cut reads as another one: none gives way
         self.table = LinesTable(session, "memory_table", accessible, COLUMNS, least_share=1.0)
+        self._filter = TableFilter(self.table, "lines")
         self.lines = named(ChoiceBox(), "memory_chart", tr("Lines of the chart"), tr("What each line of the chart is"))
         self.lines.setMinimumWidth(NARROWEST)
         for key, text in CHARTS.items():
@@ -105,7 +108,7 @@ class StudyCard(Card):
         both = QWidget()
         self._both = row(self.plot, self.table, spacing=BETWEEN)
         both.setLayout(self._both)
-        self.body.addLayout(row(*self._segments.values(), 4, self.lines, None))
+        self.body.addLayout(row(*self._segments.values(), 4, self.lines, None, self._filter))
         self.body.addWidget(both, 1)
         self.body.addWidget(stated)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
@@ -142,9 +145,10 @@ class StudyCard(Card):
             return
         asked, selected = self.lines.currentData(), self.selected
         if asked == PHASES_OF_ONE:
-            self.figure = phases_figure(self.result, selected.line if selected is not None else self.result.lines[0])
+            line = selected.line if selected is not None else self.result.lines[0]
+            self.figure = in_language(phases_figure(self.result, line))
         else:
-            self.figure = memory_figure(self.result, asked)
+            self.figure = in_language(memory_figure(self.result, asked))
         self.plot.show_figure(self.figure, self._session.theme, Decimal(1))
 
     def copy(self) -> None:
@@ -167,6 +171,7 @@ class StudyCard(Card):
             segment.setVisible(not wide)
             self._views[key].setVisible(wide or segment.isChecked())
         self.lines.setVisible(not self.plot.isHidden())
+        self._filter.setVisible(not self.table.isHidden())
 
     def _select(self) -> None:
         if self.lines.currentData() == PHASES_OF_ONE:

@@ -46,6 +46,10 @@ class PredictionModel(TableModel):
         """Return the number of lines."""
         return len(self._order)
 
+    def name_at(self, at: int) -> str:
+        """Return the words that a prediction is found by, without its image."""
+        return "  ".join(cell(at).text for cell in (self._file, self._predicted, self._own))
+
     def show_predictions(self, found: ImagePredictions | None) -> None:
         """Show other predictions, in their own order."""
         self._found, self._only_wrong = found, False

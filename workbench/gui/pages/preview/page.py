@@ -15,7 +15,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, named, row, stack
+from workbench.gui.widgets.basic import Card, Elided, badge, button, hold_most, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.way_bar import WayBar
@@ -70,7 +70,7 @@ class PreviewPage(PageFrame):
         self.distribution = Distribution(session)
         self.correlations = Correlations(session)
         self._choice = named(ChoiceBox(), "preview_column", tr("Column whose distribution is shown"))
-        self._choice.setMaximumWidth(WIDEST_CHOICE)
+        hold_most(self._choice, WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # also to another table's
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted")

@@ -42,7 +42,7 @@ class ProtectPage(PageFrame):
         from workbench.gui.pages.protect.share_model import ShareModel
         from workbench.gui.widgets.empty_state import NothingYet
         from workbench.gui.widgets.settings_table import SettingsTable
-        from workbench.gui.widgets.table_filter import TableFilter
+        from workbench.gui.widgets.table_view import TableFilter
 
         self._even = button(
             tr("Split evenly"), "split_evenly", tip=tr("Free every lock and give each column the same share")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -25,12 +27,15 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
-from workbench.gui.widgets.basic import Card, Elided, button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.fast_table import RowsTable
+from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count, entered
 from workbench.gui.widgets.master_detail import WIDE
-from workbench.gui.widgets.table_filter import TableFilter
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.params import ParameterError
 from workbench.sanitize.questions import (
     ASKS,
@@ -45,6 +50,9 @@ from workbench.sanitize.questions import (
 )
 from workbench.sanitize.wishes import FORMS, Wish
 
+if TYPE_CHECKING:
+    import polars as pl
+
 WAYS = {
     "rows": tr_later("{columns}, noisy rows advised, ε up to {most}."),
     "synthetic": tr_later("{columns}, synthetic rows advised, ε up to {most}."),
@@ -57,6 +65,8 @@ SKIP = tr_later("Use the suggested answer")
 NO_TARGET = tr_later("choose a column")
 BAR = 16
 """Pixels that a scroll bar may take."""
+HIGH = 1100
+"""Points of a page that has room for the rows below the questions."""
 
 
 class QuestionsPage(PageFrame):
@@ -77,8 +87,12 @@ class QuestionsPage(PageFrame):
         for part in (self._who(), self._which(), self._what()):
             self._parts.addWidget(part)
         self._arrange(beside=False)
+        self._rows = RowsModel(session)
+        self._frame: pl.DataFrame | None = None
+        self._sheet = self._make_sheet()
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._card, 1)
+        self.body.addWidget(self._sheet, 1)
         self._onward = self.set_primary(tr("Decide →"), "questions_onward", self._go_on)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -92,6 +106,33 @@ class QuestionsPage(PageFrame):
         )
         skip.clicked.connect(lambda: self._skip(number))
         return row(label(tr("{number}   {question}", number=number, question=words), "heading"), None, skip)
+
+    def _make_sheet(self) -> Card:
+        """Return the rows, which a high window has room for: who chooses columns looks at what is in them."""
+        view = RowsTable(
+            self.session,
+            self._rows,
+            "questions_rows",
+            tr("Rows of the table: private, not for release"),
+            row_height=ROW - 4,
+        )
+        self._rows.modelReset.connect(view.fit_columns)
+        CopyRows(view, self.session, private=True)
+        sheet = Card(pad=8)
+        above = row(label(tr("THE ROWS"), "caption"), None, badge())
+        above.setContentsMargins(8, 4, 8, 0)
+        sheet.body.addLayout(above)
+        sheet.body.addWidget(view, 1)
+        sheet.hide()
+        return sheet
+
+    def _show_rows(self) -> None:
+        opened, high = self.session.opened, self.height() >= HIGH
+        self._sheet.setVisible(opened is not None and high)
+        frame = opened.table.frame if opened is not None and high else None
+        if frame is not self._frame:
+            self._frame = frame
+            self._rows.show_frame(frame)
 
     def _who(self) -> QWidget:
         group = QButtonGroup(self)
@@ -174,6 +215,7 @@ class QuestionsPage(PageFrame):
         beside = event.size().width() >= WIDE
         self._arrange(beside=beside)
         self._place_boxes(beside=beside)
+        self._show_rows()
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 
@@ -181,6 +223,7 @@ class QuestionsPage(PageFrame):
         opened = self.session.opened
         self._nothing.setVisible(opened is None)
         self._card.setVisible(opened is not None)
+        self._show_rows()
         self.refresh()
         if opened is not None:
             self.columns.setCurrentIndex(self.columns.listed.index(0, 0))

@@ -174,10 +174,9 @@ class RapporPage(ReleasePage):
         above.addWidget(self._parameters, 5)
         above.addWidget(bounds, 6)
         layout = stack(spacing=12)
-        layout.addLayout(above)
+        layout.addLayout(above, 1)  # before anything is found a high window is for the lines
         layout.addWidget(self._released)
         layout.addWidget(self._results)
-        layout.addStretch(1)
         title = label(tr("values"), "muted")
         title.setBuddy(self._source)
         self.header.addWidget(title)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.cards import CostCard, OnlyModelsCard, OutsideCard
+from workbench.gui.pages.release.cards import ColumnsCard, CostCard, OnlyModelsCard, OutsideCard
 from workbench.gui.pages.release.derived_pane import DerivedPane
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release.rows_pane import RowsPane
@@ -43,8 +43,8 @@ from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-WIDE = 1200
-"""Pixels of width from which the fields have a column of their own."""
+WIDE, HIGH = 1200, 800
+"""Pixels of width from which the fields have a column of their own; of height, from which the columns are listed."""
 
 NO_TABLE = tr_later("Open a table and declare its public facts; then it can be released here.")
 A_MODEL = tr_later(
@@ -144,7 +144,8 @@ class SettingsPage(ReleasePage):
         lines = stack(self._released_title, spacing=12)
         lines.addLayout(self._released)
         past.setLayout(lines)
-        self._sections = Sections(self._version, self._cost, self._outside, past)
+        self._columns = ColumnsCard(self.session)
+        self._sections = Sections(self._version, self._cost, self._outside, self._columns, past)
         self._area = QScrollArea()
         self._area.setObjectName("release_area")
         self._area.setWidget(self._sections)
@@ -195,6 +196,7 @@ class SettingsPage(ReleasePage):
             if other:
                 self._show_file_of(pane)
             pane.follow()
+            self._columns.follow()
             if pane.results is not None:
                 pane.results.show_newest()
         if other or self._at_newest:  # what will be published, above what was
@@ -513,10 +515,12 @@ class SettingsPage(ReleasePage):
 class Sections(QWidget):
     """The fields of a way beside what every release has, and below them what was just released."""
 
-    def __init__(self, version: QWidget, cost: QWidget, outside: QWidget, past: QWidget) -> None:
+    def __init__(self, version: QWidget, cost: QWidget, outside: QWidget, columns: QWidget, past: QWidget) -> None:
         super().__init__()
         look(self, "clear")
         self._cost, self._outside, self._past = cost, outside, look(QWidget(), "clear")
+        self._columns = columns  # for a high window: there is room to look once more at what leaves
+        self._columns.hide()
         self._past.setLayout(stack(past, None, spacing=0))
         self._below = look(QWidget(), "clear")
         self._holder = QVBoxLayout(self._below)
@@ -527,8 +531,8 @@ class Sections(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(12)
         self._grid.addWidget(version, 0, 0, 1, 2)
-        self._grid.setRowStretch(5, 1)
-        self._wide = self._narrow = False
+        self._grid.setRowStretch(6, 1)
+        self._wide = self._narrow = self._high = False
         self._soon = QTimer(self, singleShot=True, interval=0)  # Qt does not bear another layout while it makes one
         self._soon.timeout.connect(self._fit)
         self._arrange()
@@ -537,6 +541,7 @@ class Sections(QWidget):
         """Show what was released before ``only``, where there is nothing to release."""
         for part in (self._cost, self._outside):
             part.setVisible(not only)
+        self._columns.setVisible(not only and self._high)
 
     def show_pane(self, pane: WayPane | None) -> None:
         """Show the fields of another way."""
@@ -572,22 +577,26 @@ class Sections(QWidget):
         room = self.width() if around is None else around.width()
         parts = () if pane is None else (pane, self._cost)
         needed = sum(part.minimumSizeHint().width() for part in parts) + self._grid.spacing()
-        fits = (room >= WIDE, needed > room)
-        if (self._wide, self._narrow) != fits:
-            self._wide, self._narrow = fits
+        high = around is not None and around.height() >= HIGH and room >= WIDE
+        fits = (room >= WIDE, needed > room, high)
+        if (self._wide, self._narrow, self._high) != fits:
+            self._wide, self._narrow, self._high = fits
             self._arrange()
 
     def _arrange(self) -> None:
         grid, pane, wide = self._grid, self._pane, self._wide
-        for part in (self._cost, self._outside, self._below, self._past):
+        for part in (self._cost, self._outside, self._columns, self._below, self._past):
             grid.removeWidget(part)
+        self._columns.setVisible(self._high and pane is not None)
+        grid.setRowStretch(3, 100 if self._high and pane is not None else 0)
         across = pane is not None and (pane.wide or self._narrow) and not wide
         if pane is not None:
             grid.removeWidget(pane)
             grid.addWidget(pane, 1, 0, 1 if across or not wide else 2, 2 if across else 1)
         grid.addWidget(self._cost, *((2, 0) if across else (1, 1)))
         grid.addWidget(self._outside, *((2, 1) if across or wide else (2, 0)), 1, 1 if across or wide else 2)
-        grid.addWidget(self._below, 3, 0, 1, 2)
-        grid.addWidget(self._past, 4, 0, 1, 2)
+        grid.addWidget(self._columns, 3, 0, 1, 2)
+        grid.addWidget(self._below, 4, 0, 1, 2)
+        grid.addWidget(self._past, 5, 0, 1, 2)
         grid.setColumnStretch(0, 1 if wide or across else 3)
         grid.setColumnStretch(1, 1 if wide or across else 2)

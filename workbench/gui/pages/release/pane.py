@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.session.undo import PlanEdit
+from workbench.gui.style.language import again, tr
 from workbench.gui.widgets.basic import Card, label
 from workbench.gui.widgets.delta_entry import DeltaEntry
 from workbench.params import Parameters
@@ -37,6 +39,8 @@ class WayPane(Card):
         wide: whether it needs the whole width of a page.
         below: what is shown below fields and cost.
         others: further buttons of the foot.
+        titles: what a person calls each field, where undo names it.
+        written: the fields that are typed into: a word is one step, not each of its letters.
         results: a look into the newest release; ``None`` where it has none of its own.
 
     Signals:
@@ -48,12 +52,15 @@ class WayPane(Card):
     refreshed = Signal()
     facts: tuple[Fact, ...] = ()
     wide = False
+    titles: Mapping[str, str] = {"delta": "δ"}
+    written: Collection[str] = ("delta",)
 
     def __init__(self, session: Session, what: ReleaseWords, kind: str = "", pad: int = 16) -> None:
         super().__init__(pad=pad)
         self.setObjectName(f"pane_{what.name}")
         self.session, self.what, self.kind = session, what, kind
         self._own: set[str] = set()
+        self._former: dict[str, Any] = {}
         self.delta = DeltaEntry(f"{what.name}_delta")
         self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem")
         self._problem.hide()
@@ -124,12 +131,34 @@ class WayPane(Card):
 
     def follow(self) -> None:
         """Show what follows from table, plan and questions, but for what a person has chosen here."""
+        self._former = self.state()
 
     def chose(self, key: str) -> None:
-        """Keep what a person has chosen in the field ``key``."""
+        """Keep what a person has chosen in the field ``key``, as a step that can be undone."""
         self._own.add(key)
+        former, after = self._former, self.state()
+        if after != former:
+            words = tr("change {title}", title=again(self.titles[key]))
+            merge = f"{self.what.name} {key}" if key in self.written else ""
+            self.session.undo_stack.push(PlanEdit(words, former, after, self._show_state, merge))
         self.say(self.field_problem())
         self.changed.emit()
+
+    def state(self) -> dict[str, Any]:
+        """Return what is chosen and written in the fields, with which of it is a person's own."""
+        return {"own": frozenset(self._own), "delta": self.delta.text()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Show what :meth:`state` returned."""
+        self._own = set(state["own"])
+        self.delta.setText(state["delta"])
+
+    def _show_state(self, state: dict[str, Any]) -> None:
+        self._former = state
+        if state != self.state():
+            self.restore(state)
+            self.say(self.field_problem())
+            self.changed.emit()
 
     def say(self, problem: str) -> None:
         """Say which field is refused, and why."""

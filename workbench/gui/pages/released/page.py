@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.released import PAGE
+from workbench.gui.pages.released.quality_card import QualityCard
 from workbench.gui.session.account_task import AccountRelease, read_releases
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.newest_release import step_of
@@ -22,12 +23,16 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import TableFilter
 
 NOTHING = tr_later(
     "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
 )
 KINDS = {"": tr_later("noisy rows"), "synthetic": tr_later("synthetic rows"), "statistics": tr_later("statistics")}
 """What a person calls a kind of release; any other by its own name."""
+
+ROWS = ("", "synthetic")
+"""Kinds of releases that hold rows like those of the original."""
 
 COLUMNS = (
     Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120),
@@ -69,19 +74,18 @@ class ReleasedPage(PageFrame):
         self._all: tuple[AccountRelease, ...] = ()
         self._lines: list[_Line] = []
         self._chosen = ""
+        self._compared_with = ""  # the account of the table that the shown release can be compared with
         self._newest: ReleasedStep | None = None
         self._awaited = ""  # the newest release, until it is in the list
-        self._filter = named(QLineEdit(), "released_filter", tr("Show only releases with this word"))
-        self._filter.setPlaceholderText(tr("Filter"))
-        self._filter.setClearButtonEnabled(True)
-        self._filter.textChanged.connect(self._show)
         self._own = named(
             QCheckBox(tr("of the open table")), "released_own", tr("Only releases of the table that is open")
         )
         self._own.toggled.connect(self._show)
+        self.table = LinesTable(session, "released_list", tr("Every release, the newest first"), COLUMNS)
+        self._filter = TableFilter(self.table, "lines")
+        self.table.shown_changed.connect(self._follow_filter)
         self.header.addWidget(self._own)
         self.header.addWidget(self._filter)
-        self.table = LinesTable(session, "released_list", tr("Every release, the newest first"), COLUMNS)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _former: self._choose(now.row()))
         self._paused = label("", "accent", wrap=True, name="released_paused")
         resume = button(
@@ -90,10 +94,10 @@ class ReleasedPage(PageFrame):
         resume.clicked.connect(lambda: session.go("train"))
         self._resume = QWidget()
         self._resume.setLayout(row(self._paused, None, resume))
-        self._place = stack(spacing=0)
+        self._place = stack(spacing=12)
         self._detail = look(Standing(pad=0), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
-        self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(3, 2))
+        self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
         self._nothing.say(tr(NOTHING))
         self.body.addWidget(self._resume)
@@ -120,18 +124,19 @@ class ReleasedPage(PageFrame):
         self._show()
 
     def _take(self, found: tuple[AccountRelease, ...]) -> None:
-        if found != self._all or not self._lines:
+        if found != self._all or not self._lines or self._compared_with != self._original():
             self._all = found
             self._show()
 
     def _show(self) -> None:
-        """Show the releases in which the filter's word occurs."""
-        session, word = self.session, self._filter.text().strip().casefold()
+        """Show the releases."""
+        session = self.session
         own = {step.release_id: step for step in session.released}
         self._choose_newest()
+        self._compared_with = self._original()
         present = session.account.dataset
         self._own.setVisible(session.open_data is not None and bool(self._all))
-        lines = [
+        self._lines = [
             _Line(
                 replace(own.get(one.past.release_id) or step_of(one.past), time=one.past.time),
                 one.dataset,
@@ -140,23 +145,26 @@ class ReleasedPage(PageFrame):
             for one in self._all
             if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())
         ]
-        self._lines = [ln for ln in lines if word in " ".join(cell.text for cell in ln.cells()).casefold()]
         self.table.lines.show_lines([line.cells() for line in self._lines])
         self._parts.setVisible(bool(self._all))
         self._filter.setVisible(bool(self._all))
         self._nothing.setVisible(not self._all)
         self._show_paused()
-        self.set_note(
-            tr("{lines} listed; copying what is released costs nothing.", lines=count(len(self._lines), "release"))
-        )
-        shown = [line.step.release_id for line in self._lines]
+        shown = {self._lines[row].step.release_id: row for row in self.table.in_sight()}
         chosen = self._awaited if self._awaited in shown else self._chosen
         self._awaited = "" if self._awaited in shown else self._awaited
-        at = shown.index(chosen) if chosen in shown else 0
-        if self._lines:
-            self.table.selectRow(at)  # the model was reset, so that this always chooses it
-        else:
+        if shown:  # the model was reset, so that this always chooses it
+            self.table.selectRow(shown.get(chosen, next(iter(shown.values()))))
+
+    def _follow_filter(self) -> None:
+        """Say how many releases are in sight; without any there is no card."""
+        in_sight = count(sum(1 for _ in self.table.in_sight()), "release")
+        self.set_note(tr("{lines} listed; copying what is released costs nothing.", lines=in_sight))
+        at = self.table.currentIndex().row()
+        if at < 0 or self.table.isRowHidden(at):
             self._choose(-1)
+        elif not self._place.count():
+            self._choose(at)
 
     def _choose(self, at: int) -> None:
         """Show the card of one release."""
@@ -170,9 +178,18 @@ class ReleasedPage(PageFrame):
         line = self._lines[at]
         self._chosen = line.step.release_id
         card = ReleasedCard(line.step, 1, self.jobs, self._learn, self._estimate, self._open, name="shown_release")
-        self._place.addWidget(card)
+        parts: list[QWidget] = [card]
+        if line.step.files and line.dataset == self._original():
+            rows = not line.step.model and line.step.central in ROWS
+            parts.append(QualityCard(self.session, self.jobs, line.output, rows))
+        for part in parts:
+            self._place.addWidget(part)
+            part.show()  # at once: Qt would show it only when it comes back to its event loop
         self._place.addStretch(1)
-        card.show()  # at once: Qt would show it only when it comes back to its event loop
+
+    def _original(self) -> str:
+        """Return the account of the open table; empty without one."""
+        return "" if self.session.opened is None else self.session.account.dataset
 
     def _choose_newest(self) -> None:
         """Choose what was just released: who comes from there looks for its files."""

@@ -240,6 +240,10 @@ class ModelForms(Card):
         self._say_epsilon()
         self.changed.emit()
 
+    def meanings(self) -> list[str]:
+        """Return what each setting of the chosen model means."""
+        return self._form().meanings()
+
     # -- the values -------------------------------------------------------------------------------------------------
 
     def value(self) -> Parameters | None:

@@ -399,7 +399,8 @@ class TrainPage(RunPage):
         self._column.setStretchFactor(self.going, 1 if network else 0)
         value = self.forms.value()
         if not network and value is not None:
-            self.study.show_model(self.forms.model, Decimal(repr(float(value.to_plain()["epsilon"]))))
+            epsilon = Decimal(repr(float(value.to_plain()["epsilon"])))
+            self.study.show_model(self.forms.model, epsilon, self.forms.meanings())
         self.before.say_first(first=figures_first.is_first(self.session))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
@@ -9,10 +10,13 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.pages.curve_words import in_language
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, button, label, row, stack
+from workbench.gui.widgets.basic import Card, button, label, look, row, rule, stack
 
 ROOM = 620
 """Points of the card from which a curve with its names can be read."""
+
+HIGH = 420
+"""Points of the card in which the settings can be explained as well."""
 
 UNKNOWN = tr_later(
     "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."
@@ -41,13 +45,21 @@ class StudyCard(Card):
         self.body.addWidget(self._words)
         self.body.addLayout(row(self._onward, None))
         self.body.addWidget(self._holder, 100)
+        self._meanings = label("", "muted", wrap=True, name="train_meanings")
+        self._of_settings = look(QWidget(), "clear")
+        self._of_settings.setLayout(
+            stack(rule(), label(tr("WHAT THE SETTINGS MEAN"), "caption"), self._meanings, spacing=8)
+        )
+        self.body.addWidget(self._of_settings)
         self.body.addStretch(1)
-        self._holder.hide()
+        for part in (self._holder, self._of_settings):
+            part.hide()
         session.runs_changed.connect(self._draw)
         session.theme_changed.connect(self._draw)
 
-    def show_model(self, model: str, epsilon: Decimal) -> None:
-        """Show what is known of ``model``, and mark ``epsilon``."""
+    def show_model(self, model: str, epsilon: Decimal, meanings: Sequence[str]) -> None:
+        """Show what is known of ``model``, and mark ``epsilon``; without a curve, what its settings mean."""
+        self._meanings.setText("\n".join(meanings))
         if (model, epsilon) != (self._model, self._epsilon):
             self._model, self._epsilon = model, epsilon
             self._draw()
@@ -65,6 +77,7 @@ class StudyCard(Card):
         self._words.setText(tr(UNKNOWN) if found is None else tr(KNOWN))
         drawn = found is not None and self.width() >= ROOM and self.isVisible()
         self._holder.setVisible(drawn)
+        self._of_settings.setVisible(not drawn and self.height() >= HIGH)
         if found is None or not drawn:
             return
         # It knows pyqtgraph, which a page without a study does not wait for.

@@ -13,7 +13,7 @@ from workbench import learners
 from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
-from workbench.gui.widgets.basic import Card, hold, label, look, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, hold, hold_most, label, look, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
 from workbench.learners import Learner
@@ -61,7 +61,7 @@ MORE_TIP = tr_later("Train other models on the same rows as well, and draw all o
 MOST_MODELS = 3
 """Models in one picture: the lines of more would look alike."""
 
-LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 9}, 260
+LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 6, "curve_metric": 9}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
 
 
@@ -149,10 +149,10 @@ class CurveSetup(Card):
         none, sanitized, corrected, synthetic, private = self._regimes.values()
         upper, middle, lower = QWidget(), QWidget(), QWidget()
         # The longest names would push a window of 1280 pixels wider: the lists take the room that there is.
-        for combo in (self.model, self.mechanism):
+        for combo in (self.model, self.mechanism, self.measure):
             combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             combo.setMinimumContentsLength(LEAST_LETTERS[combo.objectName()])
-            combo.setMaximumWidth(WIDEST_LIST)
+            hold_most(combo, WIDEST_LIST)
         first = row(self.model, self.more, None, self.measure, 8, self.bands, self.baselines)
         first.setStretch(0, 100)
         upper.setLayout(first)

@@ -16,7 +16,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
-from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold, hold_most, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
@@ -67,7 +67,7 @@ class WhyPage(RunPage):
         fields.addWidget(self.generated)
         fields.addStretch(1)
         fields.setStretch(0, 100)
-        self.model.setMaximumWidth(WIDEST_LIST)
+        hold_most(self.model, WIDEST_LIST)
         line.setLayout(fields)
         setup.body.addWidget(line)
         setup.body.addWidget(self._problem)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QCheckBox
 
@@ -15,12 +16,12 @@ from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseW
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import button, label, named, row
+from workbench.gui.widgets.basic import button, hold_most, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable
-from workbench.gui.widgets.table_filter import TableFilter
+from workbench.gui.widgets.table_view import TableFilter
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import COUNT, Request, Statistic
 
@@ -53,6 +54,7 @@ class StatisticsPane(WayPane):
 
     facts = (("figures", tr_later("spent on"), "", lambda found: count(found.queries, "noisy query", "noisy queries")),)
     wide = True
+    titles: Mapping[str, str] = {**WayPane.titles, "groups": tr_later("groups by"), "count": tr_later("count rows")}
 
     def __init__(self, page: ReleasePage) -> None:
         session = page.session
@@ -75,14 +77,14 @@ class StatisticsPane(WayPane):
             named(ChoiceBox(), f"statistics_by_{at}", tr(words), tr(BY_HELP)) for at, words in enumerate(BY, start=1)
         )
         for box in self._by:
-            box.setMaximumWidth(WIDEST)
+            hold_most(box, WIDEST)
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(12)
-            box.activated.connect(lambda _at: self._grouped())
+            box.activated.connect(lambda _at: self.chose("groups"))
         self._count = named(
             QCheckBox(tr("count rows")), "statistics_count", tr("Count the rows of each group"), tr(COUNT_HELP)
         )
-        self._count.toggled.connect(lambda _on: self.changed.emit())
+        self._count.toggled.connect(lambda _on: self.chose("count"))
         self._expected = label("", "muted", name="statistics_count_expected")
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes")
         self._sizes.hide()
@@ -145,9 +147,7 @@ class StatisticsPane(WayPane):
         """Take everything from another table and its plan."""
         for box in self._by:
             box.clear()
-        self._count.blockSignals(True)
-        self._count.setChecked(True)
-        self._count.blockSignals(False)
+        self._tick_count(on=True)
         self.model.start_over()
         super().start_over()
 
@@ -167,11 +167,13 @@ class StatisticsPane(WayPane):
         steps = steps_of(self.session)
         self._steps.setText(tr(STEPS, steps=steps) if steps else "")
         self._steps.setVisible(bool(steps))
+        super().follow()
 
     def show_foreseen(self, found: Foreseen | None) -> None:
         """Show what to expect of every figure."""
         checked = None if found is None else found.facts
         self.model.show_checked(checked)
+        self.table.make_room()
         groups = checked.expected.get((COUNT, "")) if checked is not None else None
         self._expected.setText(groups.words if groups is not None else "")
         self._expected.setToolTip(groups.stated if groups is not None else "")
@@ -192,9 +194,28 @@ class StatisticsPane(WayPane):
             return ()
         return (first,) if second in (None, first) else (first, second)
 
-    def _grouped(self) -> None:
+    def chose(self, key: str) -> None:
+        """Keep what a person has chosen, and let the figures be of these groups."""
         self._show_groups()
-        self.changed.emit()
+        super().chose(key)
+
+    def state(self) -> dict[str, Any]:
+        """Return the groups, too, and whether their rows are counted."""
+        groups = tuple(box.currentData() for box in self._by)
+        return {**super().state(), "groups": groups, "count": self._count.isChecked()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Show groups of which the columns are still protected."""
+        super().restore(state)
+        for box, name in zip(self._by, state["groups"], strict=True):
+            box.setCurrentIndex(max(box.findData(name), 0) if name is not None else 0)
+        self._tick_count(on=state["count"])
+        self._show_groups()
+
+    def _tick_count(self, *, on: bool) -> None:
+        self._count.blockSignals(True)
+        self._count.setChecked(on)
+        self._count.blockSignals(False)
 
     def _show_groups(self) -> None:
         groups = self._groups()

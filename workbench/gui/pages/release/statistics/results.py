@@ -12,7 +12,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, label, named, row
+from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -116,7 +116,7 @@ class ResultsCard(Card):
         self._statistic = named(ChoiceBox(), "statistics_only", tr("Which statistic is shown"))
         self._histogram = named(ChoiceBox(), "statistics_of", tr("Which histogram is shown"))
         for box, follow in ((self._statistic, self._show_figures), (self._histogram, self._show_bars)):
-            box.setMaximumWidth(WIDEST)
+            hold_most(box, WIDEST)
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(16)
             box.activated.connect(lambda _at, follow=follow: follow())

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidg
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row
+from workbench.gui.widgets.basic import Card, badge, button, hold_most, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.correlation_matrix import Correlations
@@ -93,7 +93,7 @@ class ComparisonCard(Card):
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
         self.correlations = Correlations(session, name, tr("Synthetic"), tr(ADVICE))
         self._choice = named(ChoiceBox(), f"{name}_column", tr("Column whose distribution is shown"))
-        self._choice.setMaximumWidth(WIDEST_CHOICE)
+        hold_most(self._choice, WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.textActivated.connect(self._choose)
         self._pictures = _Pictures()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
@@ -26,7 +27,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence, typed
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, hold, hold_most, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.formatting import at_most, count, listed
@@ -58,6 +59,14 @@ WIDEST = 320
 class SyntheticPane(WayPane):
     """The settings; method, target and rows follow table and plan until a person chooses another."""
 
+    titles: Mapping[str, str] = {
+        **WayPane.titles,
+        "method": tr_later("method"),
+        "target": tr_later("target"),
+        "rows": tr_later("rows to draw"),
+        "cuts": tr_later("cuts of numbers"),
+    }
+    written = ("delta", "rows", "cuts")
     facts = (
         ("counts", tr_later("spent on"), "", lambda found: found.counted),
         ("needs", tr_later("takes about"), NEEDS_TIP, lambda found: needs_words(found.needs)),
@@ -80,7 +89,7 @@ class SyntheticPane(WayPane):
             tr("The column that the recipient wants to predict from the others"),
         )
         for box in (self.method, self.target):
-            box.setMaximumWidth(WIDEST)
+            hold_most(box, WIDEST)
             box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(14)
         declared = SynthesisParameters.declared()
@@ -89,8 +98,9 @@ class SyntheticPane(WayPane):
             "cuts": named(QLineEdit(), "synthetic_cuts", tr("Cuts"), tr_sentence(declared["cuts"].help)),
         }
         self._fields["cuts"].setPlaceholderText(tr("auto"))
+        self._boxes = {"method": self.method, "target": self.target}
         for field in self._fields.values():
-            field.setFixedWidth(88)
+            hold(field, 88)
         self._impossible = ImpossibleEditor(session)
         self._arrange()
         self.method.activated.connect(lambda _at: self.chose("method"))
@@ -149,6 +159,7 @@ class SyntheticPane(WayPane):
         if self._planned != session.plan:
             self._planned = session.plan
             self._forget_preview()
+        super().follow()
 
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""
@@ -202,6 +213,21 @@ class SyntheticPane(WayPane):
         self._follow_target()
         self._say_steps()
         super().chose(key)
+
+    def state(self) -> dict[str, Any]:
+        """Return all settings."""
+        chosen = {key: box.currentData() for key, box in self._boxes.items()}
+        return {**super().state(), **chosen, **{key: field.text() for key, field in self._fields.items()}}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Show the settings."""
+        super().restore(state)
+        for key, box in self._boxes.items():
+            box.setCurrentIndex(max(box.findData(state[key]), 0))
+        for key, field in self._fields.items():
+            field.setText(state[key])
+        self._follow_target()
+        self._say_steps()
 
     def hindrance(self) -> tuple[str, str]:
         """Return that a column is published as it is, or none is protected."""
