@@ -55,7 +55,7 @@ class TableView(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(row_height)
         self.horizontalHeader().setHighlightSections(False)
-        self.add_action("find", tr("Filter…"), self.find, tr("Show only some lines (Ctrl+F)"))
+        self.add_action("find", tr("Filter…"), self.ask_filter, tr("Show only some lines (Ctrl+F)"))
         model.modelReset.connect(self._follow_reset)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
