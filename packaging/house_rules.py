@@ -25,6 +25,14 @@ CATALOGUES = {
     "workbench/learners": "LEARNERS",
     "workbench/synth": "SYNTHESISERS",
     "workbench/deep/networks": "NETWORKS",
+    "workbench/studies/quality": "SCORES",
+    "workbench/risk/measures": "MEASURES",
+    "workbench/risk/measures/population": "POPULATION_MODELS",
+    "workbench/risk/attacks": "ATTACKS",
+    "workbench/risk/membership": "GUESSES",
+    "workbench/risk/generalise/losses": "LOSSES",
+    "workbench/risk/generalise/models": "MODELS",
+    "workbench/risk/hierarchies": "BUILDERS",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",
@@ -94,6 +102,7 @@ LONG = {
             "central:synthesize",
             "central:statistics",
             "central:publish",
+            "generalized:generalize",
             "networks:train",
             "plans:plan",
             "rappor:encode",
@@ -245,9 +254,9 @@ def assigned(module: ast.Module, name: str) -> ast.Assign | ast.AnnAssign | None
 
 
 def element_of(listing: ast.Assign | ast.AnnAssign) -> str:
-    """Return T of ``name: tuple[T, ...]``; empty where the statement does not say."""
+    """Return T of ``name: tuple[T, ...]`` or ``dict[T, …]``; empty where the statement does not say."""
     annotation = ast.unparse(listing.annotation) if isinstance(listing, ast.AnnAssign) else ""
-    found = re.match(r"tuple\[(\w+), \.\.\.\]", annotation)
+    found = re.match(r"(?:tuple|dict)\[(\w+), ", annotation)
     return found[1] if found else ""
 
 
@@ -255,7 +264,8 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
     """Return the names of the modules that the entries of a catalogue come from.
 
     An entry names its module by its import (``from folder.grr import GRR`` or ``from folder import grr``, then
-    ``grr.GRR``), or by a string: the module's name in a list of strings, ``workbench.folder.module`` elsewhere.
+    ``grr.GRR``), or by a string: the module's name in a list of strings or as a key, ``workbench.folder.module``
+    elsewhere (``:name`` may follow).
     """
     origins: dict[str, str] = {}
     for node in ast.walk(module):
@@ -264,11 +274,13 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
                 inside = (node.module or "").removeprefix(folder.replace("/", ".") + ".").partition(".")[0]
                 origins[alias.asname or alias.name] = alias.name if alias.name.islower() else inside
     found: set[str] = set()
-    for node in ast.walk(listing.value) if listing.value else ():
+    value = listing.value
+    entries = [key for key in value.keys if key] if isinstance(value, ast.Dict) else [value] if value else []
+    for node in (node for entry in entries for node in ast.walk(entry)):
         if isinstance(node, ast.Name) and node.id in origins:
             found.add(origins[node.id])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            package, _, stem = node.value.rpartition(".")
+            package, _, stem = node.value.partition(":")[0].rpartition(".")
             if package.startswith("workbench.") or element_of(listing) == "str":
                 found.add(stem)
     return found

@@ -120,6 +120,7 @@ def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
         "synth",
         "statistics",
         "rappor",
+        "risk",
         "studies",
     ):
         (tmp_path / "workbench" / package).mkdir(parents=True)

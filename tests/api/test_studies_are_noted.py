@@ -39,9 +39,11 @@ def bayes(**more):
 STUDIES = {
     "curve": lambda **more: api.curve(ROWS, PLAN, "c", epsilons=[1], repeats=2, regimes=["private"], **more),
     "why": lambda **more: api.why(ROWS, PLAN, "c", repeats=2, **more),
+    "risk": lambda **more: api.risk(ROWS, ["a", "b"], "c", **more),
     "preview": lambda **more: api.release(ROWS, PLAN, **more),
     "synthesize": lambda **more: api.synthesize(ROWS, PLAN, **more),
     "statistics": lambda **more: api.statistics(ROWS, PLAN, **more),
+    "quality": lambda **more: api.quality(ROWS[::-1], ROWS, target="c", **more),
     "model": lambda **more: bayes(**more).fit(ROWS[["a", "b", "d"]], ROWS["c"]),
 }
 KINDS = {"synthesize": "preview", "statistics": "preview"}

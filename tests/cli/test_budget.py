@@ -68,3 +68,15 @@ def test_belief_gives_both_bounds_and_the_note(run: Run) -> None:
 )
 def test_bad_usage_is_one_sentence_and_exit_2(run: Run, words: list[str], said: str) -> None:
     assert said in run("budget", *words).error()
+
+
+def test_shuffling_can_be_simulated_beside_its_bound(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.studies.shuffled.COLLECTIONS", 50_000)
+    words = ["budget", "shuffle", "--epsilon", "3", "--rows", "1000", "--delta", "1e-6", "--simulate"]
+    result = run(*words, "--values", "3", "--repeats", "50", "--json").done
+    found = result["simulated"]
+    assert found["epsilon_lower"] <= found["epsilon_attack"] <= result["epsilon"]
+    errors = {model: of["mean"] for model, of in found["errors"]["shares"].items()}
+    assert errors["central"] < errors["shuffled"] < errors["local"]
+    assert "times smaller with shuffled reports" in run(*words, "--repeats", "50").shown
+    assert "simulated" not in run(*words[:-1], "--json").done

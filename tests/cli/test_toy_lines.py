@@ -45,7 +45,6 @@ ORACLE = frequency.OracleKind(name="toy-oracle", title="a toy", report="a vector
 CARD = dataclasses.replace(DISCRETE_LAPLACE, name="toy-noise", title="Toy noise")
 COMMAND = Command(
     name="toy",
-    help="say a number",
     example="workbench toy",
     configure=lambda parser: None,
     run=lambda options, context: {"number": 7},
@@ -99,7 +98,7 @@ def test_a_command_of_the_list_is_run_helped_and_offered(run: Run, monkeypatch: 
     module = ModuleType("workbench.cli.toy")
     module.COMMAND = COMMAND  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(catalogue, "COMMANDS", (*catalogue.COMMANDS, "toy"))
+    monkeypatch.setattr(catalogue, "COMMANDS", {**catalogue.COMMANDS, "toy": "say a number"})
     assert run("toy").out == "the number is 7\n"
     assert run("toy", "--json").json == {"number": 7}
     assert "usage: workbench toy [options]" in run("help", "toy").out

@@ -15,6 +15,7 @@ SHAPES = {
     "breast-cancer": (569, 31),
     "digits": (1797, 65),
     "diabetes-progression": (442, 11),
+    "clinic": (6, 4),
 }
 
 

@@ -87,3 +87,23 @@ def test_the_picture_of_trust_is_spoken_and_drawn_in_both_themes(window, press):
     assert drawn[0] != drawn[1]
     sees = {name: [stage.words for stage in stages if stage.sees] for name, stages in MODELS}
     assert sees == {"Local": ["Each person"], "Shuffled": ["Each person"], "Central": ["Each person", "Steward"]}
+
+
+def test_shuffled_reports_are_simulated_at_the_epsilon_of_the_page(window, press, idle, monkeypatch):
+    monkeypatch.setattr("workbench.studies.shuffled.COLLECTIONS", 20_000)
+    press(window, "tab_explain")
+    idle(window)
+    study = window.page.shuffled
+    study.people.setText("none")
+    study.start()
+    assert "people" in window.findChild(QLabel, "shuffle_words").text()
+    study.people.setText("5000")
+    study.start()
+    idle(window)
+    errors = [
+        float(window.findChild(QLabel, f"shuffle_error_{model}").text()) for model in ("central", "shuffled", "local")
+    ]
+    assert errors == sorted(errors)
+    words = window.findChild(QLabel, "shuffle_words").text()
+    assert "At the same ε of 1," in words
+    assert "drawn collections prove at least" in words

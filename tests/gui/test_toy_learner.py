@@ -108,10 +108,12 @@ def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch)
 def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
     press(iris, "tab_utility")
     model, metric = iris.findChild(QComboBox, "curve_model"), iris.findChild(QComboBox, "curve_metric")
-    former = [metric.itemText(i) for i in range(metric.count())]
     model.setFocus()
+    assert model.currentData() == TOY.name, "the advised one"
+    qtbot.keyClick(model, Qt.Key.Key_Up)
+    former = [metric.itemText(i) for i in range(metric.count())]
     qtbot.keyClick(model, Qt.Key.Key_Down)
-    assert model.currentText() == TOY.title
+    assert model.currentData() == TOY.name
     assert [metric.itemText(i) for i in range(metric.count())] == ["R²", "RMSE", "MSE"]
     retype(iris, qtbot, "curve_epsilons", "1, 1000")
     retype(iris, qtbot, "curve_repeats", "2")

@@ -29,7 +29,7 @@ SOUND = {
     "workbench/privacy/local/mechanisms/grr.py": GRR,
     "workbench/privacy/local/mechanisms/base.py": "class Mechanism: ...\n",
     "workbench/cli/__init__.py": '"""One file per command."""\n',
-    "workbench/cli/catalogue.py": 'COMMANDS: tuple[str, ...] = ("plan",)\nLATER = ("rappor",)\n',
+    "workbench/cli/catalogue.py": 'COMMANDS: dict[str, str] = {"plan": "make a plan"}\nLATER = ("rappor",)\n',
     "workbench/cli/plan.py": "COMMAND = Command(name='plan')\n",
     "pyproject.toml": PYPROJECT,
     "packaging/constraints.txt": CONSTRAINTS,

@@ -27,6 +27,10 @@ Or state it in each call: ``ledger="ledger.sqlite", account="people"``. An array
 A study is noted, at no cost, in the ledger of the dataset, in the one that ``study_ledger=`` names, or else in the
 user's own: settings that are chosen by it depend on the rows, and the card of a later model says so.
 
+What an attacker learns from a release, beside a guess, people who were not released, and what ε allows::
+
+    api.attack("inference", "people-released.csv", original=people, control=others, secret="income")["risk"]
+
 A released table can be learned from at no cost, by whoever has it and its certificate::
 
     api.fit_on_release("people-released.csv", target="sex").predict(people)
@@ -49,29 +53,39 @@ from workbench.params.field import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.api import rappor
+    from workbench.api.attacks import attack
     from workbench.api.central import publish, statistics, synthesize
+    from workbench.api.generalized import generalize
     from workbench.api.ledgers import ledger
+    from workbench.api.measures import anonymity, risk
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
+    from workbench.api.reports import quality, report
     from workbench.api.transformers import total_epsilon
 
 __all__ = [
     "Plan",
     "PrivateStudyWarning",
     "Released",
+    "anonymity",
+    "attack",
     "bundle",
     "curve",
     "dataset",
     "describe",
     "estimate",
     "fit_on_release",
+    "generalize",
     "ledger",
     "load_model",
     "load_plan",
     "plan",
     "publish",
+    "quality",
     "rappor",
     "release",
+    "report",
+    "risk",
     "statistics",
     "synthesize",
     "total_epsilon",
@@ -82,10 +96,16 @@ __all__ = [
 
 _LATER = {
     "Released": "released",
+    "attack": "attacks",
+    "anonymity": "measures",
     "fit_on_release": "released",
+    "generalize": "generalized",
     "ledger": "ledgers",
     "load_model": "released",
     "publish": "central",
+    "quality": "reports",
+    "report": "reports",
+    "risk": "measures",
     "statistics": "central",
     "synthesize": "central",
     "total_epsilon": "transformers",

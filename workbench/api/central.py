@@ -17,6 +17,7 @@ from workbench.api.places import Place
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.release import kinds
+from workbench.release.delta_limit import DELTA, EPSILON
 from workbench.release.parts import files_named
 from workbench.sanitize.plan import Plan
 from workbench.statistics.release_file import decode
@@ -186,10 +187,10 @@ def _published(
     request = kind.asked().from_plain(options)
     if kind.own_cost and (epsilon is not None or delta is not None):
         raise ParameterError("its cost follows from its options", "epsilon", "leave epsilon and delta out")
-    of_row = handed.plan.row_epsilon() if epsilon is None else exact(kinds.EPSILON.check(epsilon, "epsilon"))
+    of_row = handed.plan.row_epsilon() if epsilon is None else exact(EPSILON.check(epsilon, "epsilon"))
     cost = (
         Decimal(0) if kind.own_cost else of_row,
-        Decimal(0) if delta is None else exact(kinds.DELTA.check(delta, "delta")),
+        Decimal(0) if delta is None else exact(DELTA.check(delta, "delta")),
     )
     to = handed.to(kind.suffixes(), *files_named(request))
     file_format = kind.formats[0] if to is None else to.format

@@ -206,7 +206,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="accuracy",
-    help="what a network can reach at its epsilon, simulated before the start; or where its accuracy goes, on the rows",
     example="workbench plan sample:iris --epsilon 3 --target species -o expect.toml && workbench accuracy --rows 150 "
     "--target species --bounds expect.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
     "--clip 1",

@@ -171,7 +171,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="audit",
-    help="a lower bound on a mechanism's epsilon from its outputs alone, and what the audit could have detected",
     example="workbench audit staircase --epsilon 1",
     configure=_configure,
     run=_run,

@@ -13,9 +13,10 @@ from workbench.cli.tables import columns_text, filled
 from workbench.params.field import named
 from workbench.privacy.accounting import totals
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.questions import QUESTIONS, ComposeBudget, DpSgdBudget, composed
+from workbench.privacy.accounting.questions import QUESTIONS, ComposeBudget, DpSgdBudget, ShuffleBudget, composed
 from workbench.privacy.accounting.run_curves import csv_lines
 from workbench.release.atomic import write_output
+from workbench.studies.shuffled import Simulation, compare_trust
 
 COMPOSE = "compose"
 
@@ -27,6 +28,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         add_options(sub, question.parameters)
         if question.parameters is DpSgdBudget:
             sub.add_argument("--curves", type=Path, metavar="CSV", help="write epsilon against every figure of the run")
+        if question.parameters is ShuffleBudget:
+            stated = "also simulate it on made-up people: errors beside local reports and central noise, and what leaks"
+            sub.add_argument("--simulate", action="store_true", help=stated)
+            add_options(sub, Simulation)
     sub = actions.add_parser(COMPOSE, help="total of a list of events by every account, the best one marked")
     sub.add_argument("file", type=Path, metavar="FILE", help="a list of events, TOML or JSON")
     add_options(sub, ComposeBudget)
@@ -42,12 +47,29 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         lines = csv_lines(asked.run(), context.cancel)
         write_output(options.curves, "".join(f"{line}\n" for line in lines).encode())
         result["curves"] = str(options.curves)
+    if isinstance(asked, ShuffleBudget) and options.simulate:
+        simulation = read_options(options, Simulation)
+        found = compare_trust(asked.epsilon, asked.rows, asked.delta, simulation, context.emit, context.cancel)
+        result["simulated"] = found.to_plain()
     return result
 
 
 def _text(result: Mapping[str, Any]) -> str:
     more = _MORE[result["of"]](result) if result["of"] in _MORE else {}
-    return filled(_WORDS[result["of"]], {**result, **more})
+    return "\n".join([filled(_WORDS[result["of"]], {**result, **more}), *_simulated(result)])
+
+
+def _simulated(result: Mapping[str, Any]) -> list[str]:
+    """Return the errors of three models at one ε, and what leaks."""
+    found = result.get("simulated")
+    if found is None:
+        return []
+    rows = [
+        (model, *(f"{found['errors'][of][model]['mean']:.3g}" for of in ("shares", "mean")))
+        for model in found["errors"]["shares"]
+    ]
+    header = ("at this epsilon", "error of a share", "of a mean (0 to 1)")
+    return ["", columns_text(header, rows, right=(1, 2)), "", *found["sentences"]]
 
 
 _WORDS = {
@@ -134,7 +156,6 @@ _MORE: dict[str, Callable[[Mapping[str, Any]], dict[str, str]]] = {
 
 COMMAND = Command(
     name="budget",
-    help="what a release would cost, and what its epsilon means; touches no data",
     example="workbench budget dpsgd --rows 60000 --batch 64 --noise 1 --epochs 15 --delta 1e-5",
     configure=_configure,
     run=_run,

@@ -35,7 +35,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="cache",
-    help="show or remove the features that networks with a frozen part keep of private rows",
     example="workbench cache",
     configure=_configure,
     run=_run,

@@ -46,7 +46,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="certificate",
-    help="write the certificate of a release as PDF or HTML, sign it, or bundle it with everything that checks it",
     example="workbench plan sample:iris --epsilon 3 -o trial.toml && workbench sanitize sample:iris --plan trial.toml "
     "-o released.csv --ledger certificate.sqlite && workbench certificate released.csv --html released.html",
     configure=_configure,

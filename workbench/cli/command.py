@@ -40,22 +40,22 @@ class Command:
 
     Attributes:
         name: the word after ``workbench``.
-        help: one line.
         example: a command line that works as it stands (on bundled samples).
         configure: adds its arguments to a parser.
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.
+        help: one line, which :func:`workbench.cli.catalogue.load` adds from the list of commands.
         releases: whether it publishes something; such a command refuses ``--seed``.
         foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
             ``exit_code`` and is not printed.
     """
 
     name: str
-    help: str
     example: str
     configure: Callable[[argparse.ArgumentParser], None]
     run: Run
     text: Callable[[Mapping[str, Any]], str]
+    help: str = ""
     releases: bool = False
     foreground: bool = False
 

@@ -162,8 +162,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="curve",
-    help="how good a model is against epsilon: without privacy, on a sanitised table (corrected or not) and with noise "
-    "in the model (a private study)",
     example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
     "workbench curve sample:iris --target species --bounds plan.toml --epsilons 0.1,1,10 --repeats 5 "
     "-o curve.csv --plot curve.png",

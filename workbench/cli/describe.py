@@ -92,7 +92,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="describe",
-    help="read a table and say what is in its columns (private)",
     example="workbench describe sample:people",
     configure=add_data,
     run=_run,

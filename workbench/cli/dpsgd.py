@@ -132,7 +132,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="dpsgd",
-    help="train a network on a table or on images with DP-SGD and release it with its card",
     example="workbench plan sample:iris --epsilon 3 --target species -o trial.toml && workbench dpsgd sample:iris "
     "--target species --bounds trial.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
     "--clip 1 -o network --ledger dpsgd.sqlite",

@@ -183,7 +183,6 @@ def _interval(interval: Mapping[str, float]) -> tuple[str, ...]:
 
 COMMAND = Command(
     name="estimate",
-    help="frequencies, means, quantiles and correlations from a released table, with confidence intervals",
     example="workbench plan sample:people --epsilon 6 -o trial.toml && workbench sanitize sample:people "
     "--plan trial.toml -o released.csv --ledger estimate.sqlite && "
     "workbench estimate released.csv --certificate released.csv.certificate.json",

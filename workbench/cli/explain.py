@@ -102,7 +102,6 @@ def _wrapped(text: str) -> str:
 
 COMMAND = Command(
     name="explain",
-    help="what an epsilon means, what others have published, and a guided choice of one",
     example="workbench explain --epsilon 1 --reader everyone --knowledge some --purpose statistics",
     configure=_configure,
     run=_run,

@@ -193,7 +193,6 @@ def _on_release_text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="fit",
-    help="train one private model and release it with its card; or learn from a release at no cost",
     example="workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
     "--target species --model naive-bayes --epsilon 1 --bounds trial.toml -o model --ledger fit.sqlite",
     configure=_configure,

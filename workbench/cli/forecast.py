@@ -122,7 +122,6 @@ def _ways(stated: Mapping[str, Any]) -> list[str]:
 
 COMMAND = Command(
     name="forecast",
-    help="what a plan will cost and do; reads no data and spends no budget",
     example="workbench plan sample:people --epsilon 3 -o trial.toml && workbench forecast --plan trial.toml",
     configure=_configure,
     run=_run,

@@ -171,8 +171,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="grid",
-    help="sweep the settings of DP-SGD: lists of them, repeats, one CSV row for each run; goes on where it was stopped "
-    "(a private study)",
     example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
     "workbench grid sweep.toml --template && workbench grid sweep.toml -o sweep.csv --jobs 1 --plot sweep.png",
     configure=_configure,

@@ -102,7 +102,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="gui",
-    help="the window (also `workbench` alone)",
     example="workbench gui --sample people",
     configure=_configure,
     run=_run,

@@ -63,7 +63,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="key",
-    help="make the key that signs your releases, show it, or trust the key of somebody else",
     example="workbench key show",
     configure=_configure,
     run=_run,

@@ -23,8 +23,8 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField
 from workbench.privacy.accounting.event import exact
-from workbench.release.delta_limit import require_small_cost
-from workbench.release.kinds import DELTA, EPSILON, Kind
+from workbench.release.delta_limit import DELTA, EPSILON, require_small_cost
+from workbench.release.kinds import Kind
 from workbench.release.parts import files_named
 from workbench.release.path import Released, prepare
 from workbench.sanitize.plan import Column, Plan, load_plan
@@ -86,7 +86,6 @@ class KindCommand:
         options = f" {kind.example}" if kind.example else ""
         return Command(
             name=name,
-            help=kind.help,
             example="workbench plan sample:people --epsilon 1 -o trial.toml && "
             f"workbench {name} sample:people --plan trial.toml --epsilon 1{options} -o {kind.name}.{kind.formats[0]} "
             f"--ledger {kind.name}.sqlite",

@@ -278,7 +278,6 @@ _CHANGES: dict[str, Callable[[argparse.Namespace, Context, Ledger], str]] = {
 
 COMMAND = Command(
     name="ledger",
-    help="the privacy budget of every table: show, verify, cap, name, count, version, group, backup, merge and more",
     example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
     configure=_configure,
     run=_run,

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
-from workbench.cli.catalogue import LATER, commands, is_command, load
+from workbench.cli.catalogue import commands, help_of, is_command, load
 from workbench.cli.command import READING, Command, Context, add_options, repeat_what_is_in_use
 from workbench.data.csv.options import ReadOptions
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
@@ -128,10 +128,8 @@ def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
 
 def _known(name: str, thing: str, *others: str) -> Command:
     """Return the command called ``name``, which was looked for as a ``thing``; ``others`` would have been right too."""
-    if name in LATER:
-        raise ParameterError(f"`workbench {name}` is not in this version", hint="see `workbench --help` for what is")
     if not is_command(name):
-        near = did_you_mean(name, [*others, *commands(), *LATER])
+        near = did_you_mean(name, [*others, *commands()])
         raise ParameterError(f"the {thing} {name!r} is not known{near}", hint="see `workbench --help`")
     return load(name)
 
@@ -298,7 +296,7 @@ def _overview() -> str:
         "usage: workbench COMMAND [options]      (workbench COMMAND --help has an example that works)",
         "",
     ]
-    lines += [f"  {name:<11} {load(name).help}" for name in commands()]
+    lines += [f"  {name:<11} {help_of(name)}" for name in commands()]
     return "\n".join(
         [
             *lines,

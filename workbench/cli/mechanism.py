@@ -119,7 +119,6 @@ def _central_text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="mechanism",
-    help="exact facts about one mechanism: its true epsilon, bias and error",
     example="workbench mechanism staircase --epsilon 1 --lower 0 --upper 120 --cells 121",
     configure=_configure,
     run=_run,

@@ -131,7 +131,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="memory",
-    help="the memory that training a network needs, by phase, and the most rows at once that fit; reads no data",
     example="workbench memory --network mlp --batch 256 --fit 100000000",
     configure=_configure,
     run=_run,

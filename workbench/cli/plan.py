@@ -235,7 +235,6 @@ def _open_lines(result: Mapping[str, Any]) -> list[str]:
 
 COMMAND = Command(
     name="plan",
-    help="write a first plan for a table, with the public facts left to fill in",
     example="workbench plan sample:people --for anyone --need age,sex,label --ask averages,pairs -o plan.toml",
     configure=_configure,
     run=_run,

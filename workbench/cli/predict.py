@@ -89,7 +89,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="predict",
-    help="apply a released model to a table",
     example="workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
     "--target species --model naive-bayes --epsilon 1 --bounds trial.toml -o predictor --ledger predict.sqlite && "
     "workbench predict sample:iris --model predictor -o predicted.csv",

@@ -239,7 +239,6 @@ def _percent(share: float) -> str:
 
 COMMAND = Command(
     name="rappor",
-    help="RAPPOR: release reports of a column, sum, map and decode them, or simulate a collection",
     example="workbench rappor simulate --preset normal --reports 10000",
     configure=_configure,
     run=_run,

@@ -16,9 +16,6 @@ from workbench.cli.tables import (
 )
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.remedies import LEDGER
-from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
-from workbench.release.described_release import stated
-from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
 from workbench.release.path import (
@@ -32,8 +29,6 @@ from workbench.release.path import (
     verdict_on,
 )
 from workbench.release.rows_work import FORMATS
-from workbench.release.signature.signature_file import sign
-from workbench.release.signature.signing_key import signing_key
 from workbench.signals import Notice, Progress
 
 
@@ -75,6 +70,11 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
     """
     if not asks_for_documents(options):
         return
+    # Documents know every kind of release, model and figure: a release without one waits for none of them.
+    from workbench.release.bundle.write_bundle import check_bundle_place
+    from workbench.release.documents.written_document import check_document_path
+    from workbench.release.signature.signing_key import signing_key
+
     for name, suffix in (("pdf", ".pdf"), ("html", ".html")):
         path = getattr(options, name)
         if path is None:
@@ -105,6 +105,8 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
     """
     if not asks_for_documents(options):
         return {}
+    from workbench.release.described_release import stated
+
     try:
         return documents_of(stated(release), options, context)
     except WorkbenchError as problem:
@@ -115,6 +117,10 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
 
 def documents_of(release: Any, options: argparse.Namespace, context: Context) -> dict[str, Any]:
     """Write what the options ask for of a :class:`DescribedRelease`; return it as part of a result."""
+    from workbench.release.bundle.write_bundle import write_bundle
+    from workbench.release.documents.written_document import write_document
+    from workbench.release.signature.signature_file import sign
+
     made: dict[str, Any] = {}
     wanted = [name for name in ("pdf", "html") if getattr(options, name) is not None]
     context.emit(Progress(0, 1, "Writing documents"))

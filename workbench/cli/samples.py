@@ -29,7 +29,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="samples",
-    help="list the tables that come with the program",
     example="workbench samples",
     configure=_configure,
     run=_run,

@@ -48,7 +48,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="sanitize",
-    help="release a table as its plan says: charge, draw, certify, write",
     example="workbench plan sample:people --epsilon 3 -o trial.toml && "
     "workbench sanitize sample:people --plan trial.toml -o released.csv --ledger sanitize.sqlite",
     configure=_configure,

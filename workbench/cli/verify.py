@@ -59,7 +59,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="verify",
-    help="check a release against its certificate",
     example="workbench plan sample:iris --epsilon 3 -o trial.toml && workbench sanitize sample:iris --plan trial.toml "
     "-o released.csv --ledger verify.sqlite && workbench verify released.csv",
     configure=_configure,

@@ -126,7 +126,6 @@ def _stated(figure: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="why",
-    help="where the accuracy of a private model goes (bounds, form, noise), and what would help most (a private study)",
     example="workbench plan sample:iris --epsilon 1 --target species -o plan.toml && "
     "workbench why sample:iris --target species --model naive-bayes --epsilon 1 --bounds plan.toml --repeats 5",
     configure=_configure,

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import numbers
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from workbench.params.errors import ParameterError
@@ -315,12 +317,15 @@ class Parameters:
     def __post_init__(self) -> None:
         """Check every declared value; raise :class:`ParameterError` on the first that is refused."""
         for name, field in self.declared().items():
-            object.__setattr__(self, name, field.check(getattr(self, name), self.key_of(name)))
+            given = getattr(self, name)
+            checked = field.check(given, self.key_of(name))
+            if checked is not given:
+                object.__setattr__(self, name, checked)
 
     @classmethod
-    def declared(cls) -> dict[str, Field]:
+    def declared(cls) -> Mapping[str, Field]:
         """Return the declarations by attribute name, in order."""
-        return {f.name: f.metadata[METADATA_KEY] for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
+        return _declared(cls)  # type: ignore[arg-type]  # a class has a hash of its own, not its objects'
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any], where: str = "") -> Self:
@@ -366,8 +371,19 @@ class Parameters:
         return out
 
 
+@functools.cache  # every set is checked when it is made, and a plan or a request makes many
+def _declared(cls: type[Parameters]) -> Mapping[str, Field]:
+    found = {f.name: f.metadata[METADATA_KEY] for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
+    return MappingProxyType(found)
+
+
+_PLAIN = (str, int, float, bool, NoneType, tuple)
+
+
 def plain_scalar(value: Any) -> Any:
     """Return the Python number, truth value or text that a scalar of numpy holds; anything else as it is."""
+    if type(value) in _PLAIN:
+        return value
     if getattr(value, "shape", None) == () and hasattr(value, "dtype") and hasattr(value, "item"):
         return value.item()
     return value

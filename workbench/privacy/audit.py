@@ -23,7 +23,7 @@ each of which sees its own alone, count together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -250,7 +250,15 @@ def chance_of_guesses(canaries: int, guesses: int, right: int, epsilon: float, d
     return min(1.0, tail + 2 * canaries * delta * extra)
 
 
-def epsilon_of_guesses(canaries: int, guesses: int, right: int, *, alpha: float, delta: float) -> float:
+def epsilon_of_guesses(
+    canaries: int,
+    guesses: int,
+    right: int,
+    *,
+    alpha: float,
+    delta: float,
+    implied: Callable[[float, float], tuple[float, float]] | None = None,
+) -> float:
     """Return a lower bound on ε that is above the true one with probability at most ``alpha``.
 
     Args:
@@ -259,19 +267,25 @@ def epsilon_of_guesses(canaries: int, guesses: int, right: int, *, alpha: float,
         right: how many of them were right.
         alpha: 1 − confidence.
         delta: δ of the claim; with mδ near α nothing can be proved.
+        implied: returns the guarantee for the two runs that the coins choose between, as it follows from (ε, δ), where
+            it is another one.
 
     Raises:
         ParameterError: the counts do not fit together.
     """
     if not 0 <= right <= guesses <= canaries or guesses < 1:
         raise ParameterError(f"{right} right guesses of {guesses} on {canaries} canaries are not possible")
+
+    def refuted(epsilon: float) -> bool:
+        claimed = (epsilon, delta) if implied is None else implied(epsilon, delta)
+        return chance_of_guesses(canaries, guesses, right, *claimed) <= alpha
+
     low, high = 0.0, _MOST_EPSILON
-    if chance_of_guesses(canaries, guesses, right, low, delta) > alpha:
+    if not refuted(low):
         return 0.0
     for _ in range(_ROUNDS):
         middle = (low + high) / 2
-        fits = chance_of_guesses(canaries, guesses, right, middle, delta) <= alpha
-        low, high = (middle, high) if fits else (low, middle)
+        low, high = (middle, high) if refuted(middle) else (low, middle)
     return low
 
 

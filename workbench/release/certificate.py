@@ -44,13 +44,16 @@ VERSION = 2
 ROWS_FORMAT = "privacy-workbench-certificate"
 CENTRAL_FORMAT = "privacy-workbench-central-certificate"
 CARD_FORMAT = "privacy-workbench-model-card"
+GENERALISED_FORMAT = "privacy-workbench-generalised-certificate"
+"""Of a generalised table, which has no guarantee: nothing that needs one reads it."""
 FILES = (ROWS_FORMAT, CENTRAL_FORMAT)
-"""The formats of files' certificates; a folder has a card."""
+"""The formats of the certificates of files that have a guarantee; a folder has a card."""
 
 _FORMATS = {
     ROWS_FORMAT: (VERSION, "certificate.v2"),
     CENTRAL_FORMAT: (1, "central-certificate.v1"),
     CARD_FORMAT: (VERSION, "card.v2"),
+    GENERALISED_FORMAT: (1, "generalised-certificate.v1"),
 }
 """Version and schema of each format."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workbench.release.ledger.figures import ShownFigures
+from workbench.release.ledger.figures import GENERALISED, ShownFigures
 from workbench.release.ledger.ledger import Ledger
 
 CHOSEN = (
@@ -12,6 +12,12 @@ CHOSEN = (
     "choice by them tells of the rows."
 )
 """The same sentence for every kind of release: it says that there were such figures, not which."""
+
+BESIDE = (
+    "A generalised table of these rows was published before, which no ε covers: combined with it, this release may "
+    "reveal more than its ε allows."
+)
+"""What is said where a generalised table is out already."""
 
 
 def seen_before(shown: Iterable[ShownFigures]) -> str:
@@ -32,10 +38,11 @@ def with_choice(outside: Iterable[str], ledger: Ledger, dataset: str, release_id
         dataset: who pays.
         release_id: the release: what is shown after it was reserved does not count.
     """
-    chosen = (CHOSEN,) if ledger.figures_shown(dataset, before=release_id) else ()
+    chosen = [CHOSEN] if ledger.figures_shown(dataset, before=release_id) else []
+    chosen += [BESIDE] if ledger.figures_shown(dataset, before=release_id, study=GENERALISED) else []
     return list(dict.fromkeys((*outside, *chosen)))
 
 
 def without_choice(outside: Iterable[str]) -> list[str]:
-    """Return what a certificate must list by its plan alone: no file can show whether private figures were shown."""
-    return [sentence for sentence in outside if sentence != CHOSEN]
+    """Return what a certificate must list by its plan alone: no file can show what else was shown or published."""
+    return [sentence for sentence in outside if sentence not in (CHOSEN, BESIDE)]

@@ -1,6 +1,7 @@
-"""The upper limit of δ: below 1/n, for all rows of one person together, whether they are emptied or replaced.
+"""The ε and δ that a release may be given, and the upper limit of δ: below 1/n.
 
-With δ = 1/n, publishing one row at random would satisfy the guarantee.
+The limit holds for all rows of one person together, whether they are emptied or replaced. With δ = 1/n, publishing one
+row at random would satisfy the guarantee.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 from decimal import Decimal
 
 from workbench.params import ParameterError
+from workbench.params.field import RealField
 from workbench.privacy.accounting.accountant import loss_of_rows
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian
@@ -17,6 +19,20 @@ from workbench.privacy.central.share import Budget
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.counting import event_of_row
 from workbench.release.ledger.exact import EXACT
+
+EPSILON = RealField(
+    help="privacy loss of one row, for everything that is released",
+    symbol="ε",
+    at_least=EPSILON_LEAST,
+    upto=EPSILON_MOST,
+)
+DELTA = RealField(
+    help="chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
+    "for few (default: none, delta = 0)",
+    symbol="δ",
+    above=0,
+    below=1,
+)
 
 _MOST_PEOPLE = 100
 """Rows of a person up to which her replaced rows are bounded one by one."""

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CheckFailedError
-from workbench.release.certificate import CARD, ROWS_FORMAT, checksum, is_model, read_any_certificate, read_card
+from workbench.release.certificate import (
+    CARD,
+    FILES,
+    GENERALISED_FORMAT,
+    ROWS_FORMAT,
+    checksum,
+    is_model,
+    read_card,
+    read_document,
+)
+from workbench.release.documents.generalised_document import generalised_document
 from workbench.release.documents.release_document import release_document
 from workbench.release.manifest import is_bundle, released_in
 from workbench.release.open_release import located
@@ -19,7 +29,7 @@ class DescribedRelease:
     """A release by its JSON file.
 
     Attributes:
-        kind: ``table``, ``central`` or ``model``.
+        kind: ``table``, ``central``, ``generalised`` or ``model``.
         release: the released file, or the folder of a model.
         path: its certificate or card.
         document: what stands in it.
@@ -33,6 +43,8 @@ class DescribedRelease:
     def paper(self) -> Document:
         """Return the document that a person reads."""
         name = self.release.absolute().name if self.kind == "model" else self.document["output"]["file"]
+        if self.kind == "generalised":
+            return generalised_document(self.document, name)
         return release_document(self.document, name)
 
 
@@ -51,8 +63,8 @@ def stated(path: Path) -> DescribedRelease:
         found = DescribedRelease("model", path, path / CARD, read_card(path))
     else:
         release, certificate = located(path)
-        document = read_any_certificate(certificate)
-        kind = "table" if document["format"] == ROWS_FORMAT else "central"
+        document = read_document(certificate, *FILES, GENERALISED_FORMAT)
+        kind = {ROWS_FORMAT: "table", GENERALISED_FORMAT: "generalised"}.get(document["format"], "central")
         found = DescribedRelease(kind, release, certificate, document)
     if checksum(found.document) != found.document["checksum"]:
         raise CheckFailedError("the certificate was changed after it was written: its checksum differs", str(path))

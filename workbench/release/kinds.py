@@ -7,35 +7,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.params import InputError, ParameterError, Parameters
-from workbench.params.field import RealField
-from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.work.work import Work
 
-Recompute = Callable[[dict[str, Any], Plan, Path, CancelToken], Iterator[str]]
+if TYPE_CHECKING:  # both load numpy and polars, which the list of commands does not wait for
+    from workbench.sanitize.plan import Plan
+    from workbench.work.work import Work
+
+Recompute = Callable[[dict[str, Any], "Plan", Path, CancelToken], Iterator[str]]
 """(certificate, its plan, released file, cancel) → a sentence for every fault that only this kind can see.
 
 It is called when bytes, checksum, guarantee and plan agree already. It may raise any ``WorkbenchError``. What is the
 same for all kinds is :func:`workbench.release.verify.rerun`, which it is given the Work for.
 """
-
-EPSILON = RealField(
-    help="privacy loss of one row, for everything that is released",
-    symbol="ε",
-    at_least=EPSILON_LEAST,
-    upto=EPSILON_MOST,
-)
-DELTA = RealField(
-    help="chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
-    "for few (default: none, delta = 0)",
-    symbol="δ",
-    above=0,
-    below=1,
-)
 
 Repeated = tuple[dict[str, Any], dict[str, str]]
 """Values of options, and the text of each file of a bundle that they name as ``@NAME``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +53,19 @@ def certified_rows(
             run("run", "verify", str(path)),
         )
     plan = plan_of(document, certificate)
-    kind = document["output"]["format"]
-    options = ReadOptions()
-    if kind in _DELIMITERS:
-        options = ReadOptions(encoding="utf-8", delimiter=_DELIMITERS[kind], quote='"', decimal=".", header="yes")
     names = [c.name for c in plan.columns if c.action != "drop"]
-    table = read_table(path, options, names, cancel=cancel)
+    table = released_table(path, document["output"]["format"], names, cancel)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
     return as_it_ran(_with_released_values(plan, table), document, certificate), table
+
+
+def released_table(path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None) -> Table:
+    """Return the rows of a file as it was written: nothing of its format is guessed."""
+    options = ReadOptions()
+    if kind in _DELIMITERS:
+        options = ReadOptions(encoding="utf-8", delimiter=_DELIMITERS[kind], quote='"', decimal=".", header="yes")
+    return read_table(path, options, list(names), cancel=cancel)
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:

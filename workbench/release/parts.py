@@ -123,17 +123,25 @@ class DrawFile(_Part):
         bytes: how many bytes were written.
     """
 
-    def __init__(self, target: Path, room: int, *, replace: bool = False) -> None:
+    def __init__(self, target: Path, room: int, *, ending: str = ENDING, replace: bool = False) -> None:
         """Create the part and reserve ``room`` bytes; only where it may ``replace`` an output may there be one.
+
+        Args:
+            target: the final name.
+            room: how many bytes to reserve.
+            ending: of the temporary name.
+            replace: whether such an output may be there already.
 
         Raises:
             InputError: the output exists, is a folder, cannot be replaced or written, or the disk is too full.
         """
         self.target = target
         self._kept, self._replace = False, replace
+        if ending == PART:  # no charge stands for what a killed run left
+            remove_stale_parts(target)
         require_new(target, replace=replace)
         _require_replaceable(target)
-        self.path, descriptor = claimed(target, ENDING, new_file)
+        self.path, descriptor = claimed(target, ending, new_file)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
         self.bytes = 0

@@ -203,21 +203,30 @@ def publish_table(ledger: Ledger, part: DrawFile, release_id: str, certificate: 
     Raises:
         InputError: they could not be given their names; the part is kept for the next run.
     """
-    beside = certificate_path(part.target)
     with _naming(ledger, release_id, part.target):
-        earlier = beside.read_bytes() if beside.is_file() else None
-        if not part.replaces and os.path.lexists(beside) and not _certifies(beside, release_id):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(beside))
-        try:
-            write_whole(beside, certificate)
-            part.publish()
-        except BaseException:
-            if os.path.lexists(part.path):
-                if earlier is None:
-                    beside.unlink(missing_ok=True)
-                else:
-                    write_whole(beside, earlier)
-            raise
+        name_pair(part, release_id, certificate)
+
+
+def name_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
+    """Rename a finished file and its certificate to their final names, the certificate first; both or none.
+
+    Raises:
+        OSError: they could not be given their names; the part and a former certificate stand as before.
+    """
+    beside = certificate_path(part.target)
+    earlier = beside.read_bytes() if beside.is_file() else None
+    if not part.replaces and os.path.lexists(beside) and not _certifies(beside, release_id):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(beside))
+    try:
+        write_whole(beside, certificate)
+        part.publish()
+    except BaseException:
+        if os.path.lexists(part.path):
+            if earlier is None:
+                beside.unlink(missing_ok=True)
+            else:
+                write_whole(beside, earlier)
+        raise
 
 
 def publish_model(ledger: Ledger, part: DrawFolder, release_id: str) -> None:

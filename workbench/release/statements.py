@@ -28,6 +28,13 @@ TRAINED_ON_RELEASE = "Trained on a release: costs nothing beyond it."
 """What a card says of a model that was made from a released table and its certificate alone."""
 
 
+PROMISES_NOTHING = (
+    "This is not differential privacy: ε does not bound it, and it costs no ε because nothing is promised. Every "
+    "published value follows from the rows. Whoever knows something of a person already, or has another table of the "
+    "same people, may learn more than the models below suggest."
+)
+"""What the certificate of a generalised table says first."""
+
 CANNOT_KNOW = (
     "not checked, because no file can show it: who wrote the certificate, whether bounds, domains and the reading of "
     "the file were declared from public knowledge, whether the ledger was kept honestly, and what else was released "

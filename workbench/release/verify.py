@@ -19,6 +19,7 @@ from workbench.release.certificate import (
     CARD_FORMAT,
     CENTRAL_FORMAT,
     FILES,
+    GENERALISED_FORMAT,
     account_problems,
     central_guarantee,
     checksum,
@@ -36,6 +37,7 @@ from workbench.release.certificate import (
 )
 from workbench.release.choosing import without_choice
 from workbench.release.delta_limit import require_epsilon, require_small_cost
+from workbench.release.generalised.generalised_check import generalised_problems
 from workbench.release.kinds import kind
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
@@ -92,7 +94,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
     release, where = path, path / CARD
     formats: tuple[str, ...] = (CARD_FORMAT,)
     if not is_model(path):
-        (release, where), formats = located(path, certificate), FILES
+        (release, where), formats = located(path, certificate), (*FILES, GENERALISED_FORMAT)
         for file, what in ((release, "the released file"), (where, "the certificate")):
             if not os.path.isfile(file):
                 raise InputError(f"{what} is missing", str(file), "put both side by side")
@@ -102,6 +104,8 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         problems += _sealed(document, release)
         if problems:
             return problems, None
+        if document["format"] == GENERALISED_FORMAT:
+            return list(generalised_problems(document, release, cancel)), None
         problems += account_problems(document)
         if document["format"] == CARD_FORMAT:
             return problems + contradictions(document, release), None
@@ -151,6 +155,9 @@ def _sealed(document: dict[str, Any], release: Path) -> Iterator[str]:
 
 def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     """Return a sentence for every way in which a certificate or card disagrees with the ledger it was charged to."""
+    if document.get("format") == GENERALISED_FORMAT:
+        known = ledger.published_generalised(document["checksum"])
+        return [] if known else ["the ledger has no note of this generalised table"]
     release = ledger.release(document["release_id"])
     if release is None:
         return ["the ledger does not know this release"]

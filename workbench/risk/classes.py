@@ -27,6 +27,10 @@ def coded(table: Table, name: str) -> tuple[Codes, list[str | None]]:
     return found["code"].to_numpy(), values.to_list()
 
 
+_SPREAD = 16
+"""Codes are counted in place up to so many times the rows; above, they are sorted."""
+
+
 @dataclass(frozen=True)
 class Classes:
     """Which rows are alike.
@@ -52,5 +56,16 @@ def classes(columns: Sequence[Codes], rows: int) -> Classes:
     for column in columns:
         # Counted again after each column, so that the product never leaves 64 bits.
         joint = of * (int(column.max(initial=0)) + 1) + column
-        of = np.unique(joint, return_inverse=True)[1]
+        of, _ = dense(joint)
     return Classes(of, np.bincount(of) if rows else np.zeros(0, dtype=np.int64))
+
+
+def dense(joint: Codes) -> tuple[Codes, np.ndarray]:
+    """Return codes from 0 without gaps, in the same order, and how often each occurs."""
+    most = int(joint.max(initial=-1)) + 1
+    if most > _SPREAD * joint.size + 1024:
+        _, of, sizes = np.unique(joint, return_inverse=True, return_counts=True)
+        return of, sizes
+    counts = np.bincount(joint, minlength=most)
+    place = np.cumsum(counts > 0) - 1
+    return place[joint], counts[counts > 0]

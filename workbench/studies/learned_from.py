@@ -13,7 +13,7 @@ from workbench.data.table import Table
 from workbench.learners import learner
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.privacy.local.cells import CellArray
-from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.studies.held_out import HeldOut
 from workbench.studies.metrics import measured
@@ -79,29 +79,80 @@ def learned_from(
     cells = np.column_stack([released[c.name] for c in (*data.columns, data.target)])
     cells = cells[np.less(cells[:, -1], data.target.grid().cells.size)]  # a row with nothing to predict teaches nothing
     X, y = data.values(_spaced(cells))
-    figures = measured(task)
-    model = learner(MODELS[task])
-    if not len(y) or len(data.y) < SPLITS or model.ordinary is None or figures.constant is None:
-        return None
-    classes = 0 if data.target.numeric else len(data.target.values())
+    return taught(data.columns, data.target, Lesson(data.X, data.y), Lesson(X, y), None, cancel)
 
-    def asked(X: NDArray[np.float64], y: NDArray[Any], held_out: NDArray[np.int64]) -> float:
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Rows that teach or test a model.
+
+    Attributes:
+        X: (n, d) numbers and codes.
+        y: (n,) what is to be predicted.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+
+    def only(self, rows: NDArray[np.int64]) -> Lesson:
+        """Return some of the rows."""
+        return Lesson(self.X[rows], self.y[rows])
+
+
+def taught(
+    columns: tuple[Column, ...],
+    target: Column,
+    original: Lesson,
+    released: Lesson,
+    test: Lesson | None,
+    cancel: CancelToken,
+) -> LearnedFrom | None:
+    """Train one model on released rows and one on original rows, and ask both about other real rows.
+
+    Args:
+        columns: the attributes of X.
+        target: the attribute of y.
+        original: the original rows.
+        released: the released rows.
+        test: real rows that were never released; without them fifths of the original are held out in turn.
+        cancel: looked at between models.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    task = REGRESSION if target.numeric else CLASSIFICATION
+    figures, model = measured(task), learner(MODELS[task])
+    asked_about = original if test is None else test
+    if not len(released.y) or not len(asked_about.y) or len(original.y) < SPLITS:
+        return None
+    if model.ordinary is None or figures.constant is None:
+        return None
+    classes = 0 if target.numeric else len(target.values())
+
+    def fitted(rows: Lesson) -> Any:
         assert model.ordinary is not None
         cancel.check()
-        fitted = model.ordinary(data.columns, data.target)
-        fitted.fit(X, y)
-        stated = HeldOut.ask(fitted, data.columns, classes, data.X[held_out], data.y[held_out])
-        return figures.measure(stated, data.target)[figures.main.name]
+        made = model.ordinary(columns, target)
+        spaced = _spaced(np.arange(len(rows.y)))
+        made.fit(rows.X[spaced], rows.y[spaced])
+        return made
 
-    found = []
-    for repeat in range(SPLITS):
-        training, held_out = stratified_split(figures.strata(data.y), seed_of("learned from a release", repeat))
-        always = np.full(len(held_out), figures.constant(data.y[training]))
-        level = figures.measure(HeldOut(data.y[held_out], always), data.target)[figures.main.name]
-        training = _spaced(training)
-        found.append((asked(X, y, held_out), asked(data.X[training], data.y[training], held_out), level))
+    def asked(model: Any, rows: Lesson) -> float:
+        stated = HeldOut.ask(model, columns, classes, rows.X, rows.y)
+        return figures.measure(stated, target)[figures.main.name]
+
+    by_release, found = fitted(released), []
+    halves: list[tuple[Lesson, Lesson]] = [] if test is None else [(original, test)]
+    if test is None:
+        for repeat in range(SPLITS):
+            parts = stratified_split(figures.strata(original.y), seed_of("learned from a release", repeat))
+            halves.append((original.only(parts[0]), original.only(parts[1])))
+    for training, held_out in halves:
+        always = np.full(len(held_out.y), figures.constant(training.y))
+        level = figures.measure(HeldOut(held_out.y, always), target)[figures.main.name]
+        found.append((asked(by_release, held_out), asked(fitted(training), held_out), level))
     on_release, on_rows, level = (float(mean) for mean in np.mean(found, axis=0))
-    return LearnedFrom(target, model.title, figures.main.title, on_release, on_rows, level)
+    return LearnedFrom(target.name, model.title, figures.main.title, on_release, on_rows, level)
 
 
 def _spaced(rows: NDArray[Any]) -> NDArray[Any]:

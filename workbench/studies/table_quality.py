@@ -1,31 +1,18 @@
-"""How far a synthetic table is from the original: the mean total-variation distance of its 1- and 2-way marginals.
+"""How far a synthetic table is from the original: the mean distance of its 1- and 2-way tables of counts.
 
-The total-variation distance of two tables of counts, ½ · Σ |p − q| over their cells, is the share of rows that would
-have to move to another cell to turn one into the other. Both tables are counted on the same public coarse cells.
 Everything here is computed from the rows as given: it is private if they are.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.signals.cancel import CancelToken
-
-MOST_PAIRS = 2000
-MOST_CODES = 400_000_000
-"""Most rows times pairs that are counted: of more, evenly spaced pairs stand for all."""
-
-LEAST_PAIRS = 100
-_DENSE = 1 << 22
-"""Most cells of a table that is counted in full; of a larger one only cells that occur."""
-
-Codes = NDArray[np.integer]
+from workbench.studies.marginals import Codes, way_distances
 
 
 @dataclass(frozen=True)
@@ -58,11 +45,6 @@ class TableQuality:
         return (self.columns * self.one_way + self.of_pairs * self.two_way) / (self.columns + self.of_pairs)
 
 
-def total_variation(p: NDArray[np.int64], q: NDArray[np.int64]) -> float:
-    """Return ½ · Σ |p/Σp − q/Σq| of two tables of counts of the same shape, each with at least one row."""
-    return float(np.abs(p / p.sum() - q / q.sum()).sum()) / 2
-
-
 def table_quality(
     original: Codes,
     drawn: Codes,
@@ -83,20 +65,8 @@ def table_quality(
         CancelledError: ``cancel`` was set.
     """
     cancel = cancel or CancelToken()
-    first = [np.ascontiguousarray(original[:, j], dtype=np.int64) for j in range(len(sizes))]
-    second = [np.ascontiguousarray(drawn[:, j], dtype=np.int64) for j in range(len(sizes))]
-    alone = []
-    for a, b, size in zip(first, second, sizes, strict=True):
-        cancel.check()
-        alone.append(_distance(a, b, size))
-    of_pairs = math.comb(len(sizes), 2)
-    pairs = _spaced(of_pairs, min(MOST_PAIRS, max(LEAST_PAIRS, MOST_CODES // (len(original) + len(drawn)))), len(sizes))
-    together = []
-    for done, (i, j) in enumerate(pairs, start=1):
-        cancel.check()
-        a, b = first[i] * sizes[j] + first[j], second[i] * sizes[j] + second[j]
-        together.append(_distance(a, b, sizes[i] * sizes[j]))
-        on_pair(done, len(pairs))
+    alone = [found for _, found in way_distances(original, drawn, sizes, 1, cancel)]
+    together = [found for _, found in way_distances(original, drawn, sizes, 2, cancel, on_pair)]
     worst = int(np.argmax(alone))
     return TableQuality(
         one_way=float(np.mean(alone)),
@@ -104,22 +74,6 @@ def table_quality(
         worst=worst,
         worst_distance=alone[worst],
         columns=len(sizes),
-        pairs=len(pairs),
-        of_pairs=of_pairs,
+        pairs=len(together),
+        of_pairs=math.comb(len(sizes), 2),
     )
-
-
-def _spaced(of_pairs: int, most: int, columns: int) -> list[tuple[int, int]]:
-    """Return all pairs of columns, or ``most`` of them, evenly spaced."""
-    every = itertools.combinations(range(columns), 2)
-    if of_pairs <= most:
-        return list(every)
-    wanted = {round(k) for k in np.linspace(0, of_pairs - 1, most)}
-    return [pair for place, pair in enumerate(every) if place in wanted]
-
-
-def _distance(a: NDArray[np.int64], b: NDArray[np.int64], cells: int) -> float:
-    if cells > _DENSE:
-        known, places = np.unique(np.concatenate([a, b]), return_inverse=True)
-        a, b, cells = places[: len(a)], places[len(a) :], len(known)
-    return total_variation(np.bincount(a, minlength=cells), np.bincount(b, minlength=cells))

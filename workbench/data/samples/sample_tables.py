@@ -181,6 +181,29 @@ _DIABETES = (
     Attribute(name="progression", kind="real", lower=0, upper=400, role="target"),
 )
 
+_CLINIC = (
+    Attribute(name="name", kind="category", role="identifier"),
+    _whole("age", 18, 100, "quasi-identifier"),
+    _names("town", ("Arden", "Brask"), "quasi-identifier"),
+    _names("diagnosis", ("asthma", "cancer", "diabetes", "flu"), "sensitive"),
+)
+
+
+def _clinic() -> pl.DataFrame:
+    """Return six patients; both who are over 60 in Arden have one diagnosis."""
+    import polars as pl
+
+    rows = [
+        ("Elmar", "24", "Arden", "asthma"),
+        ("Nordria", "28", "Arden", "flu"),
+        ("Halisa", "41", "Brask", "flu"),
+        ("Korik", "47", "Brask", "diabetes"),
+        ("Benor", "63", "Arden", "cancer"),
+        ("Lusanu", "68", "Arden", "cancer"),
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys((a.name for a in _CLINIC), pl.String), orient="row")
+
+
 # A table of 2,000 rows at a modest ε: each value is noise, means and shares are not. Numbers in coarse steps carry more
 # of the mean; 24 postcodes at this ε would be noise alone. Steps and shares follow from public figures.
 _PEOPLE_PLAN = FirstPlan(
@@ -248,6 +271,14 @@ SAMPLES: tuple[Sample, ...] = (
         attributes=_DIABETES,
         load=lambda: _from_scikit_learn("load_diabetes", _DIABETES, None, scaled=False),
         lesson=_TRAIN,
+    ),
+    Sample(
+        name="clinic",
+        help="six invented patients by age and town; generalised to k = 2, it still reveals a diagnosis",
+        target="diagnosis",
+        attributes=_CLINIC,
+        load=_clinic,
+        lesson="Six rows show what k-anonymity leaves open. At any useful ε they are mostly noise.",
     ),
 )
 """Every bundled table, in the order in which it is listed."""

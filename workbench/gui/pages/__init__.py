@@ -32,11 +32,13 @@ another: what two of them need is a widget, a part of the session, or in the eng
 from __future__ import annotations
 
 from workbench.gui.pages import (
+    attack,
     calculator,
     compare,
     data,
     estimate,
     explain,
+    generalise,
     help,
     ledger,
     memory,
@@ -47,6 +49,7 @@ from workbench.gui.pages import (
     rappor,
     release,
     released,
+    risk,
     train,
     utility,
     ways,
@@ -58,10 +61,12 @@ from workbench.gui.style.language import tr_later
 PAGES: tuple[Page, ...] = (
     questions.PAGE,
     data.PAGE,
+    risk.PAGE,
     ways.PAGE,
     protect.PAGE,
     preview.PAGE,
     release.PAGE,
+    generalise.PAGE,
     train.PAGE,
     utility.PAGE,
     compare.PAGE,
@@ -69,6 +74,7 @@ PAGES: tuple[Page, ...] = (
     why.PAGE,
     memory.PAGE,
     released.PAGE,
+    attack.PAGE,
     estimate.PAGE,
     ledger.PAGE,
     calculator.PAGE,

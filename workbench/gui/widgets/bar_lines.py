@@ -17,13 +17,14 @@ NAME, BAR, FIGURE, CHANGE = range(4)
 class BarLines(QWidget):
     """A grid of lines; the bars begin at 0 and share one scale."""
 
-    def __init__(self, session: Session, name: str, change: str) -> None:
+    def __init__(self, session: Session, name: str, change: str, figure: str = "") -> None:
         """Make the grid.
 
         Args:
             session: whose colours it takes.
             name: its object name; the figures of a line are ``NAME_LINE``.
             change: the heading of the last column.
+            figure: that of the one before; by default of a mean with its standard error.
         """
         super().__init__()
         self.setObjectName(name)
@@ -33,7 +34,7 @@ class BarLines(QWidget):
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(8)
         self._grid.setColumnStretch(BAR, 1)
-        self._grid.addWidget(label(tr_sentence(BAND), "muted"), 0, FIGURE, _RIGHT)
+        self._grid.addWidget(label(figure or tr_sentence(BAND), "muted"), 0, FIGURE, _RIGHT)
         self._grid.addWidget(label(change, "muted"), 0, CHANGE, _RIGHT)
         self._parts: list[QWidget] = []
 

@@ -213,8 +213,11 @@ def upright(x: float, ink: str = "accent", dash: Dash = "dashed", width: float =
     return paint
 
 
-def shades(rows: Sequence[Sequence[float]]) -> Mark:
-    """Return a picture of cells, the lowest row first: the larger its share, the more of the accent a cell has."""
+def shades(rows: Sequence[Sequence[float]], box: QRectF | None = None) -> Mark:
+    """Return a picture of cells, the lowest row first: the larger its share, the more of the accent a cell has.
+
+    It fills ``box``, else that of the chart.
+    """
 
     def paint(on: Canvas) -> None:
         inks = [QColor(mixed(on.theme.surface, on.theme.accent, step / 255)).rgb() for step in range(256)]
@@ -222,7 +225,7 @@ def shades(rows: Sequence[Sequence[float]]) -> Mark:
         for y, row in enumerate(reversed(rows)):
             for x, share in enumerate(row):
                 image.setPixel(x, y, inks[round(255 * share)])
-        on.painter.drawImage(on.box, image)
+        on.painter.drawImage(on.box if box is None else box, image)
 
     return paint
 

@@ -181,7 +181,7 @@ TRUST = Section(
                 "shuffled",
                 "nobody, if a trusted party mixes the reports unread",
                 "to each value, then the order is lost",
-                "not in this version",
+                "budget shuffle: its ε, and a simulation",
             ),
             (
                 "central",

@@ -27,6 +27,9 @@ from workbench.release.signature.signature_file import signature_bytes
 SCRIPTS = ("verify.py", "rerun.py")
 ENTRY, RERUN = "ledger-entry.json", "rerun.json"
 HTML, PDF = "certificate.html", "certificate.pdf"
+PRIVATE = "private"
+"""The folder of what was computed from the rows, in a bundle that is not for everybody."""
+
 _ROOM = 1 << 20
 
 
@@ -38,7 +41,13 @@ def check_bundle_place(target: Path, *, replace: bool = False) -> None:
 
 
 def write_bundle(
-    stated: DescribedRelease, target: Path, ledger: Ledger, *, signed: bool = False, replace: bool = False
+    stated: DescribedRelease,
+    target: Path,
+    ledger: Ledger,
+    *,
+    signed: bool = False,
+    replace: bool = False,
+    private: Mapping[str, bytes] | None = None,
 ) -> None:
     """Write the bundle of a release as the folder ``target``.
 
@@ -48,16 +57,20 @@ def write_bundle(
         ledger: holds its entry; only what the certificate says too is copied.
         signed: whether to sign certificate and manifest with this user's key.
         replace: whether the folder of a bundle may be replaced.
+        private: files of a folder ``private`` in it, by name: a bundle for those who may see the rows.
 
     Raises:
         InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
         CheckFailedError: the ledger's entry is not that of the certificate, or a file changed meanwhile.
         WorkbenchError: Qt cannot print here.
     """
+    if stated.kind == "generalised":
+        what = "a generalised table has no guarantee that a bundle could let others check"
+        raise InputError(what, str(stated.release), "pass on the file with its certificate")
     check_bundle_place(target, replace=replace)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)
-    made = _made_files(stated, entry)
+    made = _made_files(stated, entry) | {f"{PRIVATE}/{name}": data for name, data in (private or {}).items()}
     copied = _copied_files(stated, released)
     room = _ROOM + sum(p.stat().st_size for p in copied.values())
     with DrawFolder(target, room, MANIFEST, ending=PART, replace=replace) as part:

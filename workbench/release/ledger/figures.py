@@ -21,11 +21,16 @@ FIGURES = "figures"
 STUDIES = MappingProxyType(
     {
         "accuracy": "where the accuracy of a network goes",
+        "attack": "what an attacker learns from a release or a model",
         "curve": "how good a model is at several budgets",
+        "generalise": "what a generalised table of these rows would be like",
+        "generalised": "a generalised table of these rows, which was published",
         "grid": "a sweep of trainings",
         "model": "a model that was trained and not released",
         "predict": "how many predictions were right",
         "preview": "a draw that was not released",
+        "quality": "how good released rows are beside the original",
+        "risk": "who could be found in a table",
         "rappor": "what RAPPOR would find in a column",
         "synthetic": "synthetic rows beside the original",
         "test": "the accuracy of a network on these rows",
@@ -35,6 +40,9 @@ STUDIES = MappingProxyType(
     }
 )
 """What was shown by each kind of study, in words; the ledger has the key."""
+
+GENERALISED = "generalised"
+"""The note that a generalised table was published: no ε covers it, and it may be combined with every later release."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,24 @@ class LedgerFigures(LedgerAccounts):
         Raises:
             InputError: the ledger was moved, or its key is missing.
         """
-        if study not in STUDIES:
-            raise ValueError(f"{study!r} is not a kind of study")
+        return self._note(identity, {"study": study})
+
+    def note_generalised(self, identity: Identity | str, checksum: str, output: str) -> None:
+        """Note durably that a generalised table is going to be published: call it before its file is written.
+
+        Args:
+            identity: the marks of the original table, or an account.
+            checksum: of its certificate.
+            output: where it is written.
+
+        Raises:
+            InputError: as :meth:`note_figures`.
+        """
+        self._note(identity, {"study": GENERALISED, "certificate": checksum, "output": output})
+
+    def _note(self, identity: Identity | str, body: dict[str, str]) -> bool:
+        if body["study"] not in STUDIES:
+            raise ValueError(f"{body['study']!r} is not a kind of study")
         with self._transaction():
             self.require_not_moved()
             if isinstance(identity, str):
@@ -86,22 +110,30 @@ class LedgerFigures(LedgerAccounts):
                 found = (match.dataset,) if match.dataset else match.accounts or (self._marked(identity, NEW),)
                 found += match.doubts  # a doubt counts against the known account
             stated = {noted(e) for e in self.entries(FIGURES)}
-            new = [dataset for dataset in found if (dataset, study) not in stated]
+            new = [d for d in found if (d, body["study"], body.get("certificate", "")) not in stated]
             for dataset in new:
-                self._append(FIGURES, dataset, {"study": study})
+                self._append(FIGURES, dataset, body)
             return bool(new)
 
-    def figures_shown(self, dataset: str, before: str = "") -> bool:
+    def figures_shown(self, dataset: str, before: str = "", study: str = "") -> bool:
         """Return whether private figures of an account's tables were shown.
 
         Args:
             dataset: one of its datasets.
             before: a release: what was shown after it was reserved does not count.
+            study: the kind of study; any kind where it is empty.
         """
         accounts = self.accounts()
         account = accounts.of(dataset)
         end = next((e.seq for e in self.entries("reserve") if before and e.release_id == before), None)
-        return any(accounts.of(e.dataset) == account and (end is None or e.seq < end) for e in self.entries(FIGURES))
+        return any(
+            accounts.of(e.dataset) == account and (end is None or e.seq < end) and study in ("", noted(e)[1])
+            for e in self.entries(FIGURES)
+        )
+
+    def published_generalised(self, checksum: str) -> bool:
+        """Return whether a generalised table with this checksum of its certificate was noted."""
+        return any(noted(e)[1:] == (GENERALISED, checksum) for e in self.entries(FIGURES))
 
     def figures(self, dataset: str | None = None) -> list[ShownFigures]:
         """Return what was noted (of the account of ``dataset``), in order; of an account each kind of study once."""
@@ -115,6 +147,6 @@ class LedgerFigures(LedgerAccounts):
         return list(found.values())
 
 
-def noted(entry: Entry) -> tuple[str, str]:
-    """Return the dataset and the kind of study that an entry is about."""
-    return entry.dataset, entry.body.get("study", "")
+def noted(entry: Entry) -> tuple[str, str, str]:
+    """Return the dataset and the kind of study that an entry is about, and the certificate of what was published."""
+    return entry.dataset, entry.body.get("study", ""), entry.body.get("certificate", "")

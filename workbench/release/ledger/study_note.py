@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.data.table import Table
+from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.signals import Notice
 from workbench.signals.events import Emit, ignore
@@ -39,9 +40,18 @@ def note_study(
             may be shown.
     """
     with Ledger.open(ledger) as opened:
-        # A part of a table has no mark that leads to the whole: the name does.
-        known = "" if account is None else opened.accounts().named(account)
-        identity = known or opened.identify(table)
-        first = opened.note_figures(identity if known or account is None else opened.enter(identity, account), study)
+        first = opened.note_figures(whose(table, opened, account), study)
     if first:
         emit(Notice("info", NOTED))
+
+
+def whose(table: Table, ledger: Ledger, account: str | None = None) -> Identity | str:
+    """Return by what a table is known in a ledger: its marks, or the account that it is said to belong to.
+
+    Raises:
+        InputError: the table belongs to another account.
+    """
+    # A part of a table has no mark that leads to the whole: the name does.
+    known = "" if account is None else ledger.accounts().named(account)
+    identity = known or ledger.identify(table)
+    return identity if known or account is None else ledger.enter(identity, account)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.explain import PAGE
 from workbench.gui.pages.explain.guide_card import GuideCard, PublishedCard
+from workbench.gui.pages.explain.shuffle_study import ShuffleStudy
 from workbench.gui.pages.explain.trust_picture import TrustPicture
 from workbench.gui.pages.explain.word_table import WordTable
 from workbench.gui.session.job_center import JobCenter
@@ -63,7 +64,7 @@ _MOST_PARAGRAPHS = 5
 
 
 class ExplainPage(PageFrame):
-    """The page; it reads no table and starts no job."""
+    """The page; it reads no table."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
@@ -86,21 +87,19 @@ class ExplainPage(PageFrame):
         self._problem.hide()
         self._curve = BeliefCurve(session)
         self._curve.setMinimumHeight(_CURVE_HEIGHT)
-        pictures: dict[str, QWidget] = {"belief": self._curve, "trust": TrustPicture(session)}
-        self.cards = {
-            section.name: SectionCard(section, *([pictures[section.name]] if section.name in pictures else []))
-            for section in sections(1.0)
-        }
+        self.shuffled = ShuffleStudy(session, jobs, lambda: float(self.epsilon.value()))
+        pictures = {"belief": (self._curve,), "trust": (TrustPicture(session), self.shuffled)}
+        self.cards = {section.name: SectionCard(section, *pictures.get(section.name, ())) for section in sections(1.0)}
         self.guide = GuideCard()
         self.guide.asked.connect(self._look_at)
         belief, *others = self.cards.values()
         inner = look(QWidget(), "clear")
         self._order = (belief, self.guide, PublishedCard(), *others)
         self._columns = stack(spacing=12), stack(spacing=12)
-        self._side_by_side = row(spacing=12)
+        self._halves = row(spacing=12)
         for column in self._columns:
-            self._side_by_side.addLayout(column, 1)
-        inner.setLayout(self._side_by_side)
+            self._halves.addLayout(column, 1)
+        inner.setLayout(self._halves)
         self._lay_out(wide=False)
         area = QScrollArea()
         area.setObjectName("explain_area")
@@ -134,8 +133,8 @@ class ExplainPage(PageFrame):
             self._columns[wide and at % 2].addWidget(card)
         for column in self._columns:
             column.addStretch(1)
-        self._side_by_side.setStretch(1, int(wide))
-        self._side_by_side.setSpacing(12 if wide else 0)
+        self._halves.setStretch(1, int(wide))
+        self._halves.setSpacing(12 if wide else 0)
 
     def refresh(self) -> None:
         """Show every section for the ε and δ that stand in the fields."""

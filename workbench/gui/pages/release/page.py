@@ -103,7 +103,8 @@ class SettingsPage(ReleasePage):
         self._add_buttons()
         for way in (self._better, self._train):
             self.foot.addWidget(way)
-        self._target.textChanged.connect(lambda _text: self.refresh())
+        self._unnamed = True
+        self._target.textChanged.connect(self._named)
         session.table_changed.connect(self._start_over)
         session.plan_changed.connect(self.in_sight(self._follow))
         session.questions_changed.connect(self.in_sight(self._follow))
@@ -218,6 +219,13 @@ class SettingsPage(ReleasePage):
             self._start_over_target()
         else:
             self._target.choose(typed)
+
+    def _named(self, text: str) -> None:
+        """Follow whether there is a name of a file: no other letter of it changes what can be pressed."""
+        unnamed = not text.strip()
+        if unnamed != self._unnamed:
+            self._unnamed = unnamed
+            self.refresh()
 
     def _hindered(self) -> tuple[str, str]:
         if self._pane is None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.released import PAGE
+from workbench.gui.pages.released.quality_card import QualityCard
 from workbench.gui.session.account_task import AccountRelease, read_releases
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.newest_release import step_of
@@ -29,6 +30,9 @@ NOTHING = tr_later(
 )
 KINDS = {"": tr_later("noisy rows"), "synthetic": tr_later("synthetic rows"), "statistics": tr_later("statistics")}
 """What a person calls a kind of release; any other by its own name."""
+
+ROWS = ("", "synthetic")
+"""Kinds of releases that hold rows like those of the original."""
 
 COLUMNS = (
     Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120),
@@ -70,6 +74,7 @@ class ReleasedPage(PageFrame):
         self._all: tuple[AccountRelease, ...] = ()
         self._lines: list[_Line] = []
         self._chosen = ""
+        self._compared_with = ""  # the account of the table that the shown release can be compared with
         self._newest: ReleasedStep | None = None
         self._awaited = ""  # the newest release, until it is in the list
         self._own = named(
@@ -89,10 +94,10 @@ class ReleasedPage(PageFrame):
         resume.clicked.connect(lambda: session.go("train"))
         self._resume = QWidget()
         self._resume.setLayout(row(self._paused, None, resume))
-        self._place = stack(spacing=0)
+        self._place = stack(spacing=12)
         self._detail = look(Standing(pad=0), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
-        self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(3, 2))
+        self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
         self._nothing.say(tr(NOTHING))
         self.body.addWidget(self._resume)
@@ -119,7 +124,7 @@ class ReleasedPage(PageFrame):
         self._show()
 
     def _take(self, found: tuple[AccountRelease, ...]) -> None:
-        if found != self._all or not self._lines:
+        if found != self._all or not self._lines or self._compared_with != self._original():
             self._all = found
             self._show()
 
@@ -128,6 +133,7 @@ class ReleasedPage(PageFrame):
         session = self.session
         own = {step.release_id: step for step in session.released}
         self._choose_newest()
+        self._compared_with = self._original()
         present = session.account.dataset
         self._own.setVisible(session.open_data is not None and bool(self._all))
         self._lines = [
@@ -171,10 +177,20 @@ class ReleasedPage(PageFrame):
             return
         line = self._lines[at]
         self._chosen = line.step.release_id
-        card = ReleasedCard(line.step, 1, self.jobs, self._learn, self._estimate, self._open, name="shown_release")
-        self._place.addWidget(card)
+        ways = (self._learn, self._estimate, self._open, self._attack)
+        card = ReleasedCard(line.step, 1, self.jobs, *ways, name="shown_release")
+        parts: list[QWidget] = [card]
+        if line.step.files and line.dataset == self._original():
+            rows = not line.step.model and line.step.central in ROWS
+            parts.append(QualityCard(self.session, self.jobs, line.output, rows))
+        for part in parts:
+            self._place.addWidget(part)
+            part.show()  # at once: Qt would show it only when it comes back to its event loop
         self._place.addStretch(1)
-        card.show()  # at once: Qt would show it only when it comes back to its event loop
+
+    def _original(self) -> str:
+        """Return the account of the open table; empty without one."""
+        return "" if self.session.opened is None else self.session.account.dataset
 
     def _choose_newest(self) -> None:
         """Choose what was just released: who comes from there looks for its files."""
@@ -196,6 +212,10 @@ class ReleasedPage(PageFrame):
     def _estimate(self, release: Path) -> None:
         self.session.ask_to_estimate_from(release)
         self.session.go("estimate")
+
+    def _attack(self, release: Path) -> None:
+        self.session.ask_to_attack(release)
+        self.session.go("attack")
 
     def _open(self, release: Path) -> None:
         self.session.open_asked.emit(str(release))

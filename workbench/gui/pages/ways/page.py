@@ -81,7 +81,8 @@ class WaysPage(PageFrame):
         self.body.addWidget(self._top)
         self.body.addWidget(self._sheet, 1)
         self.body.addWidget(self._nothing, 1)
-        self._marks.changed.connect(self.refresh)
+        self._marks.changed.connect(self._advise)
+        self._marks.changed.connect(self.in_sight(self.refresh))
         session.table_changed.connect(self._forget)
         follow = self.in_sight(self._follow)
         session.plan_changed.connect(follow)
@@ -207,6 +208,12 @@ class WaysPage(PageFrame):
         self._wished = frozenset(self.session.questions.asked.wishes)
         self._follow()
 
+    def _advise(self) -> None:
+        """Let the session have the way that is advised for it, as the other pages use it, too."""
+        found = self._marks.ways
+        if found is not None and not self.missing():
+            self.session.advise_way(found.advised)
+
     def refresh(self) -> None:
         """Show what is known, what can be pressed, and why."""
         session, missing = self.session, self.missing()
@@ -220,9 +227,7 @@ class WaysPage(PageFrame):
         if missing:
             self.set_note(missing)
             return
-        found = self._marks.ways
-        if found is not None:
-            session.advise_way(found.advised)
+        self._advise()
         drawn = self._drawn[1] if self._drawn is not None and self._drawn[0] == session.plan else None
         self._model.show_questions(questions_of(session), drawn)
         self._badge.setVisible(drawn is not None)

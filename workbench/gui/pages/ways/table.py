@@ -294,6 +294,7 @@ class DecideTable(SettingsTable):
     def __init__(self, session: Session, model: DecideModel) -> None:
         accessible = tr("Questions, and how close to the truth each way answers them")
         self._model, self._figures = model, FigureDelegate()
+        self._shared_out: tuple[object, ...] = ()
         super().__init__(session, model, "decide_table", accessible, private=lambda _rows: model._drawn is not None)
         for column in range(FIRST_WAY, model.columnCount()):
             self.setItemDelegateForColumn(column, self._figures)
@@ -316,6 +317,8 @@ class DecideTable(SettingsTable):
 
     def _share_out(self) -> None:
         """Give every figure the room that it needs, the questions what is left, and two lines where that is little."""
+        if self._shown_now() == self._shared_out:
+            return
         self.setColumnHidden(TRUTH, self._model._drawn is None)  # its width is the questions' until it is asked for
         heads = self.horizontalHeader()
         longest = max(self.sizeHintForColumn(0), heads.sectionSizeHint(0))
@@ -336,6 +339,15 @@ class DecideTable(SettingsTable):
             long = metrics.horizontalAdvance(self._model.cell(row, 0).text) > room
             lines = 2 if long or (self._figures.stacked and any(stacked(text) != text for text in cells)) else 1
             self.verticalHeader().resizeSection(row, ROW + (lines - 1) * metrics.lineSpacing())
+        self._shared_out = self._shown_now()
+
+    def _shown_now(self) -> tuple[object, ...]:
+        """Return what the widths follow from: every word, the letters and the room."""
+        model, columns = self._model, range(self._model.columnCount())
+        words = [model.cell(row, column).text for row in range(model.height()) for column in columns]
+        heads = [column.title for column in model.columns]
+        room = self.viewport().width(), self._model._drawn is None, self._figures.stacked
+        return (*words, *heads, *room, self.font().toString(), self.horizontalHeader().font().toString())
 
     def _stack(self, *, stacked: bool) -> None:
         self._figures.stacked = stacked

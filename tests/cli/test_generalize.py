@@ -1,0 +1,168 @@
+"""``workbench generalize`` by its contract: the file, its certificate, the ledger's note, and verification."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from command_cases import Run
+
+from workbench.release.certificate import checksum
+from workbench.release.choosing import BESIDE
+
+QUASI = ("--quasi", "age,sex,zip", "--hierarchies", "levels")
+
+
+def made(run: Run, *more: str, out: str = "out.csv", data: str = "sample:people") -> dict[str, object]:
+    if not Path("levels").exists():
+        assert run("generalize", data, *QUASI, "--make").code == 0
+    words = ("--k", "5", "--suppression", "0.05", "-o", out, "--ledger", "g.sqlite", "--json")
+    return run("generalize", data, *QUASI, *words, *more).done
+
+
+def test_the_keys_of_the_contract_and_what_the_file_is_like(folder: Path, run: Run) -> None:
+    result = made(run, "--sensitive", "label", "--l", "2")
+    assert set(result["levels"]) == {"age", "sex", "zip"}  # type: ignore[call-overload]
+    assert isinstance(result["suppressed"], int)
+    assert isinstance(result["loss"], float)
+    rows = list(csv.reader(Path("out.csv").read_text("utf-8").splitlines()))
+    assert rows[0] == ["age", "sex", "zip", "label"]  # identifiers and what nobody named are left out
+    classes: dict[tuple[str, ...], set[str]] = {}
+    sizes: dict[tuple[str, ...], int] = {}
+    for *quasi, label in rows[1:]:
+        classes.setdefault(tuple(quasi), set()).add(label)
+        sizes[tuple(quasi)] = sizes.get(tuple(quasi), 0) + 1
+    assert min(sizes.values()) == result["k"]
+    assert min(sizes.values()) >= 5
+    assert min(map(len, classes.values())) >= 2
+    assert len(rows) - 1 + result["suppressed"] == 2000  # type: ignore[operator]
+    assert run("verify", "out.csv", "--ledger", "g.sqlite", "--json").done["ok"] is True
+    assert sorted(p.name for p in Path().glob("out*")) == ["out.csv", "out.csv.certificate.json"]
+    words = ("--quasi", "age,sex,zip", "--sensitive", "label", "--ledger", "g.sqlite", "--json")
+    measured = run("risk", "out.csv", *words).done
+    assert (measured["k"], measured["private"]) == (result["k"], False)  # it is published: what it gives away is public
+
+
+def test_the_certificate_begins_with_what_it_is_not(folder: Path, run: Run) -> None:
+    made(run)
+    document = json.loads(Path("out.csv.certificate.json").read_text("utf-8"))
+    first = "This is not differential privacy: ε does not bound it, and it costs no ε because nothing is promised."
+    assert document["statement"].startswith(first)
+    assert "epsilon" not in json.dumps(document)
+    assert "loss" not in document  # a figure of rows that the file does not hold
+
+
+def test_an_output_that_exists_is_refused(folder: Path, run: Run) -> None:
+    made(run)
+    before = Path("out.csv").read_bytes()
+    words = ("--k", "5", "--suppression", "0.05", "-o", "out.csv", "--ledger", "g.sqlite")
+    assert run("generalize", "sample:people", *QUASI, *words).code == 2
+    assert Path("out.csv").read_bytes() == before
+    made(run, "--replace")
+    assert Path("out.csv").read_bytes() != before  # another random order
+    assert run("verify", "out.csv", "--ledger", "g.sqlite").code == 0
+
+
+def test_the_ledger_notes_it_and_later_certificates_say_so(folder: Path, run: Run) -> None:
+    made(run)
+    shown = run("ledger", "show", "--ledger", "g.sqlite", "--json").done
+    assert {f["study"] for f in shown["figures"]} == {"generalise", "generalised"}
+    assert shown["entries"] == []  # nothing is charged, and no cap is set
+    assert run("plan", "sample:people", "--epsilon", "3", "-o", "p.toml").code == 0
+    assert run("sanitize", "sample:people", "--plan", "p.toml", "-o", "rows.csv", "--ledger", "g.sqlite").code == 0
+    document = json.loads(Path("rows.csv.certificate.json").read_text("utf-8"))
+    assert BESIDE in document["outside_guarantee"]
+    assert run("verify", "rows.csv", "--ledger", "g.sqlite").code == 0
+
+
+def test_a_ledger_that_cannot_be_written_leaves_no_file(folder: Path, run: Run) -> None:
+    made(run)
+    Path("bad").mkdir()
+    words = ("--k", "5", "--suppression", "0.05", "-o", "other.csv", "--ledger", "bad")
+    assert run("generalize", "sample:people", *QUASI, *words).code == 2
+    assert not list(Path().glob("other*"))
+
+
+def test_changes_are_found(folder: Path, run: Run) -> None:
+    made(run, "--sensitive", "label", "--l", "2")
+    certificate, rows = Path("out.csv.certificate.json"), Path("out.csv").read_text("utf-8")
+    document = json.loads(certificate.read_text("utf-8"))
+
+    def problems(file: str = rows, **changes: object) -> list[str]:
+        """Return what is said of a forger who computes the checksums anew."""
+        import hashlib
+
+        Path("out.csv").write_text(file, "utf-8")
+        data = file.encode()
+        output = {**document["output"], "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        forged = {**document, "output": output, **changes}
+        certificate.write_text(json.dumps({**forged, "checksum": checksum(forged)}), "utf-8")
+        result = run("verify", "out.csv", "--json")
+        assert result.code == (5 if json.loads(result.out)["problems"] else 0)
+        return list(json.loads(result.out)["problems"])
+
+    assert problems() == []
+    lines = rows.splitlines(keepends=True)
+    assert any("the file has" in p for p in problems("".join(lines[:-1])))
+    assert any("label" in p for p in problems(rows.replace("female", "woman")))
+    assert any("smallest class" in p for p in problems(k=9))
+    assert any("k-anonymity" in p for p in problems(models=[{"model": "k-anonymity", "k": 500}]))
+    assert any("distinct-l-diversity" in p for p in problems(models=[{"model": "distinct-l-diversity", "l": 3}]))
+    columns = [{**c, "level": c["level"] + 1} if c["name"] == "age" else c for c in document["columns"]]
+    assert any("level" in p for p in problems(columns=columns))
+    assert problems(statement="This is differential privacy.") != []
+
+
+def test_the_certificate_of_a_run_that_was_killed_before_the_last_rename_is_replaced(folder: Path, run: Run) -> None:
+    made(run)
+    Path("out.csv").unlink()  # as after a kill between the two renames: the certificate is there, and the ledger's note
+    part = Path("out.csv.0123abcd.tmp.part")
+    part.write_text("half of it")
+    made(run)
+    assert run("verify", "out.csv", "--ledger", "g.sqlite").code == 0
+    assert sorted(p.name for p in Path().glob("*out.csv*")) == ["out.csv", "out.csv.certificate.json"]
+    Path("out.csv").unlink()
+    words = ("--k", "5", "--suppression", "0.05", "-o", "out.csv", "--ledger", "another.sqlite")
+    assert run("generalize", "sample:people", *QUASI, *words).code == 2  # somebody else's may not be
+
+
+def test_mapping_is_what_became_of_each_value(folder: Path, run: Run) -> None:
+    made(run, "--mapping", "map")
+    pairs = dict(csv.reader(Path("map/age.csv").read_text("utf-8").splitlines(), delimiter=";"))
+    assert pairs["23"] == "20-24"
+
+
+def test_make_leaves_what_is_there_and_takes_ways(folder: Path, run: Run) -> None:
+    words = ("generalize", "sample:people", "--quasi", "age,zip", "--hierarchies", "levels", "--make")
+    first = run(*words, "--build", "age=intervals:widths=10,20", "--json").done
+    assert first["made"] == ["age", "zip"]
+    assert Path("levels/age.csv").read_text("utf-8").splitlines()[0] == "18;10-19;0-19;*"
+    assert run(*words, "--json").done["made"] == []
+    assert run(*words, "--build", "age=masking").code == 2
+
+
+@pytest.mark.parametrize("method", ["greedy", "local", "cells"])
+def test_the_other_methods_are_verified_as_well(method: str, folder: Path, run: Run) -> None:
+    made(run, "--method", method, "--sensitive", "label", out=f"{method}.parquet")
+    assert run("verify", f"{method}.parquet", "--ledger", "g.sqlite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--k", "5"), "--output is missing"),
+        (("-o", "x.csv"), "--k is missing"),
+        (("--k", "5", "--l", "2", "-o", "x.csv"), "sensitive column"),
+        (("--k", "5", "-o", "x.csv", "--keep", "age"), "quasi-identifier"),
+        (("--k", "9999", "-o", "x.csv"), "no generalisation"),
+        (("--k", "5", "-o", "x.csv", "--seed", "1"), "seed"),
+    ],
+)
+def test_refusals(words: tuple[str, ...], sentence: str, folder: Path, run: Run) -> None:
+    assert run("generalize", "sample:people", *QUASI, "--make").code == 0
+    result = run("generalize", "sample:people", *QUASI, "--ledger", "g.sqlite", *words)
+    assert result.code == 2
+    assert sentence in result.err
+    assert not list(Path().glob("x.csv*"))

@@ -1,0 +1,151 @@
+"""Risk: ticks and what follows from them at once, privately; a release has no badge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hands import Hands, go_to
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit
+
+from workbench.gui.widgets import figures_first
+from workbench.release.ledger.ledger import Ledger
+from workbench.risk import measures
+from workbench.risk.measures import Line, Measure
+
+COLUMNS = "risk_columns"
+ROWS = "age,town,ill\n" + "30,H,flu\n" * 2 + "30,H,cold\n40,D,flu\n50,H,flu\n" + "60,D,flu\n" * 4
+
+
+@pytest.fixture
+def hands(window, qtbot, tmp_path) -> Hands:
+    """Hands at Risk, with a small table open."""
+    (tmp_path / "ill.csv").write_text(ROWS, "utf-8")
+    window.activateWindow()
+    person = Hands(window, qtbot)
+    person.drop(tmp_path / "ill.csv")
+    person.idle()
+    go_to(window, "risk")
+    return person
+
+
+def figures(hands: Hands) -> dict[str, str]:
+    view = hands.table("risk_figures").model()
+    return {view.index(at, 0).data(): view.index(at, 1).data() for at in range(view.rowCount())}
+
+
+def tick(hands: Hands, column: str, heading: str = "Known") -> None:
+    hands.click_cell(COLUMNS, column, heading)
+    hands.idle()
+
+
+def test_figures_follow_each_tick_at_once(hands):
+    assert hands.text("risk_said").startswith("Tick what an outsider may know")
+    tick(hands, "age")
+    assert hands.text("risk_said") == "2 of 9 rows are unique by these columns (22.2 %); the smallest class has 1 row."
+    tick(hands, "ill", "Sensitive")
+    assert figures(hands)["distinct ℓ of ill"] == "1"
+    assert figures(hands)["k"] == "1"
+    tick(hands, "age")
+    tick(hands, "town")
+    assert hands.text("risk_said").startswith("0 of 9 rows are unique")
+    roles = {c.name: c.role for c in hands.window.session.plan.columns}
+    assert (roles["town"], roles["ill"]) == ("quasi-identifier", "sensitive")
+    hands.window.session.undo_stack.undo()
+    hands.idle()
+    assert hands.text("risk_said").startswith("Tick what")
+
+
+def test_who_is_unique_and_why(hands):
+    tick(hands, "age")
+    tick(hands, "town")
+    hands.click("risk_view_rows")
+    rows = hands.table("risk_rows").model()
+    assert [[rows.index(at, c).data() for c in range(4)] for at in range(rows.rowCount())] == [
+        ["4", "40 · D", "1", "age"],
+        ["5", "50 · H", "1", "age"],
+    ]
+    hands.click("risk_view_sets")
+    sets = hands.table("risk_sets").model()
+    assert [sets.index(0, c).data() for c in range(3)] == ["age", "2", "2"]
+    assert hands.cell(COLUMNS, "age", "Adds") == "100 %"
+    assert hands.cell(COLUMNS, "town", "Adds") == "0 %"
+    assert hands.cell(COLUMNS, "age", "HIPAA").startswith("(C)")
+
+
+def test_a_sample_of_a_population_has_smaller_risks(hands):
+    tick(hands, "age")
+    field = hands.see("risk_fraction")
+    assert isinstance(field, QLineEdit)
+    field.setText("10")
+    hands.idle()
+    assert figures(hands)["people"] == "90"
+    assert figures(hands)["prosecutor: highest risk"] == "100 %"
+    assert figures(hands)["journalist: highest risk"] == "25.58 %"
+    for wrong in ("ten", "0", "101", "nan"):
+        field.setText(wrong)
+        hands.idle()
+        assert hands.text("risk_problem") == "The sample is a percentage above 0 and at most 100."
+
+
+def test_a_search_that_is_stopped_can_be_asked_for_again(hands):
+    tick(hands, "age")
+    tick(hands, "age")  # nothing is asked any more
+    assert not hands.sees("risk_figures")
+    hands.click_cell(COLUMNS, "age", "Known")
+    hands.window.page.escape()
+    hands.idle()
+    assert not hands.sees("risk_figures")
+    hands.click("risk_run")
+    hands.idle()
+    assert figures(hands)["k"] == "1"
+
+
+def test_space_ticks_and_the_button_leads_on(hands):
+    hands.click_cell(COLUMNS, "town", "Column")
+    hands.key(Qt.Key.Key_Space)
+    hands.idle()
+    assert hands.text("risk_said").startswith("0 of 9")
+    hands.click("risk_generalise")
+    assert hands.window.page.objectName() == "page_generalise"
+    go_to(hands.window, "risk")
+    hands.idle()
+    hands.click("risk_run")
+    assert hands.window.page.objectName() == "page_ways"
+
+
+def test_a_measure_is_its_line_in_the_list(hands, monkeypatch):
+    toy = Measure("toy", "A toy", "toy", lambda subject: {"toy": subject.rows}, lambda f: [Line("rows", str(f["toy"]))])
+    monkeypatch.setattr(measures, "MEASURES", (*measures.MEASURES, toy))
+    tick(hands, "age")
+    assert (figures(hands)["A toy"], figures(hands)["rows"]) == ("", "9")
+
+
+def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
+    monkeypatch.setattr(figures_first, "is_first", lambda session: True)
+    asked = []
+    monkeypatch.setattr(figures_first, "may_show", lambda parent, session, **more: asked.append(1) or "shown")
+    tick(hands, "age")
+    assert not hands.sees("risk_figures")  # nothing is measured before it is asked
+    hands.click("risk_run")
+    hands.idle()
+    assert asked == [1]
+    assert figures(hands)["unique rows"] == "2 (22.22 %)"
+    with Ledger.read(None) as book:
+        assert [one.study for one in book.figures()] == ["risk"]
+    assert hands.sees("risk_badge")
+
+
+def test_figures_of_a_release_have_no_badge_and_are_not_noted(hands, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("workbench.release.own_release.is_release", lambda table: True)
+    monkeypatch.setattr(figures_first, "is_first", lambda session: True)
+    (tmp_path / "out.csv").write_text(ROWS, "utf-8")
+    hands.drop(tmp_path / "out.csv")
+    hands.idle()
+    go_to(hands.window, "risk")
+    tick(hands, "age")
+    assert figures(hands)["k"] == "1"
+    assert not hands.sees("risk_badge")
+    with Ledger.read(None) as book:
+        assert book.figures() == []

@@ -1,0 +1,123 @@
+"""The report: what is measured and attacked follows from the lists, the document says it is private, the bundle too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from workbench import api
+from workbench.data.read import read_table
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.release.documents.risk_document import NO_ATTACK, NOT_DP, TABLE_ALONE, in_short, risk_document
+from workbench.release.documents.written_document import document_bytes
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.risk_report import ReportRequest, risk_report
+from workbench.render.document import Document, Grid
+from workbench.risk import attacks
+from workbench.risk.attacks import RELEASE
+
+ASKED = ReportRequest(quasi=("age", "sex", "zip"), sensitive="label", attacks=100)
+
+
+@pytest.fixture(scope="module")
+def people() -> tuple[Table, Table]:
+    """Rows that are released, and rows that are kept back."""
+    table = read_table("sample:people")
+    used, other = (Table(table.frame.slice(k * 600, 600), "people.csv") for k in (0, 1))
+    return used, other
+
+
+@pytest.fixture(scope="module")
+def released(people: tuple[Table, Table], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the rows, without a certificate."""
+    path = tmp_path_factory.mktemp("copy") / "copy.csv"
+    people[0].frame.drop("id", "name").write_csv(path)
+    return path
+
+
+def texts(document: Document) -> str:
+    return document_bytes(document, ".html").decode()
+
+
+def test_a_table_alone_has_its_measures_and_no_attack(people: tuple[Table, Table], tmp_path: Path) -> None:
+    found = risk_report(people[0], request=ASKED, ledger=tmp_path / "l.sqlite")
+    assert found.tried == ()
+    assert found.risk["unique"] > 300
+    document = risk_document(found)
+    assert [s.title for s in document.sections] == [
+        "In short",
+        "Who could be found in the table",
+        "What ε allows",
+        "What is not covered",
+    ]
+    assert "private" in document.badge
+    assert TABLE_ALONE in texts(document)
+    assert Document.from_plain(document.to_plain()) == document
+    with Ledger.read(tmp_path / "l.sqlite") as book:
+        assert [shown.study for shown in book.figures()] == ["risk"]
+
+
+def test_a_copy_is_attacked_by_every_attack_on_releases(
+    people: tuple[Table, Table], released: Path, tmp_path: Path
+) -> None:
+    found = risk_report(people[0], released, people[1], request=ASKED, ledger=tmp_path / "l.sqlite")
+    able = [a.name for a in attacks.ATTACKS if RELEASE in [needed.name for needed in a.given]]
+    assert [t.attack.name for t in found.tried] == able
+    outcomes = {t.attack.name: t.outcome for t in found.tried if t.outcome is not None}
+    assert outcomes["linkability"].main.value > 0.4
+    assert outcomes["inference"].main.value > 0.9
+    assert found.guarantee.epsilon is None
+    assert found.released_risk is not None
+    assert found.quality is not None
+    assert found.quality.overall == pytest.approx(1)
+    page = texts(risk_document(found))
+    assert NOT_DP in page
+    assert NO_ATTACK in page
+    (grid,) = (
+        block
+        for section in risk_document(found).sections
+        if section.title == "What attacks got"
+        for block in section.blocks
+        if isinstance(block, Grid)
+    )
+    assert [row[0] for row in grid.rows] == [t.attack.title for t in found.tried if t.outcome is not None]
+    with Ledger.read(tmp_path / "l.sqlite") as book:
+        assert sorted({shown.study for shown in book.figures()}) == ["attack", "quality", "risk"]
+
+
+def test_an_attack_that_needs_a_control_set_says_so(
+    people: tuple[Table, Table], released: Path, tmp_path: Path
+) -> None:
+    found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
+    reasons = {t.attack.name: t.why_not for t in found.tried if t.outcome is None}
+    assert reasons["closest"] == "It needs rows of other people, who were not released."
+    assert reasons["closest"] in texts(risk_document(found))
+
+
+def test_another_attack_is_in_the_report_by_its_line(
+    people: tuple[Table, Table], released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.release.risk_report.ATTACKS", attacks.ATTACKS[2:3])
+    found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
+    assert list(found.to_plain()["not_tried"]) == []
+    assert [one["attack"] for one in found.to_plain()["attacks"]] == ["inference"]
+    assert "One attack was made" in " ".join(in_short(found))
+
+
+def test_without_quasi_identifiers_there_is_no_report(people: tuple[Table, Table], tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="no quasi-identifier"):
+        risk_report(people[0], request=ReportRequest(), ledger=tmp_path / "l.sqlite")
+    assert not (tmp_path / "l.sqlite").exists()
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_from_python_a_table_is_reported_on(people: tuple[Table, Table], tmp_path: Path) -> None:
+    frame = people[0].frame.cast(pl.String).to_pandas()
+    out = tmp_path / "r.html"
+    found = api.report(frame, out, quasi=["age", "sex"], study_ledger=tmp_path / "l.sqlite")
+    assert found["quasi"] == ["age", "sex"]
+    assert "private" in found["private"]
+    assert "not for release" in out.read_text("utf-8")

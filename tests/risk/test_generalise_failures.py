@@ -1,0 +1,73 @@
+"""What a generalised table still reveals: the six-row example, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.data.samples.sample_tables import sample_table
+from workbench.params import InputError, ParameterError
+from workbench.risk.generalise.failures import failures
+from workbench.risk.generalise.generalised import Generalised, Method, generalise
+from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
+from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.generalise.problem import Asked
+from workbench.risk.hierarchies.folder import made, way_of
+
+ASKED = Asked(("age", "town"), ("diagnosis",))
+
+
+def clinic(*models: KAnonymity | DistinctDiversity | Closeness, method: Method | None = None) -> Generalised:
+    table = sample_table("clinic")
+    ages = way_of("age=intervals:widths=20;lowest=40;highest=60")[1]
+    levels = {"age": made(table, "age", ages), "town": made(table, "town")}
+    return generalise(table, ASKED, levels, models, method)
+
+
+def test_the_six_rows_at_k_2_are_as_in_the_text_book() -> None:
+    found = clinic(KAnonymity(k=2))
+    assert found.levels == {"age": 1, "town": 0}
+    assert (found.k, found.outcome.suppressed) == (2, 0)
+    rows = [tuple(row) for row in found.frame().iter_rows()]
+    assert rows == [
+        ("<40", "Arden", "asthma"),
+        ("<40", "Arden", "flu"),
+        ("40-59", "Brask", "flu"),
+        ("40-59", "Brask", "diabetes"),
+        (">=60", "Arden", "cancer"),
+        (">=60", "Arden", "cancer"),
+    ]
+    # Two of six values share a label in age, in none of town: (1/5 + 0) / 2. Three classes of 2: 3 · 2².
+    assert found.losses["granularity"] == pytest.approx(0.1)
+    assert (found.losses["discernibility"], found.losses["class-size"]) == (12, 2)
+
+
+def test_each_failure_is_found_with_what_epsilon_would_allow() -> None:
+    homogeneity, background, composition = failures(clinic(KAnonymity(k=2)), epsilon=1.0)
+    assert (homogeneity.rows, homogeneity.example, homogeneity.value) == (2, (">=60", "Arden"), "cancer")
+    # 1/3 against e times 1/3: e/3 / (e/3 + 2/3)
+    assert homogeneity.allowed == pytest.approx(2.718281828 / (2.718281828 + 2))
+    assert background.rows == 6
+    assert composition.rows >= 1
+    assert composition.epsilon == 2.0
+    assert "57.6%" in homogeneity.instead
+    assert "cancer" in homogeneity.sentence
+
+
+def test_diversity_closes_homogeneity_at_a_loss() -> None:
+    found = clinic(KAnonymity(k=2), DistinctDiversity(l=2))
+    homogeneity = failures(found)[0]
+    assert homogeneity.rows == 0
+    assert "No class" in homogeneity.sentence
+    assert found.losses["granularity"] > clinic(KAnonymity(k=2)).losses["granularity"]
+
+
+def test_what_is_missing_is_said() -> None:
+    with pytest.raises(ParameterError, match="no privacy model"):
+        clinic()
+    with pytest.raises(ParameterError, match="sensitive"):
+        generalise(sample_table("clinic"), Asked(("age",)), {}, (DistinctDiversity(l=2),))
+    with pytest.raises(InputError, match="the column age has no hierarchy"):
+        generalise(sample_table("clinic"), Asked(("age",)), {}, (KAnonymity(k=2),))
+    with pytest.raises(InputError, match="no generalisation"):
+        clinic(KAnonymity(k=7))

@@ -1,0 +1,124 @@
+"""Builders of hierarchies, and their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.data.samples.sample_tables import sample_table
+from workbench.params import InputError, ParameterError
+from workbench.risk.hierarchies import BUILDERS, Hierarchy, builder, file_name, read_hierarchy
+from workbench.risk.hierarchies.folder import made, way_of
+
+CASES: dict[str, tuple[list[str], dict[str, Any], list[str]]] = {
+    "intervals": (
+        ["7", "23", "38", "99"],
+        {"widths": (5, 10), "lowest": 10, "highest": 90},
+        ["7;<10;<10;*", "23;20-24;20-29;*", "38;35-39;30-39;*", "99;>=90;>=90;*"],
+    ),
+    "dates": (
+        ["1984-03-07", "1984-11-30", "1991-01-01"],
+        {"steps": ("decade", "month", "year")},
+        [
+            "1984-03-07;1984-03;1984;1980s;*",
+            "1984-11-30;1984-11;1984;1980s;*",
+            "1991-01-01;1991-01;1991;1990s;*",
+        ],
+    ),
+    "masking": (["81667", "81925", "9"], {"keep": 3}, ["81667;8166*;816**;*", "81925;8192*;819**;*", "9;*;**;*"]),
+    "rounding": (["3", "37", "44.9"], {"steps": (5, 10)}, ["3;5;10;*", "37;35;40;*", "44.9;45;50;*"]),
+    "order": (
+        ["10", "9", "1"],
+        {"size": 2},
+        ["10;10;*", "9;1 - 9;*", "1;1 - 9;*"],
+    ),
+    "tree": (
+        ["Bremen", "Ulm", "Lyon", "Oslo"],
+        {"groups": ("Germany = Bremen | Ulm", "France = Lyon", "EU = Germany | France")},
+        ["Bremen;Germany;EU;*", "Ulm;Germany;EU;*", "Lyon;France;EU;*", "Oslo;Oslo;Oslo;*"],
+    ),
+}
+
+
+def test_every_builder_has_a_case() -> None:
+    assert set(CASES) == {one.name for one in BUILDERS}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_builder_makes_these_levels_and_the_file_gives_them_back(name: str, tmp_path: Path) -> None:
+    values, parameters, lines = CASES[name]
+    if name == "masking":  # a single "9" is "*" at level 1: the next level would be of another width
+        values, lines = values[:2], lines[:2]
+    made_ = builder(name).build(values, builder(name).parameters(**parameters))
+    assert made_.to_text().splitlines() == lines
+    path = tmp_path / "h.csv"
+    path.write_text(made_.to_text(), encoding="utf-8")
+    assert read_hierarchy(path) == made_
+
+
+def test_every_builder_works_as_it_is_declared_first() -> None:
+    suited = {"dates": ["2020-02-29", "1999-12-31"]}
+    for one in BUILDERS:
+        found = one.build(suited.get(one.name, ["12", "47"]))
+        assert found.levels[-1] == ("*", "*")
+
+
+def test_a_level_never_separates_what_the_one_below_joins() -> None:
+    with pytest.raises(InputError, match="level 2 separates"):
+        Hierarchy.from_text("a;x;1\nb;x;2\n")
+    with pytest.raises(ParameterError, match="15 is not a multiple of 10"):
+        builder("intervals").parameters(widths=(10, 15))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a;*\na;*\n", "two lines"),
+        ("a;*\nb\n", "line 2 of the hierarchy has 1 columns"),
+        ("", "no value"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Hierarchy.from_text(text)
+
+
+def test_an_unknown_value_is_named_with_its_column() -> None:
+    hierarchy = Hierarchy.from_text("a;*\nb;*\n")
+    with pytest.raises(InputError, match="'c' of the column town"):
+        hierarchy.of(["a", "c"], "town")
+    missing = hierarchy.of(["a", None], "town")
+    assert missing.levels == (("a", ""), ("*", "*"))
+
+
+def test_labels_with_separators_and_quotes_survive_the_file() -> None:
+    odd = Hierarchy((("a;b", 'say "x"', "line\nbreak"), ("*", "*", "*")))
+    assert Hierarchy.from_text(odd.to_text()) == odd
+
+
+@pytest.mark.parametrize(
+    ("column", "levels"),
+    [("age", 6), ("sex", 2), ("zip", 6), ("income", 6)],
+)
+def test_a_suggestion_fits_what_the_values_look_like(column: str, levels: int) -> None:
+    found = made(sample_table("people"), column)
+    assert len(found.levels) == levels
+    assert found.levels[-1][0] == "*"
+
+
+def test_a_way_in_words() -> None:
+    column, (chosen, parameters) = way_of("age = intervals : widths=10,20; start=5")
+    assert (column, chosen.name) == ("age", "intervals")
+    assert parameters.to_plain() == {"widths": [10, 20], "start": 5}
+    with pytest.raises(ParameterError, match="did you mean 'intervals'"):
+        way_of("age=interval")
+    with pytest.raises(ParameterError, match="no parameter of masking"):
+        way_of("zip=masking:width=2")
+
+
+def test_a_column_whose_name_is_no_file_name_has_a_file() -> None:
+    assert file_name("age") == "age.csv"
+    assert file_name("a/b") == "a%2Fb.csv"
+    assert "/" not in file_name("../x")

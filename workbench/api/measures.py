@@ -1,0 +1,120 @@
+"""Who could be found in a DataFrame: private studies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from workbench.api.datasets import note, warn_of_study
+from workbench.api.frames import table_of
+from workbench.api.places import Place
+from workbench.api.shown import Shown
+from workbench.risk.measures import RiskOptions, Subject, measured, measures_of
+from workbench.risk.measures.special_uniques import scores
+
+
+class Figures(Shown, dict[str, Any]):
+    """The figures of a table, with the keys that ``workbench risk --json`` prints; in a notebook a table of them.
+
+    Attributes:
+        rows: of each row, with the index of the DataFrame: ``class_size``, ``risk`` (the prosecutor's) and, from
+            :func:`risk`, ``score`` (SUDA).
+    """
+
+    rows: pd.DataFrame
+
+    def __init__(self, figures: Mapping[str, Any], rows: pd.DataFrame, lines: list[dict[str, Any]]) -> None:
+        """Take the figures, those of each row, and the same in words."""
+        super().__init__(figures)
+        self.rows, self._lines = rows, lines
+
+    def facts_shown(self) -> tuple[str, Mapping[str, Any], list[dict[str, Any]]]:
+        """Return the chief figures, and all of them in words."""
+        facts = {key: self[key] for key in ("rows", "k", "unique", "l_distinct", "t") if key in self}
+        return "risk, private – not for release", facts, self._lines
+
+
+def risk(
+    frame: pd.DataFrame,
+    quasi: Iterable[str],
+    sensitive: Iterable[str] = (),
+    *,
+    sample_fraction: float | None = None,
+    population: pd.DataFrame | None = None,
+    study_ledger: Place | None = None,
+    **asked: Any,
+) -> Figures:
+    """Return who could be found in ``frame``, and what makes rows unique.
+
+    Args:
+        frame: the rows.
+        quasi: quasi-identifiers: the columns that an outsider may know of a person.
+        sensitive: columns that an outsider must not learn of a person.
+        sample_fraction: share of the population that the frame has; without it the frame is the whole population.
+        population: the rows of the population, in place of ``sample_fraction``.
+        study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``
+            for the dataset's or the user's own.
+        asked: the other options of ``workbench risk``: ``threshold``, ``recursive``, ``distance``, ``largest``.
+
+    Returns:
+        The figures by the keys of ``workbench risk --json``; ``.rows`` has those of each row.
+
+    Raises:
+        InputError: a column does not exist, or the population does not contain the rows.
+        ParameterError: an option is out of range.
+    """
+    subject = _noted(frame, quasi, sensitive, population, study_ledger, sample_fraction=sample_fraction, **asked)
+    found = _figures(subject, frame, anonymity=False)
+    found.rows["score"] = scores(subject).rows
+    warn_of_study("the risk of rows", hint="its figures come from private rows")
+    return found
+
+
+def anonymity(
+    frame: pd.DataFrame,
+    quasi: Iterable[str],
+    sensitive: Iterable[str],
+    *,
+    study_ledger: Place | None = None,
+    **asked: Any,
+) -> Figures:
+    """Return k, ℓ, t and the risk to be found of ``frame``; arguments, keys and errors as for :func:`risk`."""
+    subject = _noted(frame, quasi, sensitive, None, study_ledger, **asked)
+    found = _figures(subject, frame, anonymity=True)
+    warn_of_study("the anonymity of rows", hint="its figures come from private rows")
+    return found
+
+
+def _noted(
+    frame: pd.DataFrame,
+    quasi: Iterable[str],
+    sensitive: Iterable[str],
+    population: pd.DataFrame | None,
+    study_ledger: Place | None,
+    **asked: Any,
+) -> Subject:
+    table = table_of(frame)
+    people = None if population is None else table_of(population, "population")
+    subject = Subject(table, RiskOptions(quasi=_names(quasi), sensitive=_names(sensitive), **asked), people)
+    note("risk", table, frame, study_ledger=study_ledger)
+    if people is not None:
+        note("risk", people, population, study_ledger=study_ledger)
+    return subject
+
+
+def _names(columns: Iterable[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(str(name) for name in columns)
+
+
+def _figures(subject: Subject, frame: pd.DataFrame, *, anonymity: bool) -> Figures:
+    found = measured(subject, anonymity=anonymity)
+    sizes = subject.classes.of_rows
+    rows = pd.DataFrame({"class_size": sizes, "risk": 1 / sizes}, index=frame.index)
+    lines = [
+        {"measure": measure.title, "figure": line.title, "value": line.value}
+        for measure in measures_of(subject, anonymity=anonymity)
+        for line in measure.lines(found)
+    ]
+    return Figures(found, rows, lines)

@@ -1,0 +1,222 @@
+"""``workbench generalize``: a table made k-anonymous and the like, which is not differential privacy."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, command_in_use, read_options
+from workbench.cli.studying import note_study
+from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, filled, read_as, read_data
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError, Parameters, texts
+from workbench.params.errors import one_line
+from workbench.release.atomic import write_output
+from workbench.release.generalised.generalised_file import Publication, publish
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.parts import keep_inputs
+from workbench.release.path import destination
+from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.generalise.accuracy import accuracy
+from workbench.risk.generalise.generalised import Generalised, Method, generalise, model_of
+from workbench.risk.generalise.models import MODELS
+from workbench.risk.generalise.problem import Asked
+from workbench.risk.hierarchies import BUILDERS, file_name
+from workbench.risk.hierarchies.folder import absent, made, read_hierarchies, way_of
+from workbench.risk.hierarchies.hierarchy import semicolons
+from workbench.sanitize.plan import load_plan
+from workbench.signals import Notice
+
+ACCURACY = "a classifier is right for {after:.1%} of the rows, {before:.1%} from the original, {guess:.1%} by a guess"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns(Parameters):
+    """Which columns are what; every other one is left out."""
+
+    quasi: tuple[str, ...] = texts(shortest=1, help="the columns that an outsider may know: quasi-identifiers")
+    sensitive: tuple[str, ...] = texts(default=(), help="sensitive columns, which l, t and beta are about")
+    keep: tuple[str, ...] = texts(default=(), help="other columns that are published as they are")
+    target: tuple[str, ...] = texts(default=(), most=1, help="a column that a classifier predicts")
+    build: tuple[str, ...] = texts(
+        default=(),
+        repeated=True,
+        help="with --make, how one hierarchy is made: COLUMN=BUILDER:key=value;key=value, with a BUILDER of "
+        + ", ".join(b.name for b in BUILDERS),
+    )
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_options(parser, Columns)
+    parser.add_argument(
+        "--hierarchies", required=True, type=Path, metavar="DIR", help="a folder with a hierarchy NAME.csv per column"
+    )
+    models = parser.add_argument_group("privacy models; all that are given must hold")
+    for model in MODELS:
+        add_options(models, model.of)
+    models.add_argument("--population", metavar="DATA", help="a table of the people that the rows are a part of")
+    add_options(parser, Method)
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", type=Path, help="the generalised table; .csv, .tsv or .parquet"
+    )
+    parser.add_argument("--replace", action="store_true", help="replace an output that exists")
+    parser.add_argument("--keep-order", action="store_true", help="leave the rows in their order")
+    parser.add_argument(
+        "--mapping", type=Path, metavar="DIR", help="also write what each value became, a file per column; private"
+    )
+    parser.add_argument(
+        "--make", action="store_true", help="only write a hierarchy for each column that has none in DIR"
+    )
+    parser.add_argument(
+        "--plan", type=Path, metavar="PLAN", help="with --make: declared values and bounds are used too"
+    )
+    add_account(parser)
+    add_ledger(parser)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    columns = read_options(options, Columns)
+    if options.make:
+        return _make(options, context, columns)
+    started = time.monotonic()
+    models = tuple(read_options(options, model.of) for model in MODELS)
+    if options.output is None or not models[0].asked:
+        missing = "--output" if options.output is None else "--k"
+        raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
+    to = destination(options.output, options.data, options.ledger, options.population, replace=options.replace)
+    if options.mapping is not None:
+        for name in columns.quasi:
+            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), options.output)
+    hierarchies = read_hierarchies(options.hierarchies, columns.quasi, columns.sensitive)
+    table = read_data(options, context)
+    population = None if options.population is None else read_as(options.population, options, context, None)
+    note_study(options, context, table, "generalise")
+    asked = Asked(columns.quasi, columns.sensitive, next(iter(columns.target), None))
+    method = read_options(options, Method)
+    found = generalise(table, asked, hierarchies, models, method, population, context.emit, context.cancel)
+    publication = Publication(
+        path=to.path,
+        format=to.format,
+        replace=options.replace,
+        keep=columns.keep,
+        keep_order=options.keep_order,
+        account=options.account,
+    )
+    with Ledger.open(options.ledger) as ledger:
+        done = publish(found, publication, ledger, context.emit, context.cancel)
+    for sentence in (PROMISES_NOTHING, *done.document["outside"]):
+        context.emit(Notice("warning", sentence))
+    return {
+        **_facts(found),
+        "rows": done.document["rows"],
+        "release_id": done.document["release_id"],
+        "output": str(done.output),
+        "certificate": str(done.certificate),
+        **_mapping(options, columns, found),
+        "seconds": round(time.monotonic() - started, 3),
+    }
+
+
+def _facts(found: Generalised) -> dict[str, Any]:
+    return {
+        "levels": found.levels,
+        "heights": {n: h.height for n, h in zip(found.asked.quasi, found.problem.hierarchies, strict=True)},
+        "suppressed": found.outcome.suppressed,
+        "loss": found.losses[found.method.loss],
+        "losses": found.losses,
+        "k": found.k,
+        "classes": len(found.outcome.sizes),
+        "models": [{"model": model_of(model).name, **model.to_plain()} for model in found.models],
+        **found.method.to_plain(),
+        "method": found.method.method,
+        "loss_name": found.method.loss,
+        "nodes": found.problem.nodes,
+        "tried": len(found.tried),
+        "epsilon_charged": 0.0,
+        **({} if (score := accuracy(found)) is None else {"accuracy": vars(score)}),
+    }
+
+
+def _mapping(options: argparse.Namespace, columns: Columns, found: Generalised) -> dict[str, Any]:
+    if options.mapping is None:
+        return {}
+    options.mapping.mkdir(parents=True, exist_ok=True)
+    for name in columns.quasi:
+        write_output(options.mapping / file_name(name), semicolons(found.mapping(name)).encode())
+    return {"mapping": str(options.mapping)}
+
+
+def _make(options: argparse.Namespace, context: Context, columns: Columns) -> dict[str, Any]:
+    """Write a hierarchy for each column that has none; those that are there stay as they are."""
+    ways = dict(way_of(words) for words in columns.build)
+    wanted = (*columns.quasi, *(name for name in ways if name in columns.sensitive))
+    unknown = [name for name in ways if name not in wanted]
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]!r} is not one of the columns", "--build", "name it in --quasi or --sensitive"
+        )
+    plan = None if options.plan is None else load_plan(options.plan)
+    declared = {} if plan is None else {column.name: column for column in plan.columns}
+    table: Table = read_data(options, context, plan)
+    table.require(wanted)
+    paths = absent(options.hierarchies, wanted)
+    taken = [name for name in ways if name not in paths]
+    if taken:
+        where = options.hierarchies / file_name(taken[0])
+        raise InputError(f"the column {taken[0]} has a hierarchy already", str(where), "remove it first")
+    options.hierarchies.mkdir(parents=True, exist_ok=True)
+    for name, path in paths.items():
+        hierarchy = made(table, name, ways.get(name), declared.get(name))
+        write_output(path, hierarchy.to_text().encode())
+    if paths:
+        context.emit(Notice("info", "these hierarchies list values of the rows: they are private, as the table is"))
+    following = ["generalize", str(options.data), "--quasi", ",".join(columns.quasi), "--hierarchies"]
+    return {
+        "hierarchies": {name: str(options.hierarchies / file_name(name)) for name in wanted},
+        "made": list(paths),
+        "next": command_in_use(options, *following, str(options.hierarchies), "--k", "5", "-o", "OUT"),
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    if "made" in result:
+        files = result["hierarchies"].items()
+        rows = [[one_line(n), one_line(path), "made" if n in result["made"] else "was there"] for n, path in files]
+        return f"{columns_text(('column', 'hierarchy', ''), rows)}\nlook at them, then: {one_line(result['next'])}"
+    levels = [
+        [
+            one_line(name),
+            level if isinstance(level, int) else f"{level[0]} to {level[1]}",
+            f"of {result['heights'][name]}",
+        ]
+        for name, level in result["levels"].items()
+    ]
+    losses = ", ".join(f"{name} {figure(value)}" for name, value in result["losses"].items())
+    return "\n".join(
+        [
+            columns_text(("column", "level", ""), [[str(cell) for cell in row] for row in levels]),
+            f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
+            f"{result['suppressed']} rows left out",
+            f"loss: {losses}",
+            *([] if "accuracy" not in result else [filled(ACCURACY, result["accuracy"])]),
+            f"written to {one_line(result['output'])}",
+            f"certificate {one_line(result['certificate'])}",
+        ]
+    )
+
+
+COMMAND = Command(
+    name="generalize",
+    example="workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --make && "
+    "workbench generalize sample:people --quasi age,sex,zip --hierarchies levels --k 5 --suppression 0.05 "
+    "-o general.csv --ledger general.sqlite",
+    configure=_configure,
+    run=_run,
+    text=_text,
+    releases=True,
+)

@@ -1,0 +1,83 @@
+"""``workbench report``: what an outsider could learn from a table or a release, as PDF or HTML. Private."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.tables import add_ledger, add_output, add_reading, noticed, read_as
+from workbench.params import ParameterError
+from workbench.release.bundle.with_report import write_bundle_with_report
+from workbench.release.bundle.write_bundle import check_bundle_place
+from workbench.release.documents.risk_document import in_short, risk_document
+from workbench.release.documents.written_document import check_document_path, write_document
+from workbench.release.parts import keep_inputs
+from workbench.release.risk_report import ReportRequest, risk_report
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", metavar="DATA", help="a table; with --original a release of it, or a model's folder")
+    parser.add_argument(
+        "--original", metavar="DATA", help="the rows that DATA was made of: attacks are then made on it"
+    )
+    parser.add_argument("--control", metavar="DATA", help="rows of other people, who were not released")
+    add_options(parser, ReportRequest)
+    add_output(parser, "the report (.pdf or .html)")
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        metavar="DIR",
+        help="also a new bundle of the release with the report in its folder private/: for those who may see the rows",
+    )
+    parser.add_argument("--replace", action="store_true", help="replace a bundle that exists")
+    add_ledger(parser)
+    add_reading(parser)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    request = read_options(options, ReportRequest)
+    check_document_path(options.output)
+    sources = [name for name in (options.data, options.original, options.control, options.ledger) if name is not None]
+    keep_inputs(options.output, *sources)
+    if options.original is None and (options.bundle is not None or options.control is not None):
+        raise ParameterError("nothing that was released is named", hint="name the release, and its rows by --original")
+    release = None if options.original is None else Path(options.data)
+    if options.bundle is not None:
+        check_bundle_place(options.bundle, replace=options.replace)
+    original = noticed(read_as(options.original or options.data, options, context, None), context)
+    control = None if options.control is None else read_as(options.control, options, context, None)
+    report = risk_report(
+        original,
+        release,
+        control,
+        request=request,
+        ledger=options.ledger,
+        emit=context.emit,
+        cancel=context.cancel,
+    )
+    document = risk_document(report)
+    write_document(document, options.output)
+    made = {"output": str(options.output)}
+    if options.bundle is not None and release is not None:
+        write_bundle_with_report(
+            document, release, options.bundle, options.ledger, replace=options.replace, cancel=context.cancel
+        )
+        made["bundle"] = str(options.bundle)
+    return {"private": True, **made, "sentences": list(in_short(report)), **report.to_plain()}
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    where = f"\nbundle with the report in {result['bundle']}" if "bundle" in result else ""
+    return "\n".join([*result["sentences"], f"report in {result['output']} (private – not for release){where}"])
+
+
+COMMAND = Command(
+    name="report",
+    example="workbench report sample:people --quasi age,sex,zip --sensitive label -o report.html --ledger r.sqlite",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

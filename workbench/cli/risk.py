@@ -1,0 +1,82 @@
+"""``workbench risk``: who could be found in a table, and what makes them unique."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.studying import note_study
+from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data
+from workbench.params.errors import one_line
+from workbench.release.own_release import is_release
+from workbench.risk import measures
+from workbench.risk.hierarchies.hierarchy import file_name, read_hierarchy
+from workbench.risk.measures import RiskOptions, Subject, measured
+
+_WIDEST = 60
+
+
+def configure(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add DATA, the population's table, and the options ``names`` of what is measured."""
+    add_data(parser)
+    add_options(parser, RiskOptions, *names)
+    parser.add_argument(
+        "--population", metavar="FILE", help="the table of the whole population, in place of --sample-fraction"
+    )
+    parser.add_argument(
+        "--hierarchies",
+        metavar="DIR",
+        type=Path,
+        help="a folder with COLUMN.csv for sensitive columns, as `workbench generalize` reads: values are then as far "
+        "from one another as the level that joins them is high",
+    )
+    add_ledger(parser)
+
+
+def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -> dict[str, Any]:
+    """Return the figures of DATA; the ledger notes them first, unless DATA is a release with its certificate."""
+    asked = read_options(options, RiskOptions)
+    table = read_data(options, context)
+    population = None if options.population is None else read_as(options.population, options, context, None)
+    trees = {name: options.hierarchies / file_name(name) for name in asked.sensitive if options.hierarchies is not None}
+    known = {name: read_hierarchy(path) for name, path in trees.items() if path.exists()}
+    subject = Subject(table, asked, population, known, context.cancel, context.emit)
+    private = [rows for rows in (table, population) if rows is not None and not is_release(rows)]
+    for rows in private:
+        note_study(options, context, rows, "risk")
+    return {"source": table.source, "private": bool(private), "quasi": list(asked.quasi)} | measured(
+        subject, anonymity=anonymity
+    )
+
+
+def text(result: Mapping[str, Any]) -> str:
+    """Return the figures in words, each measure below its title."""
+    rows = "1 row" if result["rows"] == 1 else f"{result['rows']:,} rows"
+    parts = [one_line(f"{Path(result['source']).name}: {rows} by {', '.join(result['quasi'])}")]
+    for measure in measures.MEASURES:
+        if measure.shows in result:
+            lines = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]
+            parts += ["", measure.title, columns_text(("", ""), lines).partition("\n")[2]]
+    whose = "private – not for release" if result["private"] else "of a released table: its figures are public"
+    return "\n".join([*parts, "", whose])
+
+
+def _cut(title: str) -> str:
+    line = one_line(title)
+    return line if len(line) <= _WIDEST else line[: _WIDEST - 1] + "…"
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    return figures(options, context, anonymity=False)
+
+
+COMMAND = Command(
+    name="risk",
+    example="workbench risk sample:people --quasi age,sex,zip --sensitive label --sample-fraction 0.01",
+    configure=configure,
+    run=_run,
+    text=text,
+)

@@ -1,0 +1,412 @@
+"""Risk: tick what an outsider knows, and see at once who could be found, and why."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMarginsF, QSize, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QButtonGroup, QLineEdit, QPushButton, QStackedWidget, QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.risk import PAGE, QUASI, SENSITIVE
+from workbench.gui.pages.risk.columns import RiskColumnsTable
+from workbench.gui.pages.risk.tasks import MOST_ROWS, Found, UniqueRow, look, measure, search
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets import chart_marks as mark
+from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_ticks
+from workbench.gui.widgets.chart_marks import Scale
+from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.formatting import count, listed, percent
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.report_button import Reported, report_button
+from workbench.gui.widgets.table_model import Cell, Column
+from workbench.params import WorkbenchError
+from workbench.release.ledger.study_note import BEFORE
+
+if TYPE_CHECKING:
+    from workbench.risk.measures import RiskOptions
+
+_NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
+FIGURES, ROWS, SETS = "figures", "rows", "sets"
+OF_FIGURES = (Column(tr_later("Figure"), width=220), Column(tr_later("Value"), width=120))
+OF_ROWS = (
+    Column(tr_later("Row"), help=tr_later("Its place in the table, from 1"), width=64, right=True),
+    Column(tr_later("Values"), help=tr_later("What an outsider knows of this person"), width=260),
+    Column(
+        tr_later("Score"), help=tr_later("How special the row is (SUDA): few columns suffice"), width=64, right=True
+    ),
+    Column(tr_later("Unique on"), help=tr_later("The smallest sets of columns that single the row out"), width=220),
+)
+OF_SETS = (
+    Column(tr_later("Columns"), help=tr_later("A set of columns that makes rows unique"), width=320),
+    Column(
+        tr_later("Rows"), help=tr_later("Rows that are unique on these and on no fewer of them"), width=72, right=True
+    ),
+    Column(tr_later("Unique"), help=tr_later("All rows that are unique on these"), width=72, right=True),
+)
+EMPTY = tr_later("Tick what an outsider may know of a person, such as age, sex and place.")
+READY = tr_later("Who could be found by {names}?")
+LISTED = tr_later("{most} of them, the highest scores first.")
+NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
+
+
+class ClassChart(Chart):
+    """How many rows are in classes of each size."""
+
+    name = "risk_classes"
+    margins = QMarginsF(SCALE + 12, 26, 8, 22)
+    usual = QSize(360, 220)
+    least = QSize(220, 120)
+
+    def show_found(self, found: Found | None) -> None:
+        """Show the bars, or nothing."""
+        if found is None:
+            self.show_drawing(None)
+            return
+        bars = found.figures["classes"]["bars"]
+        most = max(*(bar["rows"] for bar in bars), 1)
+        names = [_range(bar["from"], bar["to"]) for bar in bars]
+        parts = [{at: bar["rows"] for at, bar in enumerate(bars) if (at == 0) is alone} for alone in (True, False)]
+        self.show_drawing(
+            Drawing(
+                (mark.bars(parts[0], "danger"), mark.bars(parts[1], "accent", alpha=0.65)),
+                x=Scale(0, len(bars)),
+                y=Scale(0, most),
+                left=row_ticks(most),
+                grid=True,
+                below=range_below(names),
+                labels=names,
+                title=tr("Rows by the size of their class"),
+                words=lambda x: tr(
+                    "{rows} in classes of {size}", rows=count(bars[int(x)]["rows"], "row"), size=names[int(x)]
+                ),
+                spoken=tr("Rows by the size of their class: {unique} are unique", unique=count(bars[0]["rows"], "row")),
+            )
+        )
+
+
+def _range(low: int, high: int | None) -> str:
+    return f"{low}+" if high is None else str(low) if low == high else f"{low}–{high}"
+
+
+class _Detail(Standing):
+    """Stands beside the columns or below them, alike."""
+
+    def arrange(self, *, beside: bool) -> None:
+        """Nothing in it depends on the place."""
+
+
+class RiskPage(PageFrame):
+    """The columns with two ticks each; below, what follows from them."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._found: Found | None = None
+        self._handle: JobHandle | None = None
+        self._asked: RiskOptions | None = None
+        self._released = False
+        self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), "data", tr("Go to Data"))
+        self._nothing.say(tr("Open a table first: the figures are about its rows."))
+        self.columns = RiskColumnsTable(session)
+        self.fraction = named(
+            QLineEdit(),
+            "risk_fraction",
+            tr("Sample of the population, in percent"),
+            tr("Which part of the population the table has; empty where the table is the whole population"),
+        )
+        self.fraction.setPlaceholderText("100")
+        hold(self.fraction, 72)
+        self.header.addWidget(label(tr("Sample of the population, %"), "muted"))
+        self.header.addWidget(self.fraction)
+        self.said = label("", "heading", wrap=True, name="risk_said")
+        self._problem = label("", "problem", wrap=True, name="risk_problem")
+        self._badge = named(badge(), "risk_badge")
+        self.figures = LinesTable(session, "risk_figures", tr("Figures of risk"), OF_FIGURES, private=True)
+        self.rows = LinesTable(session, "risk_rows", tr("Rows that are unique"), OF_ROWS, private=True)
+        self.sets = LinesTable(session, "risk_sets", tr("Sets of columns that make rows unique"), OF_SETS, private=True)
+        for table in (self.figures, self.rows, self.sets):
+            table.verticalHeader().setDefaultSectionSize(ROW - 8)
+        self.chart = ClassChart(session)
+        self.listed = label("", "muted", name="risk_listed")
+        self._views = QStackedWidget()
+        self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
+        self.body.addWidget(self._nothing, 1)
+        self.body.addWidget(self._parts, 1)
+        self._report = report_button(session, jobs, "risk_report", self._reported)
+        self.foot.insertWidget(1, self._report)
+        self._generalise = button(
+            tr("Generalise →"),
+            "risk_generalise",
+            tip=tr("Release, Generalise: make the table k-anonymous, and see it fail"),
+        )
+        self._generalise.clicked.connect(lambda: session.go("generalise"))
+        self.foot.addWidget(self._generalise)
+        self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
+        self.columns.listed.ticked.connect(self._ticked)
+        self.fraction.textChanged.connect(self._ticked)
+        session.table_changed.connect(self._forget)
+        session.plan_changed.connect(self.in_sight(self._follow))
+        session.account_changed.connect(self.in_sight(self.refresh))
+        self._forget()
+
+    def _card(self) -> Standing:
+        figures, group = QWidget(), QButtonGroup(self)
+        beside = row(self.figures, self.chart, spacing=16)
+        beside.setStretch(0, 3)
+        beside.setStretch(1, 2)
+        figures.setLayout(beside)
+        alone = QWidget()
+        alone.setLayout(stack(self.listed, self.rows, spacing=4))
+        places = {FIGURES: figures, ROWS: alone, SETS: self.sets}
+        titles = {
+            FIGURES: (tr("Figures"), tr("What the columns that are ticked give away")),
+            ROWS: (tr("Who is unique"), tr("The rows that nobody else is like")),
+            SETS: (tr("Why"), tr("Which sets of columns make rows unique")),
+        }
+        segments = row(spacing=4)
+        self._segments: dict[QPushButton, QWidget] = {}
+        for name, (title, tip) in titles.items():
+            segment = button(title, f"risk_view_{name}", "segment", tip=tip)
+            segment.setCheckable(True)
+            group.addButton(segment)
+            segment.clicked.connect(self._show_view)
+            self._views.addWidget(places[name])
+            segments.addWidget(segment)
+            self._segments[segment] = places[name]
+        next(iter(self._segments)).setChecked(True)
+        self._blank = QWidget()
+        self._views.addWidget(self._blank)
+        segments.addStretch(1)
+        segments.addWidget(self._badge)
+        card = _Detail(pad=12)
+        card.body.addWidget(self.said)
+        card.body.addWidget(self._problem)
+        card.body.addLayout(segments)
+        card.body.addWidget(self._views, 1)
+        return card
+
+    def _show_view(self) -> None:
+        shown = self._blank if self._found is None else next(p for s, p in self._segments.items() if s.isChecked())
+        self._views.setCurrentWidget(shown)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the columns the keys: they are what is ticked."""
+        super().showEvent(event)
+        if self.session.opened is not None:
+            self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # -- what is asked ------------------------------------------------------------------------------------------------
+
+    def value(self) -> RiskOptions | None:
+        """Return what is asked; ``None`` where nothing is ticked or the share is refused, with the reason."""
+        from workbench.risk.measures import RiskOptions
+
+        quasi = self.columns.listed.names(QUASI)
+        text, stated, fraction = self.fraction.text().strip(), "", None
+        if text:
+            try:
+                share = float(f"{float(typed(text)) / 100:.12g}")
+                fraction = RiskOptions.declared()["sample_fraction"].check(share, "")
+            except ValueError:
+                stated = tr("The sample is a percentage above 0 and at most 100.")
+        mark_wrong(self.fraction, bool(stated))
+        self._problem.setText(stated)
+        self._problem.setVisible(bool(stated))
+        if stated or not quasi:
+            return None
+        sensitive = tuple(n for n in self.columns.listed.names(SENSITIVE) if n not in quasi)
+        return RiskOptions(quasi=quasi, sensitive=sensitive, sample_fraction=fraction)
+
+    @property
+    def _agreed(self) -> bool:
+        return self._released or not figures_first.is_first(self.session)
+
+    def _press(self) -> None:
+        """Go on where the figures are shown; else ask once whether private figures may be shown, then measure."""
+        if self._found is not None:
+            self.session.go("ways")
+        elif self.value() is not None and (self._agreed or figures_first.may_show(self, self.session)):
+            self._measure()
+
+    def _reported(self) -> Reported | None:
+        opened = self.session.opened
+        return None if opened is None else Reported(opened)
+
+    def _ticked(self) -> None:
+        if self._agreed:
+            self._measure()
+        else:
+            self.refresh()
+
+    def _follow(self) -> None:
+        """Measure anew where an undo, or another page, has changed a role."""
+        if self._found is not None and self.value() != self._asked:
+            self._ticked()
+
+    def _measure(self) -> None:
+        asked = self.value()
+        if asked is None or asked == self._asked:
+            if asked is None:
+                self._stop()
+                self._take(None)
+            return
+        self._asked = asked
+        self._handle = measure(self.session, self.jobs, asked, self._take, self._refused)
+        self._handle.ended.connect(self.refresh)
+        self.refresh()
+
+    def _stop(self) -> None:
+        if self._handle is not None and self._handle.running:
+            self._handle.cancel()
+        self._asked = None
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        opened = self.session.opened
+        self._nothing.setVisible(opened is None)
+        self._parts.setVisible(opened is not None)
+        self._stop()
+        self._released = False
+        self._take(None)
+        if opened is not None:
+            look(self.jobs, opened, self._looked)
+
+    def _looked(self, released: bool) -> None:
+        self._released = released
+        self.refresh()
+
+    def _take(self, found: Found | None) -> None:
+        if found is not None:
+            opened = self.session.opened
+            if opened is None or found.subject.table is not opened.table or found.subject.options != self._asked:
+                return  # something else is asked by now
+        self._found = found
+        self._show()
+        if found is not None and not found.whole:
+            self._handle = search(self.jobs, found, self._take, self._refused)
+            self._handle.ended.connect(self.refresh)
+        self.refresh()
+
+    def _refused(self, error: BaseException) -> None:
+        self._asked = None
+        self._take(None)
+        if isinstance(error, WorkbenchError):
+            self._problem.setText(sentence(error))
+            self._problem.show()
+        else:
+            self.session.report(error)
+
+    def refresh(self) -> None:
+        """Show what can be pressed, and what goes on."""
+        opened = self.session.opened is not None
+        ready = opened and bool(self.columns.listed.names(QUASI))
+        self._run.setVisible(opened)
+        self._report.setVisible(self._found is not None)
+        self._generalise.setVisible(self._found is not None)
+        self._run.setEnabled(self._found is not None or ready)
+        self._run.setText(tr("Show the figures") if self._found is None else tr("Decide →"))
+        self._run.setToolTip(
+            tr("Measure the rows (Ctrl+Return)")
+            if self._found is None
+            else tr("Release, Decide: choose a way to release with ε")
+        )
+        self._run.setAccessibleName(self._run.text())
+        running = self._handle is not None and self._handle.running
+        if not opened:
+            self.set_note("")
+        elif running:
+            self.set_note(tr("Measuring…") if self._found is None else tr("Searching for what makes rows unique…"))
+        elif self._found is None:
+            self.set_note("" if not ready or self._agreed else tr_sentence(BEFORE), wrapped=True)
+        else:
+            self.set_note(tr(NO_GUARANTEE), wrapped=True)
+
+    def retranslate(self) -> None:
+        """Say the figures in the language that is shown now."""
+        self._show()
+        self.refresh()
+
+    def _show(self) -> None:
+        found = self._found
+        self._badge.setVisible(found is not None and not found.released)
+        self._show_view()
+        for segment in self._segments:
+            segment.setVisible(found is not None)
+        self.said.setText(self._invitation() if found is None else _said(found))
+        more = found is not None and found.figures["unique"] > len(found.rows) > 0
+        self.listed.setVisible(more)
+        self.listed.setText(tr(LISTED, most=count(MOST_ROWS, "row")))
+        self.columns.listed.show_parts({} if found is None else found.figures)
+        self.chart.show_found(found)
+        self.figures.lines.show_lines([] if found is None else _figure_lines(found))
+        self.rows.lines.show_lines([_row_cells(one) for one in found.rows] if found is not None else [])
+        sets = found.figures.get("minimal_sets", {}).get("sets", ()) if found is not None else ()
+        self.sets.lines.show_lines([_set_cells(one["columns"], one["rows"], one["unique"]) for one in sets])
+
+    def _invitation(self) -> str:
+        names = self.columns.listed.names(QUASI) if self.session.opened is not None else ()
+        return tr(READY, names=listed(names, 4)) if names else tr(EMPTY)
+
+    def escape(self) -> bool:
+        """Stop a search that runs."""
+        if self._handle is None or not self._handle.running:
+            return False
+        self._stop()
+        self.refresh()
+        return True
+
+
+def _said(found: Found) -> str:
+    figures = found.figures
+    return tr(
+        "{unique} of {rows} are unique by these columns ({share}); the smallest class has {k}.",
+        unique=tr_number(figures["unique"], ","),
+        rows=count(figures["rows"], "row"),
+        share=percent(figures["unique_share"]),
+        k=count(figures["k"], "row"),
+    )
+
+
+def _figure_lines(found: Found) -> list[tuple[Cell, ...]]:
+    lines: list[tuple[Cell, ...]] = []
+    former = ""
+    for title, line in found.lines:
+        if title != former:
+            lines.append((Cell(tr_sentence(title), "muted"), Cell()))
+        tip = tr_sentence(line.help)
+        lines.append((Cell(tr_sentence(line.title), tip=tip), Cell(_value(line.value), tip=tip)))
+        former = title
+    return lines
+
+
+def _value(stated: str) -> str:
+    """Return a value with its numbers as they are written in the language that is shown."""
+    said = tr_sentence(stated)
+    return said if said != stated else _NUMBER.sub(lambda found: localised(found[0]), stated)
+
+
+def _row_cells(one: UniqueRow) -> tuple[Cell, ...]:
+    values = " · ".join(value or "–" for value in one.values)
+    on = "; ".join(" + ".join(names) for names in one.sets)
+    return (
+        Cell(tr_number(one.at + 1, ","), exact=str(one.at + 1), key=one.at),
+        Cell(values, tip=values),
+        Cell(tr_number(one.score, ",.0f"), exact=str(one.score), key=one.score),
+        Cell(on, tip=on),
+    )
+
+
+def _set_cells(columns: list[str], rows: int, unique: int) -> tuple[Cell, ...]:
+    names = " + ".join(columns)
+    figures = (Cell(tr_number(n, ","), exact=str(n), key=n) for n in (rows, unique))
+    return (Cell(names, tip=names, key=len(columns)), *figures)

@@ -1,0 +1,141 @@
+"""Measure the table that is open in jobs: what is quick first, then the search of sets of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.style.language import tr
+from workbench.gui.widgets.figures_first import follow_note
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.risk.measures import Line, RiskOptions, Subject
+
+KEY = "risk"
+MOST_ROWS = 500
+"""How many unique rows are listed, the highest scores first."""
+
+
+@dataclass(frozen=True)
+class UniqueRow:
+    """A row that nobody else is like. Private.
+
+    Attributes:
+        at: its place in the table, from 0.
+        values: its quasi-identifiers.
+        score: how special it is (SUDA).
+        sets: the smallest sets of columns on which it is unique.
+    """
+
+    at: int
+    values: tuple[str, ...]
+    score: float
+    sets: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was measured. Private, unless the table is a release.
+
+    Attributes:
+        subject: the table and what was asked.
+        figures: as ``workbench risk --json`` prints them.
+        lines: the same in words, by the title of the measure.
+        rows: the unique rows, once they were searched.
+        released: whether the table is a release.
+        whole: whether nothing is left to measure.
+    """
+
+    subject: Subject
+    figures: dict[str, Any]
+    lines: tuple[tuple[str, Line], ...]
+    rows: tuple[UniqueRow, ...]
+    released: bool
+    whole: bool
+
+
+def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> JobHandle:
+    """Find out whether the table that is open is a release: its figures are public."""
+
+    def work(emit: Emit, cancel: CancelToken) -> bool:
+        from workbench.release.own_release import is_release
+
+        return is_release(opened.table)
+
+    return jobs.start(Job(tr("Looking for a certificate"), work), key=f"{KEY}-look", shown=False, on_result=show)
+
+
+def measure(
+    session: Session,
+    jobs: JobCenter,
+    asked: RiskOptions,
+    show: Callable[[Found], None],
+    refuse: Callable[[BaseException], None],
+) -> JobHandle:
+    """Measure what is quick; only the newest request counts."""
+    opened = session.opened
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> Found:
+        from workbench.release.ledger.study_note import note_study
+        from workbench.release.own_release import is_release
+        from workbench.risk.measures import Subject
+
+        released = is_release(opened.table)
+        if not released:
+            note_study(opened.table, "risk", emit=emit)
+        return _measured(Subject(opened.table, asked, cancel=cancel), slow=False, released=released)
+
+    title = tr("Measuring the risk of {table}", table=opened.title)
+    handle = jobs.start(Job(title, work), key=KEY, on_result=show, on_failure=refuse)
+    return follow_note(session, jobs, handle)
+
+
+def search(
+    jobs: JobCenter, found: Found, show: Callable[[Found], None], refuse: Callable[[BaseException], None]
+) -> JobHandle:
+    """Search which sets of columns make which rows unique."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Found:
+        from dataclasses import replace
+
+        subject = replace(found.subject, cancel=cancel, emit=emit)
+        return _measured(subject, slow=True, released=found.released)
+
+    return jobs.start(Job(tr("Searching for what makes rows unique"), work), key=KEY, on_result=show, on_failure=refuse)
+
+
+def _measured(subject: Subject, *, slow: bool, released: bool) -> Found:
+    from workbench.risk.measures import measures_of
+
+    figures: dict[str, Any] = {}
+    lines: list[tuple[str, Line]] = []
+    for measure in measures_of(subject):
+        if slow or not measure.slow:
+            subject.cancel.check()
+            figures |= measure.of(subject)
+            lines += [(measure.title, line) for line in measure.lines(figures) if not line.detail]
+    rows = _unique_rows(subject) if slow else ()
+    return Found(subject, figures, tuple(lines), rows, released, whole=slow)
+
+
+def _unique_rows(subject: Subject) -> tuple[UniqueRow, ...]:
+    import numpy as np
+
+    from workbench.risk.measures.special_uniques import minimal_sets_of, scores
+
+    score = scores(subject).rows
+    alone = np.flatnonzero(subject.classes.of_rows == 1)
+    shown = alone[np.argsort(-score[alone], kind="stable")[:MOST_ROWS]]
+    sets = minimal_sets_of(subject, shown)
+    values = subject.table.frame.select(subject.options.quasi)[shown.tolist()].rows()
+    return tuple(
+        UniqueRow(int(at), tuple("" if v is None else str(v) for v in row), float(score[at]), tuple(sets[int(at)][:5]))
+        for at, row in zip(shown, values, strict=True)
+    )

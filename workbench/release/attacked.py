@@ -1,0 +1,148 @@
+"""What an attack is made on, for window, command line and Python: what a certificate promises, and what was read.
+
+The ledger notes each table of people before a figure is computed from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.data.images.read import is_image_set
+from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
+from workbench.release.atomic import sha256_of
+from workbench.release.certificate import CARD_FORMAT, certificate_path
+from workbench.release.choosing import without_choice
+from workbench.release.described_release import stated
+from workbench.release.ledger.study_note import note_study
+from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
+from workbench.risk.attacks.bound import NOTHING, Guarantee
+from workbench.risk.attacks.outcome import Outcome
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+if TYPE_CHECKING:
+    from workbench.release.model.open_model import OpenModel
+
+STUDY = "attack"
+
+Note = Callable[[str, Table], None]
+"""(name of what is given, its rows): notes in a ledger that figures of them are going to be shown."""
+
+_WRITTEN = ReadOptions(encoding="utf-8", delimiter=",", quote='"', decimal=".", header="yes")
+NO_EPSILON = "It was released without ε: nothing bounds what an attacker learns."
+CHANGED = "The file is not the one that its certificate was written for, so that its ε says nothing of it."
+
+
+def guarantee_of(path: Path) -> Guarantee:
+    """Return what the certificate beside a released file, or the card in a model's folder, promises about a person."""
+    if not path.is_dir() and not os.path.isfile(certificate_path(path)):
+        return NOTHING
+    try:
+        described = stated(path)
+    except WorkbenchError as error:
+        return Guarantee(why_not=f"Its certificate cannot be used: {error}.")
+    return promised(described.document, described.release)
+
+
+def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
+    """Return what a certificate or card promises about a person, all of whose rows count."""
+    claimed = document.get("guarantee", {})
+    if "epsilon" not in claimed:
+        return Guarantee(why_not=NO_EPSILON)
+    replaced = claimed["replace_one"]
+    left_out = without_choice(document.get("outside_guarantee", ()))
+    why = f"Part of it is not covered by ε: {left_out[0]}" if left_out else ""
+    if document["format"] != CARD_FORMAT and sha256_of(release) != document["output"]["sha256"]:
+        why = CHANGED
+    return Guarantee(
+        float(claimed["epsilon"]), float(claimed["delta"]), (float(replaced["epsilon"]), float(replaced["delta"])), why
+    )
+
+
+def read_released(path: Path, options: ReadOptions | None = None, cancel: CancelToken | None = None) -> Table:
+    """Return a released table; one with a certificate is read as releases are written, any other one as a guess says.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    certified = os.path.isfile(certificate_path(path)) and path.suffix.lower() == ".csv"
+    return read_table(path, _WRITTEN if certified and options is None else options, cancel=cancel)
+
+
+def attack(
+    chosen: Attack,
+    request: Parameters,
+    given: Mapping[str, Path | Table],
+    *,
+    ledger: Path | None = None,
+    options: ReadOptions | None = None,
+    note: Note | None = None,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> Outcome:
+    """Read what an attack needs, note in the ledger that it is shown, and run it.
+
+    Args:
+        chosen: the attack.
+        request: what was chosen of it.
+        given: the release, the model's folder and the tables by the names of its ``given``; paths, or tables in memory.
+        ledger: the ledger's file; ``None`` for the user's own.
+        options: how tables of people are read, where the guess is wrong.
+        note: notes a table in place of the ledger named here.
+        emit: receives progress and notices.
+        cancel: stops it.
+
+    Raises:
+        ParameterError: something that it needs is not given.
+        InputError: a file cannot be read, tables do not fit together, or the ledger cannot note it.
+    """
+    cancel = cancel or CancelToken()
+    for needed in chosen.given:
+        if needed.required and needed.name not in given:
+            raise ParameterError(f"{chosen.name} needs {needed.help}", hint="give it", field=needed.name)
+    guarantee, release, model = NOTHING, None, None
+    released = given.get(RELEASE)
+    if isinstance(released, Path):
+        guarantee, release = guarantee_of(released), read_released(released, cancel=cancel)
+    elif released is not None:
+        release = released
+    if isinstance(folder := given.get(MODEL), Path):
+        from workbench.release.model.open_model import open_model  # a network loads torch
+
+        guarantee, model = guarantee_of(folder), open_model(folder)
+    tables: dict[str, Table] = {}
+    for name in (n.name for n in chosen.given if n.name not in (RELEASE, MODEL) and n.name in given):
+        source = given[name]
+        tables[name] = _people(source, model, options, emit, cancel)
+        if note is not None:
+            note(name, tables[name])
+        else:
+            note_study(tables[name], STUDY, ledger, emit)
+    control, original = tables.get("control"), tables.get("original")
+    if control is not None and original is not None and control.frame.equals(original.frame):
+        what = "the control set is the original itself"
+        raise InputError(what, control.source, "give rows of people who were not released", field="control")
+    return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
+
+
+def _people(
+    source: Path | Table, model: OpenModel | None, options: ReadOptions | None, emit: Emit, cancel: CancelToken
+) -> Table:
+    """Return the table of a path, or the images, where a model was trained on images."""
+    if not isinstance(source, Path):
+        return source
+    if model is not None and is_image_set(source):
+        from workbench.release.model.image_predictions import images_to_predict  # loads torch
+
+        return images_to_predict(model, [str(source)], emit=emit, cancel=cancel)
+    return read_table(source, options, cancel=cancel)
+
+
+def as_source(text: str) -> Path | Table:
+    """Return what a person named: a path, or a sample table."""
+    return read_table(text) if text.startswith(SAMPLE_PREFIX) else Path(text)

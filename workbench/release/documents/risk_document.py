@@ -1,0 +1,187 @@
+"""The report on a table or a release as a document: its sections, in one order; every page says that it is private."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.params.errors import one_line
+from workbench.release.documents.release_document import belief_table, figure
+from workbench.release.risk_report import RiskReport
+from workbench.release.statements import CANNOT_KNOW
+from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Section
+from workbench.risk.attacks.bound import most_of_coin
+from workbench.risk.attacks.outcome import Outcome, percent
+from workbench.risk.measures import MEASURES
+
+BADGE = "private – not for release"
+_STATUS = (
+    "This report is private. Its figures were computed from the rows themselves, without noise, and no ε covers them. "
+    "It is for those who may see the rows."
+)
+_MEANING = {
+    "with": "the share of attacks that were right about people who were released",
+    "guess": "the same of somebody who guesses without the release",
+    "others": "the same attack on people who were not released",
+    "risk": "what the attack finds because they were released, with its 95 % interval",
+    "allowed": "the most that ε allows on average",
+}
+NO_ATTACK = (
+    "An attack that fails proves nothing: others, with more computing time or more knowledge, may do better. Only ε "
+    "holds for attacks that nobody has thought of."
+)
+NOT_DP = (
+    "Nothing bounds what this release reveals: it has no ε. Small classes, classes with one sensitive value, what an "
+    "outsider knows beside the columns named here, and other releases of the same rows are not covered."
+)
+TABLE_ALONE = (
+    "These figures are about the table itself, as if its rows were handed out with these columns. They count only what "
+    "the columns named here reveal: an outsider who knows another column finds more."
+)
+
+
+def risk_document(report: RiskReport) -> Document:
+    """Return the document of a report."""
+    name = Path(report.release or report.source).name
+    return Document(
+        title=f"What an outsider could learn from {name}",
+        subtitle=f"{report.rows:,} rows · compared on {', '.join(report.request.quasi or ())}",
+        sections=tuple(_sections(report)),
+        foot=f"privacy-workbench {workbench.__version__} · {BADGE}",
+        badge=BADGE,
+    )
+
+
+def _sections(report: RiskReport) -> Iterator[Section]:
+    yield Section("In short", (Paragraph(_STATUS, "strong"), Bullets(in_short(report))))
+    yield Section("Who could be found in the table", tuple(_risk(report.risk)))
+    if report.released_risk is not None:
+        yield Section("Who could be found in the release", tuple(_risk(report.released_risk)))
+    if report.release:
+        yield _attacks(report)
+    yield _allowed(report)
+    if report.quality is not None:
+        yield _quality(report)
+    yield _not_covered(report)
+
+
+def in_short(report: RiskReport) -> tuple[str, ...]:
+    """Return the report in a few sentences."""
+    said = [_found(report.risk, "the table")]
+    if report.released_risk is not None:
+        said.append(_found(report.released_risk, "the release"))
+    made = [t.outcome for t in report.tried if t.outcome is not None]
+    if made:
+        worst = max(made, key=lambda outcome: outcome.risk.low)
+        title = next(t.attack.title for t in report.tried if t.outcome is worst)
+        number = "One attack was" if len(made) == 1 else f"{len(made)} attacks were"
+        said.append(f"{number} made. The one that found most: {title}. {worst.words()[0]}")
+    above = [t.attack.title for t in report.tried if t.outcome is not None and _above(t.outcome)]
+    if above:
+        said.append(f"More than ε allows was found by: {', '.join(above)}. Something is wrong with this release.")
+    if report.release and report.guarantee.epsilon is None:
+        said.append("No ε bounds what the release reveals.")
+    return tuple(said)
+
+
+def _above(outcome: Outcome) -> bool:
+    return outcome.allowed is not None and outcome.main.low > outcome.allowed
+
+
+def _found(risk: Mapping[str, Any], where: str) -> str:
+    return f"By these columns {risk['unique']:,} of {risk['rows']:,} rows of {where} are unique (k = {risk['k']})."
+
+
+def _risk(figures: Mapping[str, Any]) -> Iterator[Block]:
+    for measure in MEASURES:
+        if measure.shows in figures:
+            yield Paragraph(measure.title, "strong")
+            yield FactList(tuple((one_line(line.title), one_line(line.value)) for line in measure.lines(figures)))
+
+
+def _attacks(report: RiskReport) -> Section:
+    blocks: list[Block] = []
+    made = [(t.attack.title, t.outcome) for t in report.tried if t.outcome is not None]
+    if made:
+        rows = tuple(
+            (
+                title,
+                percent(outcome.main.value),
+                percent(outcome.naive.value),
+                "–" if outcome.control is None else percent(outcome.control.value),
+                f"{percent(outcome.risk.value)} ({percent(outcome.risk.low)} – {percent(outcome.risk.high)})",
+                "–" if outcome.allowed is None else percent(outcome.allowed),
+            )
+            for title, outcome in made
+        )
+        blocks.append(
+            Grid(("attack", "with the release", "a guess", "on others", "risk", "ε allows"), rows, (1, 2, 3, 4, 5))
+        )
+        blocks.append(FactList(tuple(_MEANING.items())))
+    said = Counter(sentence for _, outcome in made for sentence in dict.fromkeys(outcome.words()))
+    for title, outcome in made:
+        own = [sentence for sentence in dict.fromkeys(outcome.words()) if said[sentence] == 1]
+        blocks += [Paragraph(title, "strong"), Paragraph(" ".join(own))]
+    shared = tuple(sentence for sentence, times in said.items() if times > 1)
+    if shared:
+        blocks += [Paragraph("Of several of them", "strong"), Bullets(shared)]
+    lacking = tuple(f"{t.attack.title}: {t.why_not}" for t in report.tried if t.outcome is None)
+    if lacking:
+        blocks += [Paragraph("Not made", "strong"), Bullets(lacking)]
+    return Section("What attacks got", tuple(blocks))
+
+
+def _allowed(report: RiskReport) -> Section:
+    guarantee = report.guarantee
+    if guarantee.epsilon is None:
+        why = guarantee.why_not if report.release else "Nothing was released here, so there is no ε."
+        return Section("What ε allows", (Paragraph(why),))
+    coin = most_of_coin(guarantee.epsilon, guarantee.delta)
+    blocks: list[Block] = [
+        Paragraph(
+            f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}: whoever guesses whether a person's rows were used, "
+            f"with a fair coin before, is right at most {percent(coin)} of the time afterwards."
+        ),
+        belief_table(guarantee.epsilon),
+    ]
+    if guarantee.why_not:
+        blocks.insert(0, Paragraph(guarantee.why_not, "strong"))
+    return Section("What ε allows", tuple(blocks))
+
+
+def _quality(report: RiskReport) -> Section:
+    found = report.quality
+    assert found is not None
+    rows = tuple(
+        (score.title, figure(one.value), figure(one.reached), _part(one.share), one.words or score.help)
+        for score, one in found.found
+    )
+    return Section(
+        "How good the released rows are",
+        (
+            Grid(("score, 1 at best", "these rows", "held-out rows", "share", "what it is"), rows, (1, 2, 3)),
+            Paragraph(f"Held-out rows: what {found.beside}.", "muted"),
+        ),
+    )
+
+
+def _part(value: float) -> str:
+    return "–" if math.isnan(value) else f"{100 * value:.0f} %"
+
+
+def _not_covered(report: RiskReport) -> Section:
+    blocks: list[Block] = []
+    if report.not_covered:
+        blocks.append(Bullets(report.not_covered))
+    if not report.release:
+        blocks.append(Paragraph(TABLE_ALONE))
+    elif report.guarantee.epsilon is None:
+        blocks.append(Paragraph(NOT_DP))
+    if report.tried:
+        blocks.append(Paragraph(NO_ATTACK))
+    blocks.append(Paragraph(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.", "muted"))
+    return Section("What is not covered", tuple(blocks))

@@ -1,0 +1,1 @@
+"""Generalised tables as files: published beside the releases, without a guarantee and without a charge."""

@@ -1,0 +1,104 @@
+"""Whether a generalised file is what its certificate says: labels, classes and models are computed again from it.
+
+What compares a class with rows that were left out, or with a population, cannot be.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from workbench.params import InputError, WorkbenchError
+from workbench.release.open_release import released_table
+from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.generalise.models import MODELS, PrivacyModel
+from workbench.risk.generalise.problem import Asked, Problem, problem
+from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy
+from workbench.signals.cancel import CancelToken
+
+_OF_ALL_ROWS = ("t-closeness", "beta-likeness")
+"""Models that compare a class with all rows: with rows left out, the file does not hold what they compare with."""
+
+
+def generalised_problems(document: dict[str, Any], release: Path, cancel: CancelToken) -> Iterator[str]:
+    """Yield a sentence for everything in a generalised file that is not as its certificate says."""
+    if document["statement"] != PROMISES_NOTHING:
+        yield "the certificate does not say that the table has no guarantee"
+    names = [c["name"] for c in document["columns"]]
+    if len(set(names)) < len(names) or not any(c["role"] == "quasi-identifier" for c in document["columns"]):
+        yield "the certificate names a column twice, or no quasi-identifier"
+        return
+    table = released_table(release, document["output"]["format"], names, cancel)
+    if list(table.names) != names:
+        yield "the file and its certificate have different columns"
+        return
+    if table.rows != document["rows"]:
+        yield f"the file has {table.rows} rows, its certificate says {document['rows']}"
+    for column in document["columns"]:
+        cancel.check()
+        if "labels" in column:
+            found = table.column(column["name"]).cast(pl.String).unique().fill_null("")
+            yield from _label_problems(column, set(found.to_list()), full_domain="level" in column)
+    asked, hierarchies = _asked_of(document)
+    try:
+        made = problem(table, asked, hierarchies)
+        models = [(_model_of(stated), stated["model"]) for stated in document["models"]]
+    except WorkbenchError as error:
+        yield str(error)
+        return
+    yield from _class_problems(document, made, models)
+
+
+def _asked_of(document: dict[str, Any]) -> tuple[Asked, dict[str, Hierarchy]]:
+    roles: dict[str, list[str]] = {"quasi-identifier": [], "sensitive": [], "kept": []}
+    hierarchies = {}
+    for column in document["columns"]:
+        roles[column["role"]].append(column["name"])
+        chains = column.get("labels", [])
+        if column["role"] == "quasi-identifier":  # what is published is what an outsider compares
+            labels = tuple(chain[0] for chain in chains)
+            hierarchies[column["name"]] = Hierarchy((labels, tuple(ANY for _ in labels)))
+        elif chains:
+            hierarchies[column["name"]] = Hierarchy(tuple(zip(*chains, strict=True)))
+    return Asked(tuple(roles["quasi-identifier"]), tuple(roles["sensitive"])), hierarchies
+
+
+def _label_problems(column: dict[str, Any], found: set[str], *, full_domain: bool) -> Iterator[str]:
+    name, chains = column["name"], column["labels"]
+    known = {chain[0] for chain in chains}
+    if found != known or len(known) < len(chains):
+        yield f"column {name}: the file has other labels than its certificate"
+    lengths = {len(chain) for chain in chains}
+    if full_domain and lengths != {column["height"] - column["level"] + 1}:
+        yield f"column {name}: the labels are not those of level {column['level']} of {column['height']}"
+    parent: dict[str, str] = {}
+    for chain in chains:
+        for label, above in itertools.pairwise(chain):
+            if label != above and parent.setdefault(label, above) != above:
+                yield f"column {name}: the label {label!r} has two labels above it"
+                return
+
+
+def _model_of(stated: dict[str, Any]) -> PrivacyModel:
+    entry = next((model for model in MODELS if model.name == stated["model"]), None)
+    if entry is None:
+        raise InputError(f"the model {str(stated['model'])[:40]!r} is not known")
+    return entry.of.from_plain({k: v for k, v in stated.items() if k != "model"}, stated["model"])
+
+
+def _class_problems(document: dict[str, Any], made: Problem, models: list[tuple[PrivacyModel, str]]) -> Iterator[str]:
+    groups = made.grouped(made.bottom)
+    smallest = int(groups.sizes.min())
+    if smallest != document["k"]:
+        yield f"the smallest class has {smallest} rows, the certificate says {document['k']}"
+    for model, name in models:
+        if model.needs == "population" or (name in _OF_ALL_ROWS and document["suppressed"]):
+            continue
+        allowed = model.allows(made, groups, groups.occupied)
+        kept = model.whole(made, groups, allowed)
+        if not allowed.all() or kept is None or not kept.all():
+            yield f"the file does not have {name} as its certificate says"

@@ -1,0 +1,184 @@
+"""A generalised table as a file with a certificate that promises nothing.
+
+No ε is charged, because no mechanism bounds what the table reveals. It is published in the same way as a release: the
+ledger notes it durably before a byte is written, and the certificate gets its name before the file does. Certificates
+of later releases of these rows say that it is out (``choosing.BESIDE``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from workbench.params import ParameterError, WorkbenchError
+from workbench.privacy.entropy import OsEntropy, permutation
+from workbench.release.atomic import PART, write_error
+from workbench.release.certificate import (
+    GENERALISED_FORMAT,
+    certificate_path,
+    encoded,
+    output_facts,
+    read_document,
+    sealed,
+)
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.study_note import whose
+from workbench.release.parts import DrawFile
+from workbench.release.recover import name_pair, place_of, require_new_pair
+from workbench.release.rows_work import csv_bytes
+from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.generalise.generalised import Generalised, model_of
+from workbench.signals import Progress
+from workbench.signals.cancel import WHOLE, CancelToken
+from workbench.signals.events import Emit, ignore
+
+KEPT = "The column {name} is published as it is."
+"""A sentence of the certificate on each column that no model covers."""
+
+RANDOM, AS_READ = "random", "as read"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """How a generalised table is published.
+
+    Attributes:
+        path: the file.
+        format: ``csv``, ``tsv`` or ``parquet``.
+        replace: whether it may replace an output that exists.
+        keep: columns that are published as they are, besides the sensitive ones.
+        keep_order: whether rows stay in their order.
+        account: the public name of the account that the table is said to belong to.
+    """
+
+    path: Path
+    format: str
+    replace: bool = False
+    keep: tuple[str, ...] = ()
+    keep_order: bool = False
+    account: str | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """A generalised table that was published.
+
+    Attributes:
+        output: the file.
+        certificate: beside it.
+        document: what it says.
+    """
+
+    output: Path
+    certificate: Path
+    document: dict[str, Any]
+
+
+def publish(
+    made: Generalised, to: Publication, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
+) -> Published:
+    """Write a generalised table and its certificate; the ledger notes first that it is published.
+
+    Raises:
+        InputError: the output exists or cannot be written, or the ledger cannot be.
+        ParameterError: a column that is to be kept is a quasi-identifier.
+        CancelledError: ``cancel`` was set; nothing was published.
+    """
+    cancel = cancel or CancelToken()
+    made.table.require_certain()
+    both = [name for name in to.keep if name in made.asked.quasi]
+    if both:
+        raise ParameterError(f"the column {both[0]} is a quasi-identifier", "keep", "leave it out of one of the two")
+    _clear_half_named(to.path, ledger)
+    require_new_pair(to.path, replace=to.replace)
+    rows = made.published_rows
+    if not to.keep_order:
+        rows = rows[permutation(len(rows), OsEntropy())]
+    frame = made.frame(to.keep, rows)
+    data = _bytes(frame, to.format)
+    output = output_facts(to.path.name, to.format, hashlib.sha256(data).hexdigest(), len(data))
+    document = sealed(
+        {**_facts(made, to, frame), "output": output},
+        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        release_id=secrets.token_hex(8),
+    )
+    certificate = encoded(document)
+    emit(Progress(0, 1, "writing"))
+    with DrawFile(to.path, len(data) + len(certificate), ending=PART, replace=to.replace) as part:
+        cancel.check()
+        ledger.note_generalised(whose(made.table, ledger, to.account), document["checksum"], place_of(to.path))
+        try:
+            part.write(data)
+            part.finish()
+            with WHOLE:
+                name_pair(part, document["release_id"], certificate)
+        except OSError as error:
+            problem = write_error(error, to.path)
+            problem.outcome = "the ledger has noted a generalised table that was not written"
+            raise problem from None
+    emit(Progress(1, 1, "certified"))
+    return Published(to.path, certificate_path(to.path), document)
+
+
+def _clear_half_named(target: Path, ledger: Ledger) -> None:
+    """Remove the certificate of a run that was killed before its file got its name."""
+    beside = certificate_path(target)
+    if os.path.lexists(target) or not beside.is_file():
+        return
+    try:
+        document = read_document(beside, GENERALISED_FORMAT)
+    except WorkbenchError:
+        return  # somebody else's: it stays, and the output is refused
+    if ledger.published_generalised(document["checksum"]):
+        beside.unlink()
+
+
+def _bytes(frame: pl.DataFrame, form: str) -> bytes:
+    if form == "parquet":
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        return buffer.getvalue()
+    return csv_bytes(frame, "\t" if form == "tsv" else ",", header=True)
+
+
+def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str, Any]:
+    """Return what the certificate says, except for the file.
+
+    Nothing in it says more than the file and the number of rows, which is public: no loss, and of the hierarchies
+    only the labels that are published and those above them.
+    """
+    hierarchies = {of.name: of.hierarchy for of in made.problem.sensitive}
+    columns = []
+    for name in frame.columns:
+        if name in made.asked.quasi:
+            height = made.problem.hierarchies[made.asked.quasi.index(name)].height
+            level = {"level": made.levels[name]} if made.full_domain else {}
+            columns.append(
+                {"name": name, "role": "quasi-identifier", **level, "height": height, "labels": made.vocabulary(name)}
+            )
+            continue
+        role = "sensitive" if name in made.asked.sensitive else "kept"
+        own, found = hierarchies.get(name), set(frame[name].fill_null("").to_list())
+        chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]
+        columns.append({"name": name, "role": role, **({"labels": sorted(chains)} if chains else {})})
+    return {
+        "format": GENERALISED_FORMAT,
+        "statement": PROMISES_NOTHING,
+        "rows": frame.height,
+        "suppressed": made.outcome.suppressed,
+        "k": made.k,
+        "models": [{"model": model_of(model).name, **model.to_plain()} for model in made.models],
+        "method": made.method.method,
+        "suppression": made.method.suppression,
+        "order": AS_READ if to.keep_order else RANDOM,
+        "columns": columns,
+        "outside": [KEPT.format(name=c["name"]) for c in columns if c["role"] == "kept"],
+    }

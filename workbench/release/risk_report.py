@@ -1,0 +1,292 @@
+"""The report on a table or a release: who could be found, what attacks got, what ε allows and does not cover. Private.
+
+The ledger notes the table before a figure is computed from it. Which measures and attacks there are follows from their
+lists; an attack that cannot be made on this release is in the report with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.data.read import ReadOptions
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
+from workbench.release.attacked import attack, guarantee_of
+from workbench.release.certificate import is_model
+from workbench.release.ledger.study_note import note_study
+from workbench.release.rows_beside import ReleasedRows, described, holds_rows, rows_of_release
+from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
+from workbench.risk.attacks.bound import NOTHING, Guarantee
+from workbench.risk.attacks.outcome import Outcome
+from workbench.risk.measures import RiskOptions, Subject, measured
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, Progress, ignore
+from workbench.studies.quality.study import Quality, QualityRequest, quality
+
+QUASI, SENSITIVE = "quasi-identifier", "sensitive"
+LARGEST_SET = 4
+"""Most attributes in a set that is searched for special uniques: a report is made by one click."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(Parameters):
+    """What a report is about."""
+
+    quasi: tuple[str, ...] | None = texts(
+        default=None,
+        shortest=1,
+        symbol="A,B",
+        help="quasi-identifiers: the columns that an outsider may know of a person (default: those of the plan)",
+    )
+    sensitive: str | None = text(
+        default=None, symbol="C", help="the column that an outsider must not learn of a person (default: the plan's)"
+    )
+    sample_fraction: float | None = real(
+        default=None, above=0.0, upto=1.0, symbol="F", help="share of the population that the table has"
+    )
+    attacks: int = integer(
+        default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
+    )
+    seed: int = integer(default=0, at_least=0, symbol="N", help="of the attackers' choices")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One attack.
+
+    Attributes:
+        attack: which.
+        outcome: what it found; ``None`` where it could not be made.
+        why_not: why it could not, as a sentence.
+    """
+
+    attack: Attack
+    outcome: Outcome | None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RiskReport:
+    """What a report says. Private.
+
+    Attributes:
+        source: the table.
+        release: the released file or folder; empty of a table alone.
+        request: what was asked, with the columns that were used.
+        rows: rows of the table.
+        risk: figures of the table by the measures' keys.
+        released_risk: the same of the released rows; ``None`` where there are none with all of these columns.
+        tried: the attacks.
+        quality: how good the released rows are; ``None`` where there are none.
+        guarantee: what the release promises.
+        document: its certificate or card; ``None`` where it has none.
+        control: rows that were held out; 0 without them.
+    """
+
+    source: str
+    release: str
+    request: ReportRequest
+    rows: int
+    risk: Mapping[str, Any]
+    released_risk: Mapping[str, Any] | None = None
+    tried: tuple[Tried, ...] = ()
+    quality: Quality | None = None
+    guarantee: Guarantee = NOTHING
+    document: Mapping[str, Any] | None = None
+    control: int = 0
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the certificate leaves outside of its ε."""
+        stated = self.document or {}
+        return tuple(stated.get("outside_guarantee", stated.get("outside", ())))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "source": self.source,
+            "release": self.release or None,
+            "rows": self.rows,
+            "control": self.control,
+            "quasi": list(self.request.quasi or ()),
+            "sensitive": self.request.sensitive,
+            "risk": dict(self.risk),
+            "released_risk": None if self.released_risk is None else dict(self.released_risk),
+            "attacks": [t.outcome.plain() for t in self.tried if t.outcome is not None],
+            "not_tried": {t.attack.name: t.why_not for t in self.tried if t.outcome is None},
+            "epsilon": self.guarantee.epsilon,
+            "delta": self.guarantee.delta,
+            "not_covered": list(self.not_covered),
+            "quality": None if self.quality is None else self.quality.to_plain(),
+        }
+
+
+def risk_report(
+    original: Table,
+    released: Path | None = None,
+    control: Table | None = None,
+    *,
+    request: ReportRequest | None = None,
+    ledger: Path | None = None,
+    account: str | None = None,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> RiskReport:
+    """Note in the ledger that private figures are shown, then measure the table and attack the release.
+
+    Args:
+        original: the rows.
+        released: the file or folder that was released of them.
+        control: rows of other people, who were not released.
+        request: quasi-identifiers, sensitive column, number of attacks.
+        ledger: the ledger's file; ``None`` for the user's own.
+        account: the account of the original, where it is named.
+        emit: receives progress and notices.
+        cancel: stops it.
+
+    Raises:
+        ParameterError: no quasi-identifier is named, or a column does not exist.
+        InputError: a file cannot be read, or the ledger cannot note it.
+        CancelledError: ``cancel`` was set.
+    """
+    cancel = cancel or CancelToken()
+    place, document, rows = _released(released, cancel)
+    request = _completed(request or ReportRequest(), rows)
+    assert request.quasi is not None
+    options = RiskOptions(
+        quasi=request.quasi,
+        sensitive=(request.sensitive,) if request.sensitive is not None else (),
+        sample_fraction=request.sample_fraction,
+        largest=min(LARGEST_SET, len(request.quasi)),
+    )
+    subject = Subject(original, options, cancel=cancel)
+    note_study(original, "risk", ledger, emit, account=account)
+    emit(Progress(0, _STEPS, "who could be found in the table"))
+    risk = measured(subject)
+    if place is None:
+        return RiskReport(original.source, "", request, original.rows, risk)
+    emit(Progress(1, _STEPS, "who could be found in the release"))
+    return RiskReport(
+        source=original.source,
+        release=str(place),
+        request=request,
+        rows=original.rows,
+        risk=risk,
+        released_risk=_released_risk(rows, options, cancel),
+        tried=tuple(_tried(place, original, control, request, (ledger, account), emit, cancel)),
+        quality=_quality(original, rows, control, request, (ledger, account), emit, cancel),
+        guarantee=guarantee_of(place),
+        document=document,
+        control=0 if control is None else control.rows,
+    )
+
+
+_STEPS = 4
+_Notes = tuple[Path | None, str | None]
+
+
+def _released(
+    released: Path | None, cancel: CancelToken
+) -> tuple[Path | None, Mapping[str, Any] | None, ReleasedRows | None]:
+    """Return what was released, its certificate or card, and its rows, where it has some."""
+    if released is None:
+        return None, None, None
+    found = described(released)
+    rows = rows_of_release(released, ReadOptions(), cancel) if holds_rows(found) else None
+    return (released, None, rows) if found is None else (found.release, found.document, rows)
+
+
+def _completed(request: ReportRequest, rows: ReleasedRows | None) -> ReportRequest:
+    """Return the request with what the release's plan says of its columns.
+
+    Raises:
+        ParameterError: nobody says which columns an outsider may know.
+    """
+    columns = rows.plan.columns if rows is not None and rows.plan is not None else ()
+    quasi = request.quasi or tuple(c.name for c in columns if c.role == QUASI)
+    if not quasi:
+        raise ParameterError("no quasi-identifier is named", "--quasi", "name the columns that an outsider may know")
+    sensitive = request.sensitive or next((c.name for c in columns if c.role == SENSITIVE), None)
+    return replace(request, quasi=quasi, sensitive=sensitive)
+
+
+def _released_risk(rows: ReleasedRows | None, options: RiskOptions, cancel: CancelToken) -> Mapping[str, Any] | None:
+    if rows is None or not {*options.quasi, *options.sensitive} <= set(rows.table.names):
+        return None
+    return measured(Subject(rows.table, options, cancel=cancel))
+
+
+def _tried(
+    place: Path,
+    original: Table,
+    control: Table | None,
+    request: ReportRequest,
+    notes: _Notes,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Iterator[Tried]:
+    """Make every attack on a release of this kind."""
+    emit(Progress(2, _STEPS, "attacks on the release"))
+    what = MODEL if is_model(place) else RELEASE
+    has: dict[str, Path | Table] = {what: place, "original": original, "known": original, "members": original}
+    if control is not None:
+        has |= {"control": control, "nonmembers": control}
+
+    def note(name: str, table: Table) -> None:
+        ledger, account = notes
+        note_study(table, "attack", ledger, emit, account=None if table is control else account)
+
+    for known in ATTACKS:
+        if what not in {needed.name for needed in known.given}:
+            continue
+        cancel.check()
+        lacking = [needed.help for needed in known.given if needed.required and needed.name not in has]
+        if lacking:
+            yield Tried(known, None, f"It needs {lacking[0]}.")
+            continue
+        given = {needed.name: has[needed.name] for needed in known.given if needed.name in has}
+        try:
+            asked = _asked(known, request if what == RELEASE else replace(request, sensitive=None))
+            yield Tried(known, attack(known, asked, given, note=note, emit=emit, cancel=cancel))
+        except (InputError, ParameterError) as error:  # this attack cannot be made here: the report says why
+            yield Tried(known, None, f"{error.what[:1].upper()}{error.what[1:]}.")
+
+
+def _asked(known: Attack, request: ReportRequest) -> Parameters:
+    """Return what is chosen of an attack: the report's columns and numbers, where it has such parameters.
+
+    No attack is on more people than by default: one that is on few needs long for each.
+    """
+    declared = known.asked().declared()
+    usual: dict[str, Any] = {field.name: field.default for field in fields(known.asked())}
+    stated = {
+        "known": request.quasi,
+        "on": request.quasi,
+        "secret": request.sensitive,
+        "attacks": min(request.attacks, usual.get("attacks", request.attacks)),
+        "seed": request.seed,
+    }
+    return known.asked()(**{name: value for name, value in stated.items() if name in declared and value is not None})
+
+
+def _quality(
+    original: Table,
+    rows: ReleasedRows | None,
+    control: Table | None,
+    request: ReportRequest,
+    notes: _Notes,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Quality | None:
+    if rows is None:
+        return None
+    emit(Progress(3, _STEPS, "how good the released rows are"))
+    note_study(original, "quality", notes[0], emit, account=notes[1])
+    if control is not None:
+        note_study(control, "quality", notes[0], emit)
+    target = request.sensitive if request.sensitive in rows.table.names else None
+    asked = QualityRequest(target=target, seed=request.seed)
+    return quality(original, rows.table, control, plan=rows.plan, request=asked, cancel=cancel)

@@ -1,0 +1,127 @@
+"""What an attack is: what it is given, what can be chosen, and the function that runs it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.params import ParameterError, Parameters
+from workbench.risk.attacks.bound import NOTHING, Guarantee
+from workbench.risk.attacks.outcome import Outcome
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+RELEASE, MODEL = "release", "model"
+
+
+@dataclass(frozen=True)
+class Given:
+    """One thing that an attack reads: the release, a model, or a table of people.
+
+    Attributes:
+        name: ``release`` (the command's argument), ``model`` (``--model DIR``), else a table (``--NAME DATA``).
+        help: one line, without a final full stop.
+        title: its name in a form.
+        required: whether it must be given.
+    """
+
+    name: str
+    help: str
+    title: str
+    required: bool = True
+
+
+class OpenedModel(Protocol):
+    """A released model that is ready to predict, as ``release/model/open_model.py`` opens it."""
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """Its card."""
+
+    @property
+    def task(self) -> str:
+        """The name of what it makes (``learners/tasks.py``)."""
+
+    @property
+    def attributes(self) -> Sequence[Attribute]:
+        """The columns that it reads."""
+
+    @property
+    def target(self) -> Attribute:
+        """The column that it predicts."""
+
+    @property
+    def model(self) -> Any:
+        """The fitted model: ``predict(X)``, of classifiers ``predict_proba(X)``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is attacked and what it is judged by; whoever calls has read it and noted in the ledger that it is shown.
+
+    Attributes:
+        guarantee: what the release or model promises.
+        release: the released table.
+        model: the released model.
+        tables: the tables of people, by the names of their :class:`Given`.
+    """
+
+    guarantee: Guarantee = NOTHING
+    release: Table | None = None
+    model: OpenedModel | None = None
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    def attacked(self) -> Table:
+        """Return the released table."""
+        if self.release is None:
+            raise ParameterError("no release is given", hint="name the released table")
+        return self.release
+
+
+Run = Callable[[Subject, Any, Emit, CancelToken], Outcome]
+"""(subject, request, emit, cancel) → outcome. It looks at ``cancel`` at least four times a second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """One attack.
+
+    Attributes:
+        name: its name on the command line.
+        title: its name for people.
+        help: what it tries, one line without a final full stop.
+        given: what it reads.
+        request: ``module:Class`` of the :class:`Parameters` that a person may choose.
+        function: ``module:function``, a :data:`Run`.
+    """
+
+    name: str
+    title: str
+    help: str
+    given: tuple[Given, ...]
+    request: str
+    function: str
+
+    def asked(self) -> type[Parameters]:
+        """Return the class of what may be chosen."""
+        found: type[Parameters] = _named(self.request)
+        return found
+
+    def run(self, subject: Subject, request: Parameters, emit: Emit, cancel: CancelToken) -> Outcome:
+        """Run it.
+
+        Raises:
+            InputError: the tables do not fit together.
+            ParameterError: a chosen column does not exist.
+        """
+        run: Run = _named(self.function)
+        return run(subject, request, emit, cancel)
+
+
+def _named(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,63 @@
+"""Distance to the closest record: who was used is nearer to the released rows than who was not.
+
+Both the original and the control rows are compared with the released ones: a person near to some released row is said
+to have been used. Beside it stands how many released rows are nearer to an original row than to any of as many control
+rows: one half, if none was copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.params import Parameters, integer
+from workbench.risk.attacks.base import Subject
+from workbench.risk.attacks.common_columns import CommonColumns, Matrix, common_columns
+from workbench.risk.attacks.membership import outcome_of, tell_all
+from workbench.risk.attacks.neighbours import distances
+from workbench.risk.attacks.outcome import Outcome, Rate
+from workbench.risk.membership.base import Seen
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+NAME = "closest"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closest(Parameters):
+    """Whose distances are compared."""
+
+    attacks: int = integer(
+        default=2000, at_least=20, upto=100_000, symbol="N", help="how many people of each table are attacked"
+    )
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the choice of people", advanced=True)
+
+
+def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> Outcome:
+    """Run the attack on a released table.
+
+    Raises:
+        InputError: the tables share no column, or there are too few people.
+        CancelledError: ``cancel`` was set.
+    """
+    shared = common_columns([subject.attacked(), subject.tables["original"], subject.tables["control"]])
+    rng = np.random.default_rng(request.seed)
+    released, used, others = (rows[rng.permutation(len(rows))] for rows in shared.tables)
+    used, others = used[: request.attacks], others[: request.attacks]
+    emit(Progress(0, 2, "distances"))
+    away = [_nearest(shared, rows, released, cancel) for rows in (used, others)]
+    ways = tell_all(Seen(-np.concatenate(away)), len(used), subject.guarantee, request.seed)
+    alike = min(len(used), len(others))
+    emit(Progress(1, 2, "distances"))
+    back = [_nearest(shared, released[: request.attacks], rows[:alike], cancel) for rows in (used, others)]
+    nearer = float(np.sum(back[0] < back[1]) + np.sum(back[0] == back[1]) / 2)
+    outcome = outcome_of(ways, subject.guarantee, attack=NAME)
+    return replace(outcome, figures={**outcome.figures, "nearer": Rate.counted(nearer, len(back[0])).plain()})
+
+
+def _nearest(shared: CommonColumns, rows: Matrix, others: Matrix, cancel: CancelToken) -> Matrix:
+    """Return the distance of each row to the nearest of the others, over all columns."""
+    everything = list(range(len(shared.names)))
+    return np.concatenate([part.min(axis=1) for part in distances(shared, everything, rows, others, cancel)])

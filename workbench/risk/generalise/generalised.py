@@ -1,0 +1,225 @@
+"""A table made as private as asked, with as little loss as a method finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError, Parameters, choice, real
+from workbench.risk.generalise.losses import LOSSES, Outcome, loss
+from workbench.risk.generalise.models import MODELS, Model, PrivacyModel
+from workbench.risk.generalise.problem import Asked, Problem, Whole, problem
+from workbench.risk.generalise.recoding import cells, local
+from workbench.risk.generalise.search import Goal, Search, Tried, greedy, optimal
+from workbench.risk.hierarchies.hierarchy import Hierarchy
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+METHODS: Mapping[str, Callable[[Search], Outcome]] = {
+    "optimal": optimal,
+    "greedy": greedy,
+    "local": local,
+    "cells": cells,
+}
+"""Full domain with the least loss, the same by a heuristic, local recoding, and cell suppression."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Parameters):
+    """How a table is generalised."""
+
+    method: str = choice(
+        choices=tuple(METHODS),
+        default="optimal",
+        help="optimal or greedy: one level for each column; local: levels differ by row; cells: only single cells go",
+    )
+    loss: str = choice(
+        choices=tuple(one.name for one in LOSSES), default="granularity", help="what is as small as possible"
+    )
+    suppression: float = real(
+        default=0, at_least=0, upto=1, symbol="R", help="the share of rows that may be left out at the most"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Generalised:
+    """The result.
+
+    Attributes:
+        table: the rows.
+        asked: which columns.
+        models: what was asked for.
+        method: how it was made.
+        outcome: the classes and levels.
+        tried: the nodes that the search looked at; empty of a method that has none.
+    """
+
+    table: Table
+    asked: Asked
+    models: tuple[PrivacyModel, ...]
+    method: Method
+    outcome: Outcome
+    tried: tuple[Tried, ...]
+
+    @property
+    def problem(self) -> Problem:
+        """The rows as the search saw them."""
+        return self.outcome.problem
+
+    @property
+    def full_domain(self) -> bool:
+        """Whether all rows have the same levels."""
+        return isinstance(self.outcome.levels, tuple)
+
+    @cached_property
+    def levels(self) -> dict[str, int | list[int]]:
+        """The level of each quasi-identifier; the lowest and the highest one where rows have levels of their own."""
+        levels = self.outcome.levels
+        if isinstance(levels, tuple):
+            return dict(zip(self.asked.quasi, map(int, levels), strict=True))
+        kept = levels[self.outcome.kept_entries & (self.problem.count > 0)]
+        return {
+            name: [int(kept[:, place].min()), int(kept[:, place].max())] for place, name in enumerate(self.asked.quasi)
+        }
+
+    @property
+    def k(self) -> int:
+        """The number of rows of the smallest published class."""
+        return int(self.outcome.sizes.min(initial=self.problem.rows))
+
+    @cached_property
+    def losses(self) -> dict[str, float]:
+        """Every loss that can be computed, by its name."""
+        target = self.problem.target is not None
+        return {one.name: one.of(self.outcome) for one in LOSSES if one.needs != "target" or target}
+
+    def labels(self, place: int) -> tuple[list[str], Whole]:
+        """Return labels of the quasi-identifier ``place``, and which one each row has."""
+        hierarchy, entry_of = self.problem.hierarchies[place], self.problem.entry_of
+        code = self.problem.columns[place][entry_of]
+        levels = self.outcome.levels
+        if isinstance(levels, tuple):
+            return list(hierarchy.levels[levels[place]]), code
+        flat = [label for level in hierarchy.levels for label in level]
+        return flat, levels[entry_of, place] * len(hierarchy.values) + code
+
+    @cached_property
+    def published_rows(self) -> Whole:
+        """The places of the rows that are published."""
+        return np.flatnonzero(self.outcome.kept_entries[self.problem.entry_of])
+
+    def frame(self, keep: Iterable[str] = (), rows: Whole | None = None) -> pl.DataFrame:
+        """Return the published table: text; in the order of the original columns.
+
+        Args:
+            keep: columns that are published as they are, besides the sensitive ones.
+            rows: which rows of the original, in their order; by default all that are published.
+        """
+        chosen = self.published_rows if rows is None else rows
+        wanted = {*self.asked.quasi, *self.asked.sensitive, *keep}
+        self.table.require(sorted(wanted))
+        columns = []
+        for name in self.table.names:
+            if name in self.asked.quasi:
+                labels, place = self.labels(self.asked.quasi.index(name))
+                found = pl.Series(name, labels, dtype=pl.String).gather(place[chosen])
+                columns.append(found.set(found == "", None))
+            elif name in wanted:
+                columns.append(self.table.column(name).cast(pl.String).gather(chosen))
+        return pl.DataFrame(columns)
+
+    def vocabulary(self, name: str) -> list[list[str]]:
+        """Return each label of a quasi-identifier that is published, followed by the labels above it."""
+        place = self.asked.quasi.index(name)
+        hierarchy = self.problem.hierarchies[place]
+        entries = np.flatnonzero(self.outcome.kept_entries & (self.problem.count > 0))
+        levels = self.outcome.levels
+        own = np.full(len(entries), levels[place]) if isinstance(levels, tuple) else levels[entries, place]
+        pairs = np.unique(np.stack([own, self.problem.columns[place][entries]]), axis=1).T
+        chains: dict[str, list[str]] = {}
+        for level, code in pairs:
+            chain = [labels[code] for labels in hierarchy.levels[level:]]
+            chains.setdefault(chain[0], chain)
+        return sorted(chains.values())
+
+    def mapping(self, name: str) -> list[tuple[str, str]]:
+        """Return what each value of a quasi-identifier became, each pair once, of rows that are published. Private."""
+        place = self.asked.quasi.index(name)
+        labels, at = self.labels(place)
+        values = self.table.column(name).cast(pl.String).fill_null("")
+        pairs = pl.DataFrame([values.rename("value"), pl.Series("label", labels).gather(at)])[self.published_rows]
+        return [(str(a), str(b)) for a, b in pairs.unique().sort("value", "label").iter_rows()]
+
+
+def chosen_models(given: Iterable[PrivacyModel]) -> tuple[PrivacyModel, ...]:
+    """Return those models that are asked for.
+
+    Raises:
+        ParameterError: none is.
+    """
+    found = tuple(model for model in given if model.asked)
+    if not found:
+        raise ParameterError("no privacy model is asked for", hint="give k, for example")
+    return found
+
+
+def model_of(model: PrivacyModel) -> Model:
+    """Return the entry of the list that a model is of."""
+    return next(entry for entry in MODELS if isinstance(model, entry.of))
+
+
+def generalise(
+    table: Table,
+    asked: Asked,
+    hierarchies: Mapping[str, Hierarchy],
+    models: tuple[PrivacyModel, ...],
+    method: Method | None = None,
+    population: Table | None = None,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> Generalised:
+    """Return a table generalised as asked.
+
+    Args:
+        table: the rows.
+        asked: quasi-identifiers, sensitive attributes, and the column that a classifier predicts.
+        hierarchies: of each quasi-identifier, and of a sensitive attribute where a distance needs it.
+        models: all must allow every class that is published.
+        method: how.
+        population: the people that the rows are a part of, for models that need them.
+        emit: receives progress.
+        cancel: looked at before each node.
+
+    Raises:
+        InputError: something is missing, a value has no line in its hierarchy, or nothing is allowed.
+        ParameterError: no model is asked for, or one needs what was not named.
+    """
+    how = method or Method()
+    models = chosen_models(models)
+    for model in models:
+        if model.needs == "sensitive" and not asked.sensitive:
+            what = f"{model_of(model).title} is about a sensitive column, and none is named"
+            raise ParameterError(what, "sensitive", "name one")
+        if model.needs == "population" and population is None:
+            what = f"{model_of(model).title} needs a table of the population, and none is given"
+            raise ParameterError(what, "population", "give one")
+    if loss(how.loss).needs == "target" and asked.target is None:
+        raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
+    absent = [name for name in asked.quasi if name not in hierarchies]
+    if absent:
+        raise InputError(
+            f"the column {absent[0]} has no hierarchy", hint="make one", code="no-hierarchy", field=absent[0]
+        )
+    table.require([*asked.quasi, *asked.sensitive, *([asked.target] if asked.target else [])])
+    made = problem(table, asked, hierarchies, population)
+    goal = Goal(models=models, limit=int(how.suppression * made.rows + 1e-9), loss=loss(how.loss))
+    search = Search(made, goal, emit, cancel or CancelToken())
+    outcome = METHODS[how.method](search)
+    if not len(outcome.sizes):
+        raise InputError("every row would be left out", hint="ask for less, or add hierarchies", code="no-solution")
+    return Generalised(table, asked, models, how, outcome, tuple(search.tried.values()))

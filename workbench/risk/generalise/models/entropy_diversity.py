@@ -1,0 +1,48 @@
+"""Entropy ℓ-diversity: sensitive values of every class are as mixed as ℓ equally frequent ones, by their entropy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from workbench.params import real
+from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel, of_each_sensitive, shares
+from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntropyDiversity(PrivacyModel):
+    """Its ℓ, which need not be whole."""
+
+    needs: ClassVar[str] = "sensitive"
+
+    entropy_l: float | None = real(
+        default=None,
+        at_least=1,
+        upto=1e6,
+        symbol="L",
+        help="exp(entropy) of the sensitive values that every class has",
+    )
+
+    def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
+        """Return which classes have the entropy."""
+        assert self.entropy_l is not None
+        least = math.log(self.entropy_l) - ROUNDING
+        return of_each_sensitive(problem, groups, judged, lambda counts, _: entropy(shares(counts)) >= least)
+
+
+def entropy(share: Reals) -> Reals:
+    """Return the entropy of each row of shares, in nats."""
+    found: Reals = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=1)
+    return found
+
+
+ENTROPY_DIVERSITY = Model(
+    name="entropy-l-diversity",
+    title="entropy ℓ-diversity",
+    help="the entropy of the sensitive values of every class is at least ln ℓ",
+    of=EntropyDiversity,
+)

@@ -1,0 +1,42 @@
+"""Recursive (c, ℓ)-diversity: the most frequent value is rarer than c times all from the ℓ-th most frequent one on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from workbench.params import integer, real
+from workbench.risk.generalise.models.base import Model, PrivacyModel, of_each_sensitive
+from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecursiveDiversity(PrivacyModel):
+    """Its c and its ℓ."""
+
+    needs: ClassVar[str] = "sensitive"
+
+    recursive_c: float | None = real(
+        default=None, above=0, upto=1e6, symbol="C", help="c of recursive (c, l)-diversity of the sensitive values"
+    )
+    recursive_l: int = integer(default=2, at_least=2, upto=10**6, symbol="L", help="l of recursive (c, l)-diversity")
+
+    def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
+        """Return which classes are (c, ℓ)-diverse."""
+
+        def judge(counts: Reals, _: object) -> Truths:
+            falling = -np.sort(-counts, axis=1)
+            found: Truths = falling[:, 0] < self.recursive_c * falling[:, self.recursive_l - 1 :].sum(axis=1)
+            return found
+
+        return of_each_sensitive(problem, groups, judged, judge)
+
+
+RECURSIVE_DIVERSITY = Model(
+    name="recursive-l-diversity",
+    title="recursive (c, ℓ)-diversity",
+    help="the most frequent sensitive value of a class is rarer than c times those from the ℓ-th on",
+    of=RecursiveDiversity,
+)

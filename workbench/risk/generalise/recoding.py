@@ -1,0 +1,140 @@
+"""Local recoding and cell suppression: heuristics in which rows are generalised by different amounts.
+
+Rows that are allowed leave with what they have lost so far; those that remain climb further together. In local
+recoding an attribute climbs by one level, in cell suppression to the top at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.params import InputError
+from workbench.risk.generalise.losses.base import Outcome
+from workbench.risk.generalise.models.base import PrivacyModel
+from workbench.risk.generalise.problem import Node, Problem, Truths, Whole
+from workbench.risk.generalise.search import Search, remaining
+from workbench.signals import Progress
+
+
+def local(search: Search) -> Outcome:
+    """Return an allowed outcome in which rows have levels of their own.
+
+    Raises:
+        InputError: nothing was found, or a model can be judged only where all rows have the same levels.
+    """
+    return _recoded(search, step=1)
+
+
+def cells(search: Search) -> Outcome:
+    """Return an allowed outcome in which single cells are suppressed and nothing else is generalised.
+
+    Raises:
+        InputError: as :func:`local`.
+    """
+    return _recoded(search, step=10**6)
+
+
+@dataclass(eq=False)
+class _Rest:
+    """The entries that are not allowed yet."""
+
+    problem: Problem
+    entries: Whole
+    levels: Whole
+    batches: list[Whole] = field(default_factory=list)
+
+    def leave(self, node: Node, models: Sequence[PrivacyModel]) -> None:
+        """Let what is allowed at ``node`` leave."""
+        allowed, of = _allowed(self.problem, node, models)
+        gone = allowed[of]
+        if not gone.any():
+            return
+        self.levels[self.entries[gone]] = node
+        order = np.argsort(of[gone], kind="stable")
+        self.batches += np.split(self.entries[gone][order], np.flatnonzero(np.diff(of[gone][order])) + 1)
+        stays = np.flatnonzero(~gone)
+        self.problem, self.entries = self.problem.part(stays), self.entries[stays]
+
+    @property
+    def rows(self) -> int:
+        """How many rows remain."""
+        return int(self.problem.count.sum())
+
+
+def _recoded(search: Search, step: int) -> Outcome:
+    problem, goal = search.problem, search.goal
+    for model in goal.models:
+        if model.full_domain:
+            what = f"{type(model).__name__} can be judged only where all rows have the same levels"
+            raise InputError(what, hint="choose the method optimal or greedy")
+    every = problem.part(np.flatnonzero(problem.count))
+    start = np.full((len(problem.count), len(problem.names)), problem.top)
+    rest, node = _Rest(every, np.flatnonzero(problem.count), start), problem.bottom
+    rest.leave(node, goal.models)
+    while rest.rows and node != problem.top:
+        search.cancel.check()
+        node = _next(rest.problem, node, step, goal.models)
+        rest.leave(node, goal.models)
+        search.emit(Progress(problem.rows - rest.rows, problem.rows, "recoding"))
+    if rest.rows > goal.limit:
+        _pull_back(search, rest)
+    groups = problem.published(rest.levels)
+    judged = groups.occupied
+    for model in goal.models:
+        judged = model.allows(problem, groups, judged)
+    kept = remaining(goal.models, problem, groups, judged)[0]
+    if kept is None or Outcome(problem, groups, kept, rest.levels).suppressed > goal.limit:
+        raise InputError(
+            "no recoding was found", hint="allow more suppressed rows, or ask for less", code="no-solution"
+        )
+    outcome = Outcome(problem, groups, kept, rest.levels)
+    search.best = goal.loss.of(outcome), outcome
+    return outcome
+
+
+def _allowed(problem: Problem, node: Node, models: Sequence[PrivacyModel]) -> tuple[Truths, Whole]:
+    groups = problem.grouped(node)
+    judged = groups.occupied
+    for model in models:
+        judged = model.allows(problem, groups, judged)
+    return judged, groups.of
+
+
+def _next(problem: Problem, node: Node, step: int, models: Sequence[PrivacyModel]) -> Node:
+    """Return the node to climb to: the one that lets most rows leave for what it loses."""
+    best: tuple[float, Node] | None = None
+    for place, top in enumerate(problem.top):
+        if node[place] == top:
+            continue
+        level = min(node[place] + step, top)
+        up = (*node[:place], level, *node[place + 1 :])
+        allowed, of = _allowed(problem, up, models)
+        saved = int(problem.count[allowed[of]].sum())
+        column = problem.columns[place]
+        lost = float(
+            ((problem.spread[place][level] - problem.spread[place][node[place]])[column] * problem.count).sum()
+        )
+        merit = (saved + 1) / (lost + 1e-9)
+        if best is None or merit > best[0]:
+            best = merit, up
+    assert best is not None
+    return best[1]
+
+
+def _pull_back(search: Search, rest: _Rest) -> None:
+    """Generalise classes that have left to the top as well, the last and smallest first, until the rest is allowed."""
+    problem, models = search.problem, search.goal.models
+    batches = list(reversed(rest.batches))
+    pulled = 1
+    while True:
+        search.cancel.check()
+        taken = batches[:pulled]
+        top = np.concatenate([rest.entries, *taken])
+        lone = problem.part(top)
+        if _allowed(lone, lone.top, models)[0].all() or pulled > len(batches):
+            rest.levels[top] = problem.top
+            return
+        pulled *= 2

@@ -1,0 +1,46 @@
+"""Measures of what an outsider could learn from a table; a new one is its file and a line in this list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.risk.measures.base import Line, Measure, RiskOptions, Subject
+from workbench.risk.measures.class_sizes import CLASS_SIZES
+from workbench.risk.measures.closeness import CLOSENESS
+from workbench.risk.measures.diversity import DIVERSITY
+from workbench.risk.measures.hipaa import HIPAA_HINTS
+from workbench.risk.measures.identifiers import IDENTIFIERS
+from workbench.risk.measures.minimal_sets import MINIMAL_SETS
+from workbench.risk.measures.population_uniqueness import POPULATION
+from workbench.risk.measures.reidentification import REIDENTIFICATION
+from workbench.risk.measures.special_uniques import SPECIAL_UNIQUES
+
+MEASURES: tuple[Measure, ...] = (
+    CLASS_SIZES,
+    REIDENTIFICATION,
+    POPULATION,
+    DIVERSITY,
+    CLOSENESS,
+    SPECIAL_UNIQUES,
+    MINIMAL_SETS,
+    IDENTIFIERS,
+    HIPAA_HINTS,
+)
+
+
+def measures_of(subject: Subject, *, anonymity: bool = False) -> tuple[Measure, ...]:
+    """Return the measures that can be made of ``subject``, or those of them that ``workbench anonymity`` has."""
+    able = [m for m in MEASURES if subject.options.sensitive or not m.sensitive]
+    return tuple(m for m in able if m.anonymity or not anonymity)
+
+
+def measured(subject: Subject, *, anonymity: bool = False) -> dict[str, Any]:
+    """Return the figures of every measure, as ``--json`` prints them."""
+    figures: dict[str, Any] = {}
+    for measure in measures_of(subject, anonymity=anonymity):
+        subject.cancel.check()
+        figures |= measure.of(subject)
+    return figures
+
+
+__all__ = ["MEASURES", "Line", "Measure", "RiskOptions", "Subject", "measured", "measures_of"]

@@ -1,0 +1,224 @@
+"""What a measure reads of a table, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from workbench.data.columns.numerals import doubles
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
+from workbench.risk.classes import Classes, Codes, classes, coded
+from workbench.risk.hierarchies.hierarchy import Hierarchy
+from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+DISTANCES = ("auto", "equal", "ordered", "hierarchical")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskOptions(Parameters):
+    """What is measured, and of which columns."""
+
+    quasi: tuple[str, ...] = texts(
+        shortest=1, symbol="A,B", help="quasi-identifiers: the columns that an outsider may know of a person"
+    )
+    sensitive: tuple[str, ...] = texts(
+        default=(), symbol="C", help="sensitive columns: what an outsider must not learn of a person"
+    )
+    sample_fraction: float | None = real(
+        default=None,
+        above=0.0,
+        upto=1.0,
+        symbol="F",
+        help="share of the population that the table has; without it the table is the whole population",
+    )
+    threshold: float = real(
+        default=0.2, above=0.0, upto=1.0, symbol="R", help="count the rows whose risk is above this one"
+    )
+    recursive: float = real(default=3.0, above=0.0, upto=1e6, symbol="c", help="c of recursive (c, ℓ)-diversity")
+    distance: str = choice(
+        choices=DISTANCES,
+        default="auto",
+        help="ground distance of t-closeness between sensitive values; auto is ordered for numbers, equal for others",
+    )
+    largest: int | None = integer(
+        default=None,
+        at_least=1,
+        upto=64,
+        symbol="M",
+        help="most attributes in a set that is searched for special uniques (default: all but one, or what the limit "
+        "of work allows)",
+    )
+
+    def __post_init__(self) -> None:
+        """Check that no column is both."""
+        super().__post_init__()
+        for name in self.quasi:
+            if name in self.sensitive:
+                raise ParameterError(f"{name!r} is both quasi and sensitive", hint="leave it out of one of them")
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A table with what is asked of it; what several measures need is computed once.
+
+    Attributes:
+        table: the rows.
+        options: what is asked.
+        population: the rows of the whole population, ``None`` where nobody has them.
+        hierarchies: of the sensitive columns that have one.
+        cancel: ends a search.
+        emit: receives its progress.
+    """
+
+    table: Table
+    options: RiskOptions
+    population: Table | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    cancel: CancelToken = field(default_factory=CancelToken)
+    emit: Emit = ignore
+
+    def __post_init__(self) -> None:
+        """Check that the columns are there.
+
+        Raises:
+            InputError: a column is not, or there are no rows.
+            ParameterError: both the population and a sample fraction are given.
+        """
+        self.table.require([*self.options.quasi, *self.options.sensitive])
+        if not self.table.rows:
+            raise InputError("the table has no rows", self.table.source, "give a table with at least one row")
+        if self.population is not None:
+            self.population.require(self.options.quasi)
+            if self.options.sample_fraction is not None:
+                hint = "leave --sample-fraction out"
+                raise ParameterError(
+                    "the population is given as a table and as a sample fraction", "--population", hint
+                )
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, n."""
+        return self.table.rows
+
+    @property
+    def fraction(self) -> float:
+        """The share π of the population that the table has; 1 where it is the whole population."""
+        people = self.population.rows if self.population is not None else 0
+        return self.rows / people if people else self.options.sample_fraction or 1.0
+
+    @cached_property
+    def columns(self) -> list[Codes]:
+        """The quasi-identifiers as codes."""
+        return [coded(self.table, name)[0] for name in self.options.quasi]
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The equivalence classes over the quasi-identifiers."""
+        return classes(self.columns, self.rows)
+
+    @cached_property
+    def sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sizes of classes that occur, ascending, and how many classes have each."""
+        found = np.unique(self.classes.sizes, return_counts=True)
+        return found[0], found[1]
+
+    @property
+    def uniques(self) -> int:
+        """The number of rows that are alone in their class."""
+        return int((self.classes.sizes == 1).sum())
+
+    @cached_property
+    def unique_sets(self) -> UniqueSets:
+        """Which rows are unique on which sets of quasi-identifiers."""
+        return unique_sets(self.columns, self.rows, self.options.largest, cancel=self.cancel, emit=self.emit)
+
+    @cached_property
+    def in_population(self) -> np.ndarray | None:
+        """The number of people of the population in each class; ``None`` where its table is not known.
+
+        Raises:
+            InputError: a class of the table has fewer people in the population than rows here.
+        """
+        if self.population is None:
+            return None
+        both = pl.concat([t.frame.select(self.options.quasi).cast(pl.String) for t in (self.table, self.population)])
+        joint = Table(both, self.population.source)
+        found = classes([coded(joint, name)[0] for name in self.options.quasi], both.height)
+        people = np.bincount(found.of[self.rows :], minlength=found.sizes.size)
+        here = np.zeros(self.classes.sizes.size, dtype=np.int64)
+        here[self.classes.of] = people[found.of[: self.rows]]
+        if (here < self.classes.sizes).any():
+            raise InputError(
+                "the population does not contain every row of the table",
+                self.population.source,
+                "give the table that these rows were taken from, with the same values",
+            )
+        return here
+
+    def sensitive(self, name: str) -> tuple[Codes, list[str | None], bool]:
+        """Return a sensitive column as codes in the order of its values, the values, and whether they are numbers."""
+        codes, values = coded(self.table, name)
+        said = pl.Series([v for v in values if v is not None], dtype=pl.String)
+        numbers = doubles(said, self.table.decimal)
+        if not said.len() or not (numbers.is_not_null() & numbers.is_finite()).all():
+            return codes, values, False
+        order = np.argsort(numbers.to_numpy(), kind="stable")
+        order = np.concatenate([order, np.arange(order.size, len(values))])
+        place = np.empty(len(values), dtype=np.int64)
+        place[order] = np.arange(len(values))
+        return place[codes], [values[i] for i in order], True
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure in words.
+
+    Attributes:
+        title: what it is.
+        value: the figure, as it is shown.
+        help: what it means.
+        detail: whether it is one of a list, which a window shows as a table of its own.
+    """
+
+    title: str
+    value: str
+    help: str = ""
+    detail: bool = False
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of what an outsider could learn.
+
+    Attributes:
+        name: one word.
+        title: what a heading says.
+        shows: the key of its figures that says they are there.
+        of: the figures of a table, ready for JSON; no two measures share a key.
+        lines: the same figures in words.
+        anonymity: whether ``workbench anonymity`` has it.
+        sensitive: whether it needs a sensitive column.
+        slow: whether it may take seconds, so that a window shows the others first.
+    """
+
+    name: str
+    title: str
+    shows: str
+    of: Callable[[Subject], dict[str, Any]]
+    lines: Callable[[Mapping[str, Any]], list[Line]]
+    anonymity: bool = False
+    sensitive: bool = False
+    slow: bool = False
+
+
+def percent(share: float) -> str:
+    """Return a share in percent with at most four digits."""
+    return f"{100 * share:.4g} %"

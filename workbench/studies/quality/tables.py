@@ -1,0 +1,203 @@
+"""Tables of the same columns as numbers and codes, so that one can be compared with another; private."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.data.columns.missing import marked, missing_cells
+from workbench.data.columns.profile import profile_column
+from workbench.data.columns.values import codes, numbers
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.studies.association import Variable
+
+READABLE = 0.9
+"""Share of a released column's cells that are numbers, from which on it is compared as numbers."""
+
+_LOOKS = {
+    "identifier": "looks like an identifier",
+    "e-mail": "looks like e-mail addresses",
+    "phone": "looks like telephone numbers",
+}
+"""Why a column is not compared, by what is suspected of it: hardly two people share its values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One table.
+
+    Attributes:
+        columns: its columns; codes of names mean the same in every table that was read with it.
+        count: its rows.
+    """
+
+    columns: tuple[Variable, ...]
+    count: int
+
+    def only(self, rows: NDArray[Any]) -> Rows:
+        """Return some of its rows."""
+        columns = tuple(Variable(c.name, c.values[rows], c.numeric) for c in self.columns)
+        return Rows(columns, len(columns[0].values))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What is compared: ``like`` and ``real`` have as many rows, so that both miss ``seen`` by chance alike.
+
+    Attributes:
+        original: the rows that were released.
+        released: the release.
+        seen: original rows that held-out ones are compared with.
+        real: held-out real rows: of a table that was never released, or a half of the original.
+        like: as many rows of the release.
+        held_out: whether ``real`` is a table of its own.
+        labels: the name of each code, by column; empty of numbers.
+        target: the column to predict.
+        left_out: why a column is not compared, by its name.
+    """
+
+    original: Rows
+    released: Rows
+    seen: Rows
+    real: Rows
+    like: Rows
+    held_out: bool
+    labels: tuple[tuple[str, ...], ...]
+    target: str | None
+    left_out: dict[str, str]
+
+    def each(self, score: Callable[[Rows, Rows], float]) -> tuple[float, float, float]:
+        """Return a score of the release, of as many of its rows as there are held-out ones, and of the held-out."""
+        pairs = ((self.original, self.released), (self.seen, self.like), (self.seen, self.real))
+        value, like, reached = (score(*pair) for pair in pairs)
+        return value, like, reached
+
+
+def read_compared(
+    original: Table,
+    released: Table,
+    control: Table | None,
+    plan: Plan | None,
+    target: str | None,
+    seed: int,
+    cancel: CancelToken,
+) -> Compared:
+    """Read what is compared: the columns that all tables have.
+
+    Args:
+        original: the rows that were released.
+        released: the release.
+        control: rows that were not released; without them a half of the original stands for such rows.
+        plan: the release's; without one the kinds of columns are taken from the original.
+        target: the column to predict.
+        seed: of the halves and of which rows of the release stand beside them.
+        cancel: looked at between columns.
+
+    Raises:
+        InputError: the tables have no column in common, or too few rows, or not the target.
+        CancelledError: ``cancel`` was set.
+    """
+    tables = [original, released, *([] if control is None else [control])]
+    made, labels, left_out = [], [], {}
+    for name in original.names:
+        cancel.check()
+        if any(name not in table.names for table in tables):
+            left_out[name] = "not released"
+            continue
+        attribute, why = _declared(original, name, plan)
+        if why:
+            left_out[name] = why
+            continue
+        values, named = _column(tables, attribute)
+        made.append([Variable(name, one, named is None) for one in values])
+        labels.append(named or ())
+    if not made:
+        raise InputError("the release and the original have no column in common", released.source, "check both names")
+    if min(table.rows for table in tables) < 4:
+        raise InputError("a table has fewer than four rows", hint="compare larger ones")
+    if target is not None and target not in {one[0].name for one in made}:
+        raise InputError(f"there is no column {target!r} that both tables share", "--target", "name one that both have")
+    sides = [Rows(tuple(one[k] for one in made), table.rows) for k, table in enumerate(tables)]
+    drawn = np.random.default_rng(seed)
+    if control is None:
+        mixed = drawn.permutation(original.rows)
+        seen, real = (sides[0].only(mixed[k::2]) for k in (0, 1))
+    else:
+        seen, real = sides[0], sides[2]
+    like = sides[1]
+    if like.count > real.count:
+        like = like.only(drawn.choice(like.count, real.count, replace=False))
+    elif like.count < real.count:
+        real = real.only(drawn.choice(real.count, like.count, replace=False))
+    return Compared(
+        original=sides[0],
+        released=sides[1],
+        seen=seen,
+        real=real,
+        like=like,
+        held_out=control is not None,
+        labels=tuple(labels),
+        target=target,
+        left_out=left_out,
+    )
+
+
+def _declared(original: Table, name: str, plan: Plan | None) -> tuple[Attribute, str]:
+    """Return what is known of a column, and why it is not compared."""
+    known = None if plan is None else next((c for c in plan.columns if c.name == name), None)
+    if known is not None and known.kind is not None:
+        return known.facts(), ""
+    found = profile_column(original, name)
+    telling = next((s.what for s in found.suspicions if s.what in _LOOKS), "")
+    order = found.date_order or ("day-first" if found.year_last else None)
+    return Attribute(name=name, kind=found.kind, date_order=order), _LOOKS.get(telling, "")
+
+
+def _column(tables: Sequence[Table], attribute: Attribute) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
+    """Return a column of each table as numbers, or as codes with what each means."""
+    if attribute.numeric:
+        kind = "date" if attribute.kind == "date" else "real"
+        read = Attribute(name=attribute.name, kind=kind, missing="own-value", date_order=attribute.date_order)
+        values = [numbers(_tolerant(table), read) for table in tables]
+        if all(_readable(table, attribute.name, found) for table, found in zip(tables, values, strict=True)):
+            return values, None
+    texts = [_texts(table, attribute) for table in tables]
+    labels = pl.concat([text.drop_nulls().unique() for text in texts]).unique().sort()
+    place = pl.Enum(labels)
+    coded = [text.cast(place).to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for text in texts]
+    return coded, tuple(labels)
+
+
+def _tolerant(table: Table) -> Table:
+    return dataclasses.replace(table, replaces_invalid=True)
+
+
+def _readable(table: Table, name: str, found: NDArray[np.float64]) -> bool:
+    cells = marked(table, name)
+    given = len(cells) - int(missing_cells(table, cells).sum())
+    return int(np.count_nonzero(~np.isnan(found))) >= READABLE * given
+
+
+def _texts(table: Table, attribute: Attribute) -> pl.Series:
+    """Return a column as text, null where a value is missing."""
+    cells = marked(table, attribute.name)
+    if attribute.kind == "boolean" and attribute.domain is None:
+        declared = Attribute(name=attribute.name, kind="boolean", missing="own-value")
+        found = codes(_tolerant(table), declared)
+        if int((found < 2).sum()) >= READABLE * (len(cells) - int(missing_cells(table, cells).sum())):
+            return pl.Series(np.array(["false", "true", None], dtype=object)[found], dtype=pl.String)
+    listed = cells.is_in(list(attribute.domain or ())).fill_null(value=False)  # a listed "none" is a value
+    cells = cells.set(missing_cells(table, cells) & ~listed, None)
+    if attribute.domain is not None and attribute.other is not None:
+        cells = cells.set(~listed & cells.is_not_null(), attribute.other)
+    return cells
