@@ -102,7 +102,11 @@ class QualityCard(Card):
             tip=tr("Risk, attacks, what ε allows and what is not covered, as PDF or HTML; private"),
         )
         self._report.clicked.connect(self._save)
-        self.body.addLayout(row(self._ask, self._report, None))
+        attack = button(
+            tr("Attack →"), "quality_attack", tip=tr("See what an attacker learns from it (Released, Attack)")
+        )
+        attack.clicked.connect(self._attack)
+        self.body.addLayout(row(self._ask, self._report, attack, None))
         self._state = label("", "muted", wrap=True, name="quality_state")
         self._state.hide()
         self.body.addWidget(self._state)
@@ -123,6 +127,10 @@ class QualityCard(Card):
     def found(self) -> Quality | None:
         """What is shown."""
         return self._found
+
+    def _attack(self) -> None:
+        self._session.ask_to_attack(self._release)
+        self._session.go("attack")
 
     def _start(self) -> None:
         if not figures_first.may_show(self, self._session):
