@@ -324,7 +324,7 @@ def _written(value: Any) -> str:
     if isinstance(value, float):
         return entered(Decimal(repr(value)))
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return ", ".join(_written(one) if isinstance(one, float) else str(one) for one in value)
     return {"\t": "tab", " ": "space"}.get(value, str(value))  # words that the field reads
 
 

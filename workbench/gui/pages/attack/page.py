@@ -23,6 +23,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import percent
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.release.certificate import is_model
 from workbench.risk import attacks
@@ -50,6 +51,7 @@ COLUMNS = (
     ),
     Column(tr_later("Allowed"), help=tr_later("The most that ε allows on average"), width=72, right=True),
 )
+TARGETS, CONTROLS = (attacks.RELEASE, attacks.MODEL), ("control", "nonmembers")
 INVITATION = tr_later(
     "Choose a release and an attack. What it finds about people who were released is compared with a guess, with "
     "people who were not released, and with the most that the ε of the release allows."
@@ -89,15 +91,17 @@ class AttackPage(RunPage):
         self.body.addWidget(self._parts, 1)
         cancel = button(tr("Cancel"), "attack_cancel", tip=tr("Stop (Esc)"))
         self.set_run(tr("Attack"), "attack_run", tr("Run the attack (Ctrl+Return)"), cancel)
+        self._report = report_button(session, jobs, "attack_report", self._reported)
+        self.foot.insertWidget(1, self._report)
         self.set_onward(tr("Releases →"), "attack_to_releases", "released", tr("Everything that was released"))
         self.attack.currentIndexChanged.connect(self._choose)
         session.table_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._read))
-        session.attacking_asked.connect(self._aim)
+        session.attack_asked.connect(self._aim)
         self._choose()
+        self._show(-1)
         if session.to_attack is not None:
             self._aim(session.to_attack)
-        self._show(-1)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Read the ledger anew whenever the page is shown."""
@@ -123,9 +127,19 @@ class AttackPage(RunPage):
             return
         self.follow(run_attack(self.session, self.jobs, form.attack, request, form.given(), form.target, self._take))
 
+    def _reported(self) -> Reported | None:
+        """Return the release that is chosen with its original, and the control set where one is given."""
+        given = self.form.given()
+        release, control = (given.get(names[0]) or given.get(names[1]) for names in (TARGETS, CONTROLS))
+        opened = self.session.opened
+        if opened is None or not isinstance(release, Path):
+            return None
+        return Reported(opened, release, control if isinstance(control, Path) else None)
+
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         form = self.form
+        self._report.setVisible(self._reported() is not None)
         missing = form.missing()
         self.show_buttons("", ready=not missing and form.value() is not None, done=False)
         self.set_note(missing or tr_sentence(NOT_COVERED))
