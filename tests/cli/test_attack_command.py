@@ -155,6 +155,7 @@ def test_a_new_attack_is_one_entry_of_the_list(run: Run, monkeypatch: pytest.Mon
     assert run("attack", "toy", "--tosses", "3")["main"] == 0.3
 
 
+@pytest.mark.slow
 def test_statistics_at_epsilon_1_hide_a_bit_that_exact_ones_give_back(run: Run) -> None:
     """200 people whose bit was thrown, 24 columns that are known, and the histogram of the bit by each pair of them."""
     rng = np.random.default_rng(9)

@@ -148,3 +148,13 @@ def test_releases_of_the_ledger_are_listed(window, press, idle, tmp_path):
     press(window, "tab_attack")
     idle(window)
     assert window.page.form.target == "mine.csv"
+
+
+def test_a_release_is_attacked_from_its_card(people, press, idle, tmp_path):
+    people.session.ask_to_attack(tmp_path / "else.csv")
+    assert people.page.form.target == "else.csv"
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "card.json").write_text("{}", "utf-8")
+    people.session.ask_to_attack(tmp_path / "model")
+    assert people.page.form.attack.name == "membership"
+    assert people.page.form.target == "model"

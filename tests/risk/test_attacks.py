@@ -152,8 +152,8 @@ def test_a_copy_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", THREE)
 def test_rows_that_were_not_used_reveal_nothing(name: str) -> None:
     rng = np.random.default_rng(2)
-    release, original, control = people(rng, 1500), people(rng, 1500), people(rng, 1500)
-    found = run(name, release, of={"original": original, "control": control}, attacks=1500)
+    release, original, control = people(rng, 600), people(rng, 600), people(rng, 600)
+    found = run(name, release, of={"original": original, "control": control}, attacks=400)
     assert beyond(surely(found.main), surely(found.control)).low == 0.0
 
 
@@ -181,14 +181,14 @@ def noisy(rng: np.random.Generator, rows: Table, epsilon: float) -> Table:
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_what_is_found_in_private_rows_stays_below_what_epsilon_allows(name: str, epsilon: float) -> None:
     rng = np.random.default_rng(4)
-    original, control = (table({c: rng.integers(0, 5, 2000) for c in "abc"}) for _ in range(2))
+    original, control = (table({c: rng.integers(0, 5, 800) for c in "abc"}) for _ in range(2))
     total = 3 * epsilon
     found = run(
         name,
         noisy(rng, original, epsilon),
         Guarantee(total, 0.0, (total, 0.0)),
         of={"original": original, "control": control},
-        attacks=1000,
+        attacks=400,
     )
     assert found.allowed is not None
     assert surely(found.main).low <= found.allowed

@@ -25,6 +25,7 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
+from workbench.release.certificate import is_model
 from workbench.risk import attacks
 from workbench.risk.attacks.outcome import NOT_COVERED
 
@@ -80,6 +81,7 @@ class AttackPage(RunPage):
         self._said = label("", "heading", wrap=True, name="attack_said")
         self._words = label("", "muted", wrap=True, name="attack_words")
         self.chart = OutcomeChart(session)
+        self.chart.setMaximumHeight(OutcomeChart.highest)
         self.outcomes = LinesTable(
             session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
         )
@@ -150,6 +152,14 @@ class AttackPage(RunPage):
         self._list()
         self._choose()
 
+    def _aim(self, target: Path) -> None:
+        """Take up a release or a model, with the chosen attack or else the first one that it can be the target of."""
+        wanted = attacks.MODEL if is_model(target) else attacks.RELEASE
+        fits = [k.name for k in attacks.ATTACKS if any(needed.name == wanted for needed in k.given)]
+        if self.attack.currentData() not in fits:
+            self.attack.setCurrentIndex(self.attack.findData(fits[0]))
+        self.form.choose(target)
+
     def _read(self) -> None:
         read_releases(self.jobs, self._offer, self.session.report)
 
@@ -157,14 +167,6 @@ class AttackPage(RunPage):
         self._releases = releases
         for form in self._forms.values():
             form.offer(releases)
-
-    def _aim(self, target: Path) -> None:
-        """Choose what was asked for, and the first attack on its kind where the present one is on another."""
-        kind = attacks.MODEL if target.is_dir() else attacks.RELEASE
-        fitting = [known.name for known in attacks.ATTACKS if kind in [needed.name for needed in known.given]]
-        if self.attack.currentData() not in fitting:
-            self.attack.setCurrentIndex(self.attack.findData(fitting[0]))
-        self.form.choose(target)
 
     def _choose(self) -> None:
         """Show the fields of the attack that was chosen."""

@@ -26,6 +26,8 @@ class OutcomeChart(Chart):
     margins = QMarginsF(SCALE + 8, KEY + 8, 8, 22)
     usual = QSize(360, 220)
     least = QSize(240, 140)
+    highest = 440
+    """Pixels: a higher bar says no more."""
 
     def show_outcome(self, outcome: Outcome | None) -> None:
         """Draw an outcome, or nothing."""
