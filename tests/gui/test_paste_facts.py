@@ -73,9 +73,9 @@ def test_one_row_is_for_all_that_are_selected(survey):
     assert facts(survey, "Age", "Income") == [("integer", 0, 100, None), ("integer", 0, 100, None)]
 
 
-@pytest.mark.parametrize(
-    ("heading", "block", "part"),
-    [
+def test_a_block_that_is_wrong_changes_nothing_and_names_row_and_column(survey):
+    before = survey.window.session.plan
+    for heading, block, part in (
         ("Lower bound", "0\t120\nf, m\t\nabc", "row 3 (Region), lower bound or values"),
         ("Lower bound", "young\t120", "row 1 (Age), lower bound"),
         ("Kind", "integr", "did you mean 'integer'"),
@@ -84,13 +84,10 @@ def test_one_row_is_for_all_that_are_selected(survey):
         ("Attribute", "Aeg\t\t\t0", "did you mean 'Age'"),
         ("Missing", "3", "do not fit"),
         ("Lower bound", "", "no cells"),
-    ],
-)
-def test_a_block_that_is_wrong_changes_nothing_and_names_row_and_column(survey, heading, block, part):
-    before = survey.window.session.plan
-    paste(survey, "Age", heading, block)
-    assert part in survey.see("banner").accessibleName()
-    assert survey.window.session.plan == before
+    ):
+        paste(survey, "Age", heading, block)
+        assert part in survey.see("banner").accessibleName(), block
+        assert survey.window.session.plan == before
 
 
 def test_the_current_cell_is_used_for_all_selected(survey):

@@ -325,7 +325,7 @@ class Parameters:
     @classmethod
     def declared(cls) -> Mapping[str, Field]:
         """Return the declarations by attribute name, in order."""
-        return _declared(cls)
+        return _declared(cls)  # type: ignore[arg-type]  # a class has a hash of its own, not its objects'
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any], where: str = "") -> Self:

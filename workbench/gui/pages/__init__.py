@@ -32,6 +32,7 @@ another: what two of them need is a widget, a part of the session, or in the eng
 from __future__ import annotations
 
 from workbench.gui.pages import (
+    attack,
     calculator,
     compare,
     data,
@@ -73,6 +74,7 @@ PAGES: tuple[Page, ...] = (
     why.PAGE,
     memory.PAGE,
     released.PAGE,
+    attack.PAGE,
     estimate.PAGE,
     ledger.PAGE,
     calculator.PAGE,

@@ -317,8 +317,7 @@ def _quiet(record: logging.LogRecord) -> bool:
 @lru_cache(maxsize=64)
 def renyi_of_one(rate: float, sigma: float) -> tuple[Doubles, Doubles]:
     """Return (the library's orders, the Rényi divergence of one step at each), never below it."""
-    import dp_accounting
-    from dp_accounting import rdp
+    from workbench.privacy.accounting.dp_library import dp_accounting, rdp
 
     logging.getLogger("absl").addFilter(_quiet)  # adding the same filter again does nothing
     accountant = rdp.RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_SPECIAL)
@@ -346,7 +345,7 @@ def _classic(orders: Doubles, divergence: Doubles, delta: float) -> Loss:
 
 def _improved(orders: Doubles, divergence: Doubles, delta: float) -> Loss:
     """Return the RDP bound by Canonne, Kamath & Steinke 2020, Proposition 12."""
-    from dp_accounting import rdp
+    from workbench.privacy.accounting.dp_library import rdp
 
     epsilon, order = rdp.compute_epsilon(orders, divergence, delta)
     return Loss(float(epsilon), float(order))
@@ -421,8 +420,7 @@ def _composed(event: PoissonGaussian, cell: float, delta: float, cells: int) -> 
 
 @lru_cache(maxsize=8)
 def _pld_of_one(rate: float, sigma: float, cell: float) -> Any:
-    import dp_accounting
-    from dp_accounting.pld import privacy_loss_distribution
+    from workbench.privacy.accounting.dp_library import dp_accounting, privacy_loss_distribution
 
     return privacy_loss_distribution.from_gaussian_mechanism(
         sigma,

@@ -99,8 +99,8 @@ def _reach(leaf: Leaf) -> float:
 @lru_cache(maxsize=64)
 def _distribution(leaf: Leaf, cell: float) -> Any:
     """Return the privacy loss distribution of one event, on the grid of ``cell``; its δ is counted elsewhere."""
-    import dp_accounting
-    from dp_accounting.pld import privacy_loss_distribution as library
+    from workbench.privacy.accounting.dp_library import dp_accounting
+    from workbench.privacy.accounting.dp_library import privacy_loss_distribution as library
 
     match leaf:
         case PureDp() | ApproximateDp():
@@ -130,8 +130,9 @@ def _person(leaf: PoissonStep, cell: float) -> Any:
     Of k rows a binomial number is in it, and each moves the sum by at most the clipping norm: a mixture of Gaussians
     (Ganesh 2024, Theorem 3.1).
     """
-    from dp_accounting.pld import privacy_loss_distribution as library
     from scipy.stats import binom
+
+    from workbench.privacy.accounting.dp_library import privacy_loss_distribution as library
 
     present = np.arange(leaf.rows + 1)
     chances = binom.pmf(present, leaf.rows, leaf.sample_rate)
@@ -148,8 +149,8 @@ def _coin(epsilon: float, cell: float) -> Any:
 
     Its δ at every ε between −ε and ε lies on one line in e^ε: four points of the grid carry it (Connect the Dots).
     """
-    from dp_accounting.pld import pld_pmf
-    from dp_accounting.pld import privacy_loss_distribution as library
+    from workbench.privacy.accounting.dp_library import pld_pmf
+    from workbench.privacy.accounting.dp_library import privacy_loss_distribution as library
 
     last = max(2, math.ceil(epsilon / cell))
     points = np.array([-last, 1 - last, last - 1, last])

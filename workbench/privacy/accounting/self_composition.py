@@ -32,7 +32,7 @@ def composed_with_itself(distribution: Any, times: int, most: int = MOST_CELLS) 
     """
     if times <= FEW:
         return distribution.self_compose(times)
-    from dp_accounting.pld import privacy_loss_distribution as library
+    from workbench.privacy.accounting.dp_library import privacy_loss_distribution as library
 
     parts = [distribution._pmf_remove] if distribution._symmetric else [distribution._pmf_remove, distribution._pmf_add]
     dense = [part.to_dense_pmf() for part in parts]
@@ -43,7 +43,7 @@ def composed_with_itself(distribution: Any, times: int, most: int = MOST_CELLS) 
 
 def _cells(chances: Any, times: int) -> int:
     """Return how many cells the transform has."""
-    from dp_accounting.pld import common
+    from workbench.privacy.accounting.dp_library import common
 
     lower, upper = common.compute_self_convolve_bounds(chances, times, _TAIL)
     return max(int(upper) - int(lower) + 1, len(chances))

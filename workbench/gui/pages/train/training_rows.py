@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.release.model.preflight import Preflight
     from workbench.sanitize.plan import Plan
 
-ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
+ACCOUNTING = "workbench.privacy.accounting.dp_library"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class TableRows:
 
         network = isinstance(parameters, DpSgdPlan)
         if network:
-            load(*ACCOUNTING)
+            load(ACCOUNTING)
         return preflight(None if network else learner(model), parameters, self.plan, self.target, self.rows)
 
     def task(self, run: NetworkRun) -> NetworkTask:
@@ -141,7 +141,7 @@ class ImageRows:
         from workbench.deep.features import ImageFeatures
         from workbench.release.model.preflight import network_preflight
 
-        load(*ACCOUNTING)
+        load(ACCOUNTING)
         opened = self.opened
         features, people = ImageFeatures.of(opened.table), opened.options.rows_per_person
         return network_preflight(parameters, features, opened.table.rows, people, opened.outside)
