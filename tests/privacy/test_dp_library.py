@@ -43,7 +43,10 @@ print(len(done))
 
 @pytest.mark.parametrize(
     "second",
-    ["load('workbench.privacy.accounting.dp_library')", "accountant._improved(*accountant.renyi_of_one(0.2, 1.0), 1e-5)"],
+    [
+        "load('workbench.privacy.accounting.dp_library')",
+        "accountant._improved(*accountant.renyi_of_one(0.2, 1.0), 1e-5)",
+    ],
 )
 def test_two_threads_that_need_it_first_both_have_all_of_it(second: str) -> None:
     code = AT_ONCE.replace("{second}", second)
