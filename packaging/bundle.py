@@ -33,6 +33,13 @@ LEFT_OUT = (
     *("torch", "numba", "llvmlite", "xgboost", "dask", "distributed", "pandas", "pytest", "hypothesis"),
     *("tkinter", "IPython", "matplotlib", "readline", "curses", "idlelib", "lib2to3"),
 )
+RUNTIME_PACKAGES = ("libsquashfuse-dev", "libfuse3-dev", "zlib1g-dev", "liblzma-dev", "liblz4-dev", "libzstd-dev")
+RUNTIME_FLAGS = ("-Os", "-Wall", "-static", "-I/usr/include/fuse3", "-I/usr/include/squashfuse")
+RUNTIME_LIBRARIES = ("-lsquashfuse_ll", "-lsquashfuse", "-lfuse3", "-lz", "-llzma", "-llz4", "-lzstd", "-lpthread")
+RUNTIME_NEEDS = ("/usr/include/squashfuse/ll.h", "/usr/include/fuse3/fuse_lowlevel.h")
+QUICKLY = ("-Xcompression-level", "6")
+APPIMAGE_MARK = b"AI\x02"
+"""Says in the head of a program that it is an AppImage of type 2."""
 ICON = """
 import sys
 from PySide6.QtCore import Qt
@@ -227,8 +234,32 @@ def nobodys(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
+def put_together(bundle: Bundle, app: Path, image: Path, compiler: str, packer: str) -> None:
+    """Make an AppImage without its tool: our own runtime, and behind it the packed folder."""
+    runtime, packed = bundle.work / "runtime", bundle.work / "app.squashfs"
+    bundle.work.mkdir(parents=True, exist_ok=True)
+    source = bundle.root / "packaging" / "linux" / "runtime.c"
+    bundle.run("compiling the runtime", compiler, *RUNTIME_FLAGS, source, "-o", runtime, *RUNTIME_LIBRARIES)
+    for name in RUNTIME_PACKAGES:  # what the runtime is linked with, and under which licence
+        papers = Path("/usr/share/doc", name, "copyright")
+        if papers.is_file():
+            kept = app / "usr" / "share" / "doc" / "appimage-runtime" / f"{name}.txt"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(papers, kept)
+    packed.unlink(missing_ok=True)
+    bundle.run("packing", packer, app, packed, "-comp", "zstd", "-root-owned", "-noappend", "-no-progress", *QUICKLY)
+    with image.open("wb") as whole:
+        head = bytearray(runtime.read_bytes())
+        head[8:11] = APPIMAGE_MARK
+        whole.write(head)
+        with packed.open("rb") as folder:
+            shutil.copyfileobj(folder, whole, 1 << 20)
+    packed.unlink()
+    image.chmod(0o755)
+
+
 def app_image(bundle: Bundle) -> list[Path]:
-    """Lay out the folder of an AppImage, and make that where its tool is installed; return what was made."""
+    """Lay out the folder of an AppImage, and make that where this can be done; return what was made."""
     linux, app = bundle.root / "packaging" / "linux", bundle.dist / f"{NAME}.AppDir"
     shutil.rmtree(app, ignore_errors=True)
     # Links in place of copies: the files are half a gigabyte and nobody changes them.
@@ -236,11 +267,16 @@ def app_image(bundle: Bundle) -> list[Path]:
     add_desktop_files(linux, app / "usr" / "share")
     for name in ("AppRun", f"{NAME}.desktop", f"{NAME}.svg"):
         shutil.copy(linux / name, app)
-    tool = shutil.which("appimagetool")
-    if tool is None:
-        say(f"No AppImage: appimagetool is not on the PATH. With it: appimagetool {app}")
-        return [app]
     image = bundle.dist / f"{bundle.title}.AppImage"
-    with timed("AppImage"):
-        bundle.run("appimagetool", tool, app, image)
+    tool, packer, compiler = (shutil.which(name) for name in ("appimagetool", "mksquashfs", "gcc"))
+    if tool is not None:
+        with timed("AppImage"):
+            bundle.run("appimagetool", tool, app, image)
+    elif packer is not None and compiler is not None and all(Path(part).exists() for part in RUNTIME_NEEDS):
+        with timed("AppImage"):
+            put_together(bundle, app, image, compiler, packer)
+    else:
+        say(f"No AppImage: appimagetool is not on the PATH. With it: appimagetool {app}")
+        say("or, on Debian: apt install gcc squashfs-tools libsquashfuse-dev libfuse3-dev, and dev.py bundle again")
+        return [app]
     return [app, image]

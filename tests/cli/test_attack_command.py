@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,8 @@ def test_what_is_missing_or_unknown_is_bad_usage(run: Run) -> None:
         "attack", "inference", "people.csv", "--original", "people.csv", "--secret", "z", "--ledger", "l.sqlite", code=2
     )
     run("attack", "guessing", "people.csv", code=2)
+    same = ("--original", "people.csv", "--control", "people.csv", "--ledger", "l.sqlite")
+    run("attack", "inference", "people.csv", *same, code=2)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -150,3 +153,35 @@ def test_a_new_attack_is_one_entry_of_the_list(run: Run, monkeypatch: pytest.Mon
     made = Attack(name="toy", title="Toy", help="t", given=(), request=f"{here}:ToyRequest", function=f"{here}:toy")
     monkeypatch.setattr(attacks, "ATTACKS", (*attacks.ATTACKS, made))
     assert run("attack", "toy", "--tosses", "3")["main"] == 0.3
+
+
+@pytest.mark.slow
+def test_statistics_at_epsilon_1_hide_a_bit_that_exact_ones_give_back(run: Run) -> None:
+    """200 people whose bit was thrown, 24 columns that are known, and the histogram of the bit by each pair of them."""
+    rng = np.random.default_rng(9)
+    known = [f"q{i}" for i in range(24)]
+    frame = pl.DataFrame({name: rng.integers(0, 2, 200).astype(str) for name in [*known, "bit"]})
+    frame.write_csv("coins.csv")
+    columns = [f'[[column]]\nname = "{n}"\nkind = "category"\ndomain = ["0", "1"]\n' for n in frame.columns]
+    Path("coins.toml").write_text("version = 1\nepsilon = 1.0\n" + "".join(columns), "utf-8")
+    pairs = list(itertools.combinations(known, 2))
+    figures = [f'[[figure]]\nstatistic = "histogram"\ncolumn = "bit"\nby = ["{a}", "{b}"]\n' for a, b in pairs]
+    Path("asked.toml").write_text("".join(figures), "utf-8")
+    words = ("--plan", "coins.toml", "--epsilon", "1", "--request", "asked.toml", "-o", "f.csv", "--ledger", "c.sqlite")
+    run("statistics", "coins.csv", *words)
+    asked = ("--original", "coins.csv", "--secret", "bit", "--chance", "0.5", "--ledger", "c.sqlite")
+    private = run("attack", "reconstruction", "f.csv", *asked)
+    assert private["allowed"] == pytest.approx(most(0.5, 1.0))
+    assert private["main"] <= private["allowed"]  # 164 of 200: further from 100 than a fair coin comes with 1e-6
+    rows = pl.read_csv("f.csv", infer_schema=False).filter(pl.col("statistic") == "histogram")
+    cells = {name: frame[name].to_numpy() for name in frame.columns}
+    exact = []
+    for group, value in rows.select("group", "value").iter_rows():
+        met = cells["bit"] == value
+        for name, cell in (part.split("=") for part in group.split(", ")):
+            met = met & (cells[name] == cell)
+        exact.append(int(met.sum()))
+    rows.with_columns(estimate=pl.Series(exact)).write_csv("exact.csv")
+    found = run("attack", "reconstruction", "exact.csv", *asked)
+    assert found["main"] >= 0.95
+    assert found["allowed"] is None

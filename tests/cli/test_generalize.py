@@ -40,6 +40,9 @@ def test_the_keys_of_the_contract_and_what_the_file_is_like(folder: Path, run: R
     assert len(rows) - 1 + result["suppressed"] == 2000  # type: ignore[operator]
     assert run("verify", "out.csv", "--ledger", "g.sqlite", "--json").done["ok"] is True
     assert sorted(p.name for p in Path().glob("out*")) == ["out.csv", "out.csv.certificate.json"]
+    words = ("--quasi", "age,sex,zip", "--sensitive", "label", "--ledger", "g.sqlite", "--json")
+    measured = run("risk", "out.csv", *words).done
+    assert (measured["k"], measured["private"]) == (result["k"], False)  # it is published: what it gives away is public
 
 
 def test_the_certificate_begins_with_what_it_is_not(folder: Path, run: Run) -> None:

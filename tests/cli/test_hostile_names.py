@@ -49,6 +49,7 @@ def write_plan(name: str, city: str = CITY, mechanism: str = "grr") -> None:
 
 READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header", "yes"]
 LEDGER = ["--ledger", "l.sqlite"]
+GENERAL = ["--quasi", f"{AGE},{CITY}", "--hierarchies", "levels"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
 MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
 SYNTHESIS = ["--plan", "plan.toml", "--epsilon", "1", "--ledger", "s.sqlite"]
@@ -82,6 +83,9 @@ WALK: list[tuple[list[str], int]] = [
     (["mechanism", f"grr{CLEAR}", "--epsilon", "1", "--domain", "a,b"], 2),
     (["sanitize", "t.csv", "--plan", "plan.toml", "-o", f"out{CLEAR}.csv", *LEDGER, *READING], 0),
     (["sanitize", "t.csv", "--plan", "other.toml", "-o", "no.csv", *LEDGER, *READING], 2),
+    (["generalize", "t.csv", *GENERAL, "--make", *READING], 0),
+    (["generalize", "t.csv", *GENERAL, "--k", "2", "-o", f"k{CLEAR}.csv", *LEDGER, *READING], 0),
+    (["generalize", "t.csv", *GENERAL, "--k", "2", "--sensitive", f"no{CLEAR}", "-o", "no.csv", *LEDGER, *READING], 2),
     (["synthesize", "t.csv", *SYNTHESIS, "--target", CITY, "-o", f"made{CLEAR}.csv", *READING], 0),
     (["synthesize", "t.csv", *SYNTHESIS, "--target", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["synthesize", "t.csv", *SYNTHESIS, "--method", f"mst{CLEAR}", "-o", "no.csv", *READING], 2),
@@ -99,6 +103,9 @@ WALK: list[tuple[list[str], int]] = [
     (["verify", f"sta{CLEAR}.csv", "--ledger", "f.sqlite"], 0),
     (["curve", "t.csv", *FIT, "--regimes=none", "--epsilons=1", "--repeats=1", "-o", f"curve{C1}.csv", *READING], 0),
     (["why", "t.csv", *FIT, "--epsilon=1", "--repeats=2", "--jobs=1", *READING], 0),
+    (["risk", "t.csv", "--quasi", CITY, "--sensitive", AGE, *LEDGER, *READING], 0),
+    (["risk", "t.csv", "--quasi", f"no{CLEAR}", *LEDGER, *READING], 2),
+    (["anonymity", "t.csv", "--quasi", AGE, "--sensitive", CITY, *LEDGER, *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 2),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", "no", "--ask", f"no{CLEAR}.csv", *LEDGER, *READING], 2),

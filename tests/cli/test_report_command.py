@@ -45,3 +45,16 @@ def test_a_table_alone_is_reported_on(folder: Path, run: Run) -> None:
     assert "private – not for release" in shown
     assert "--original" in run("report", "t.csv", *COLUMNS, "-o", "r.html", "--bundle", "b").refused()
     assert ".pdf or .html" in run("report", "t.csv", *COLUMNS, "-o", "r.txt").refused()
+
+
+def test_a_model_is_attacked_as_models_are(folder: Path, run: Run) -> None:
+    run("fit", "t.csv", "--target", "city", "--model", "naive-bayes", "--epsilon", "1", "--bounds", "plan.toml",
+        "-o", "m", "--ledger", "book.sqlite")  # fmt: skip
+    lines = Path("t.csv").read_text("utf-8").splitlines()
+    Path("others.csv").write_text("\n".join([lines[0], *lines[1:200:2]]) + "\n", "utf-8")
+    words = ("report", "m", "--original", "t.csv", "--control", "others.csv", *COLUMNS, "-o", "r.html")
+    found = run(*words, "--json").done
+    assert [one["attack"] for one in found["attacks"]] == ["membership", "inversion"]
+    assert found["released_risk"] is None
+    assert found["quality"] is None
+    assert found["epsilon"] == 1

@@ -8,6 +8,8 @@ import pytest
 from command_cases import Run
 
 from workbench.release.ledger.ledger import Ledger
+from workbench.risk import measures
+from workbench.risk.measures import Line, Measure
 
 ROWS = "age,town,ill\n30,H,flu\n30,H,cold\n40,D,flu\n50,H,flu\n"
 RISK = ("risk", "t.csv", "--quasi", "age,town", "--ledger", "book.sqlite")
@@ -60,6 +62,10 @@ def test_words_have_each_measure_and_the_badge(folder: Path, run: Run) -> None:
         (("--quasi", "age", "--sample-fraction", "1.5"), "--sample-fraction = 1.5"),
         (("--quasi", "age", "--sensitive", "age"), "'age' is both quasi and sensitive; leave it out"),
         (("--quasi", "age", "--sensitive", "ill", "--distance", "hierarchical"), "ill has no hierarchy"),
+        (
+            ("--quasi", "age", "--population", "t.csv", "--sample-fraction", "0.5"),
+            "as a table and as a sample fraction",
+        ),
         (("--quasi", "age", "--population", "p.csv"), "the population does not contain every row of the table (p.csv)"),
     ],
 )
@@ -98,6 +104,13 @@ def test_the_population_answers_in_place_of_a_fraction(folder: Path, run: Run) -
     assert (found["population"]["unique"], found["population"]["model"]) == (1.0, "counted")
 
 
+def test_a_measure_is_its_line_in_the_list(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = Measure("toy", "A toy", "toy", lambda subject: {"toy": subject.rows}, lambda f: [Line("rows", str(f["toy"]))])
+    monkeypatch.setattr(measures, "MEASURES", (*measures.MEASURES, toy))
+    assert run(*RISK, "--json").done["toy"] == 4
+    assert "A toy\nrows  4\n" in run(*RISK).shown
+
+
 def test_figures_of_a_release_are_public_and_not_noted(folder: Path, run: Run) -> None:
     assert run("plan", "sample:iris", "--epsilon", "1", "-o", "plan.toml").code == 0
     done = run("sanitize", "sample:iris", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "book.sqlite")
@@ -109,3 +122,14 @@ def test_figures_of_a_release_are_public_and_not_noted(folder: Path, run: Run) -
     (folder / "out.csv").write_text("\n".join(lines[:-1]) + "\n", "utf-8")  # no longer what was certified
     assert run("risk", "out.csv", "--quasi", "species", "--ledger", "book.sqlite", "--json").done["private"] is True
     assert noted(folder) == ["risk"]
+
+
+def test_figures_of_a_generalised_table_are_public_as_well(folder: Path, run: Run) -> None:
+    (folder / "trees").mkdir()
+    for name, values in (("age", ("30", "40", "50")), ("town", ("H", "D"))):
+        (folder / "trees" / f"{name}.csv").write_text("".join(f"{value};*\n" for value in values), "utf-8")
+    words = ("--quasi", "age,town", "--hierarchies", "trees", "--k", "2", "-o", "out.csv", "--ledger", "book.sqlite")
+    assert run("generalize", "t.csv", *words).code == 0
+    found = run("risk", "out.csv", "--quasi", "age,town", "--ledger", "book.sqlite", "--json").done
+    assert (found["private"], found["k"] >= 2) == (False, True)
+    assert "risk" not in noted(folder)

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from hands import Hands
 from mishaps import retype, text_of
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QWidget
 
 from workbench.gui.app import main_window
@@ -188,3 +188,27 @@ def test_what_was_not_suggested_because_others_were_is_no_warning(window, qtbot,
     assert person.cell("question_columns", "Q01", "") == ""
     person.click_cell("question_columns", "Surname", "Needed")
     assert "⚠ not suggested" in person.cell("question_columns", "Surname", "")
+
+
+def test_return_goes_on_to_the_next_fact_and_escape_ends_that(window, qtbot, tmp_path):
+    window.activateWindow()
+    hands = Hands(window, qtbot)
+    path = tmp_path / "t.csv"
+    path.write_text("height,weight\n" + "".join(f"{150 + at % 40},{50 + at % 60}\n" for at in range(80)), "utf-8")
+    hands.drop(path)
+    hands.click("tab_data")
+    hands.idle()
+    table, plan = window.page.table, lambda: window.session.plan
+    hands.click("data_onward")
+    for text in ("100", "220", "30"):
+        qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+        qtbot.keyClicks(QApplication.focusWidget(), text)
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+        qtbot.wait(30)
+    height, weight = (plan().column(name) for name in ("height", "weight"))
+    assert (height.lower, height.upper, weight.lower, weight.upper) == (100, 220, 30, None)
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    qtbot.wait(30)
+    assert table.hasFocus()
+    assert plan().column("weight").upper is None

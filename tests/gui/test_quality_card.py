@@ -8,9 +8,10 @@ import pytest
 from mishaps import retype, statuses
 from PySide6.QtWidgets import QLabel, QWidget
 
-from workbench.gui.pages.released import quality_card
 from workbench.gui.pages.released.quality_card import QualityCard
+from workbench.gui.widgets import report_button
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.verify_any import verify_any
 
 
 @pytest.fixture
@@ -51,13 +52,21 @@ def test_released_rows_are_scored_beside_the_open_table(listed, press, idle):
 
 def test_the_report_is_saved_where_a_person_says(listed, press, idle, monkeypatch, tmp_path):
     where = tmp_path / "report.html"
-    monkeypatch.setattr(quality_card, "ask_where_to_save", lambda *_: str(where))
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
     press(listed, "quality_report")
     idle(listed)
     page = where.read_text("utf-8")
     assert "What attacks got" in page
     assert "private – not for release" in page
-    assert "✓" in listed.findChild(QLabel, "quality_state").text()
+
+
+def test_a_bundle_has_the_report_where_that_is_asked_for(listed, press, idle, monkeypatch, tmp_path):
+    where = tmp_path / "released.bundle"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    press(listed, "quality_report")
+    idle(listed)
+    assert (where / "private" / "risk-report.pdf").read_bytes().startswith(b"%PDF")
+    assert verify_any(where) == []
 
 
 def test_beside_another_table_nothing_is_compared(listed, press, idle, qtbot):

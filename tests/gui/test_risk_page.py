@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QLineEdit
 
 from workbench.gui.widgets import figures_first
 from workbench.release.ledger.ledger import Ledger
+from workbench.risk import measures
+from workbench.risk.measures import Line, Measure
 
 COLUMNS = "risk_columns"
 ROWS = "age,town,ill\n" + "30,H,flu\n" * 2 + "30,H,cold\n40,D,flu\n50,H,flu\n" + "60,D,flu\n" * 4
@@ -67,8 +69,8 @@ def test_who_is_unique_and_why(hands):
     hands.click("risk_view_sets")
     sets = hands.table("risk_sets").model()
     assert [sets.index(0, c).data() for c in range(3)] == ["age", "2", "2"]
-    assert hands.cell(COLUMNS, "age", "Needed") == "100.0 %"
-    assert hands.cell(COLUMNS, "town", "Needed") == "0.0 %"
+    assert hands.cell(COLUMNS, "age", "Adds") == "100 %"
+    assert hands.cell(COLUMNS, "town", "Adds") == "0 %"
     assert hands.cell(COLUMNS, "age", "HIPAA").startswith("(C)")
 
 
@@ -81,9 +83,23 @@ def test_a_sample_of_a_population_has_smaller_risks(hands):
     assert figures(hands)["people"] == "90"
     assert figures(hands)["prosecutor: highest risk"] == "100 %"
     assert figures(hands)["journalist: highest risk"] == "25.58 %"
-    field.setText("ten")
+    for wrong in ("ten", "0", "101", "nan"):
+        field.setText(wrong)
+        hands.idle()
+        assert hands.text("risk_problem") == "The sample is a percentage above 0 and at most 100."
+
+
+def test_a_search_that_is_stopped_can_be_asked_for_again(hands):
+    tick(hands, "age")
+    tick(hands, "age")  # nothing is asked any more
+    assert not hands.sees("risk_figures")
+    hands.click_cell(COLUMNS, "age", "Known")
+    hands.window.page.escape()
     hands.idle()
-    assert "no number" in hands.text("risk_problem")
+    assert not hands.sees("risk_figures")
+    hands.click("risk_run")
+    hands.idle()
+    assert figures(hands)["k"] == "1"
 
 
 def test_space_ticks_and_the_button_leads_on(hands):
@@ -91,8 +107,19 @@ def test_space_ticks_and_the_button_leads_on(hands):
     hands.key(Qt.Key.Key_Space)
     hands.idle()
     assert hands.text("risk_said").startswith("0 of 9")
+    hands.click("risk_generalise")
+    assert hands.window.page.objectName() == "page_generalise"
+    go_to(hands.window, "risk")
+    hands.idle()
     hands.click("risk_run")
     assert hands.window.page.objectName() == "page_ways"
+
+
+def test_a_measure_is_its_line_in_the_list(hands, monkeypatch):
+    toy = Measure("toy", "A toy", "toy", lambda subject: {"toy": subject.rows}, lambda f: [Line("rows", str(f["toy"]))])
+    monkeypatch.setattr(measures, "MEASURES", (*measures.MEASURES, toy))
+    tick(hands, "age")
+    assert (figures(hands)["A toy"], figures(hands)["rows"]) == ("", "9")
 
 
 def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):

@@ -159,10 +159,31 @@ class TestAppImage:
         assert image.name.startswith("privacy-workbench-4.5.6-")
         assert image.is_file()
 
+    @pytest.mark.skipif(
+        not all(Path(part).exists() for part in bundles.RUNTIME_NEEDS) or not bundles.shutil.which("mksquashfs"),
+        reason="made of squashfs-tools, libsquashfuse-dev and libfuse3-dev",
+    )
+    @pytest.mark.parametrize("how", [{}, {"APPIMAGE_EXTRACT_AND_RUN": "1"}], ids=["mounted", "unpacked"])
+    def test_without_its_tool_it_is_made_of_our_own_runtime_and_runs(self, bundle, how):
+        if bundles.shutil.which("appimagetool"):
+            pytest.skip("appimagetool is installed, and is used")
+        program = bundle.folder / "workbench"
+        program.write_text('#!/bin/sh\necho "$APPDIR" "$@"\nexit 3\n', "utf-8")
+        program.chmod(0o755)
+        bundle.environment.folder.mkdir()
+        _, image = bundles.app_image(bundle)
+        assert image.read_bytes()[8:11] == bundles.APPIMAGE_MARK
+        words = [str(image), "help", "a b"]
+        done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **how}, check=False)
+        folder, _, said = done.stdout.partition(" ")
+        assert (done.returncode, said) == (3, "help a b\n")
+        assert not Path(folder).exists(), "nothing is left behind"
+
     def test_app_run_starts_the_program_with_its_words(self, bundle):
         program = bundle.folder / "workbench"
         program.write_text('#!/bin/sh\necho "$0" "$@"\n', "utf-8")
         program.chmod(0o755)
+        bundle.environment.folder.mkdir()
         app = bundles.app_image(bundle)[0]
         done = subprocess.run([str(app / "AppRun"), "help", "a b"], capture_output=True, text=True, check=True)
         assert done.stdout == f"{app.resolve()}/usr/lib/privacy-workbench/workbench help a b\n"

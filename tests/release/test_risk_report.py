@@ -104,7 +104,7 @@ def test_another_attack_is_in_the_report_by_its_line(
     found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
     assert list(found.to_plain()["not_tried"]) == []
     assert [one["attack"] for one in found.to_plain()["attacks"]] == ["inference"]
-    assert "1 attacks were made" in " ".join(in_short(found))
+    assert "One attack was made" in " ".join(in_short(found))
 
 
 def test_without_quasi_identifiers_there_is_no_report(people: tuple[Table, Table], tmp_path: Path) -> None:

@@ -86,3 +86,20 @@ def test_one_function_notes_it_and_says_so_once(tmp_path: Path) -> None:
         assert [f.study for f in book.figures()] == ["curve", "why"]
         assert [f.study for f in usual.figures()] == ["curve"]
         assert user_data() in usual.path.parents
+
+
+def test_a_generalised_table_is_noted_once_for_each_certificate_and_goes_along_in_a_merge(tmp_path: Path) -> None:
+    table = Table(pl.DataFrame({"a": [str(i) for i in range(40)]}), "t.csv")
+    one, other = "1" * 64, "2" * 64
+    with Ledger.open(tmp_path / "a.sqlite") as first, Ledger.open(tmp_path / "b.sqlite") as second:
+        for checksum in (one, one, other):
+            first.note_generalised(first.identify(table), checksum, "out.csv")
+        assert len(list(first.entries(FIGURES))) == 2
+        assert first.published_generalised(one)
+        assert not first.published_generalised("3" * 64)
+        second.merge(first)
+        assert second.published_generalised(one)
+        assert second.published_generalised(other)
+        dataset = second.find(second.identify(table)).dataset
+        assert second.figures_shown(dataset, study="generalised")
+        assert not second.figures_shown(dataset, study="curve")

@@ -118,7 +118,7 @@ def test_shadows_leave_every_row_out_equally_often() -> None:
     assert (shadows.likelihood == shadows.used).all()
     assert seen == shadows.used.sum(axis=1).tolist()
     assert shadows.mean(shadows.likelihood, used=True).tolist() == [1.0] * 30
-    assert shadows.spread(shadows.likelihood, used=False) == 0.0
+    assert (shadows.spread(shadows.likelihood, used=False) == 0.0).all()
     with pytest.raises(ValueError, match="too few"):
         cast_shadows(retrain, 30, 29, 5, np.random.default_rng(0))
 
@@ -161,6 +161,15 @@ def test_the_likelihood_ratio_is_that_of_two_normals() -> None:
     expected = norm.logpdf(seen.likelihood, *within) - norm.logpdf(seen.likelihood, *without)
     assert guess("lira").score(seen) == pytest.approx(expected)
     assert guess("lira-offline").score(seen) == pytest.approx((seen.likelihood - without[0]) / without[1])
+
+
+def test_a_row_has_a_spread_of_its_own_where_shadows_are_many() -> None:
+    rng = np.random.default_rng(8)
+    used = np.arange(200)[:, None] % 2 == np.zeros((1, 3))
+    fits = rng.normal(0, [0.1, 1.0, 10.0], (200, 3))
+    own, common = Shadows(used, fits), Shadows(used[:40], fits[:40])
+    assert own.spread(fits, used=True) == pytest.approx(fits[::2].std(axis=0, ddof=1))
+    assert len(set(common.spread(fits[:40], used=True).tolist())) == 1
 
 
 def test_the_robust_attack_counts_the_rows_that_rise_less() -> None:

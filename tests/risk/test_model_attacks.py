@@ -17,6 +17,9 @@ from workbench.risk.attacks.bound import NOTHING, Guarantee, most
 from workbench.risk.attacks.inversion import Inversion
 from workbench.risk.attacks.membership import Membership, People
 from workbench.risk.attacks.outcome import Outcome
+from workbench.risk.membership import GUESSES
+from workbench.risk.membership.base import Seen, cast_shadows
+from workbench.risk.membership.figures import separated
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 
@@ -205,3 +208,21 @@ def test_a_copy_is_found_and_rows_of_others_are_not() -> None:
     assert fresh["auc_low"] < 0.5 < fresh["auc_high"]
     assert fresh["nearer"]["low"] < 0.5 < fresh["nearer"]["high"]
     assert fresh["epsilon_lower"] == 0.0
+
+
+def test_a_private_model_is_refuted_in_no_draw_and_one_that_remembers_in_every_one() -> None:
+    """At α = 1e-6 for each of ten draws and four ways to guess, a right claim is refuted with a chance below 4e-5."""
+    claim = Guarantee(0.3, 0.0, (0.6, 0.0))
+    for seed in range(10):
+        model = fitted("naive-bayes", X[:400], Y[:400], seed, epsilon=0.3)
+        people = People(X, Y, 400)
+        again = models.retrain(model, people, CancelToken())
+        assert again is not None
+        rng = np.random.default_rng(seed)
+        found, chances = models.likelihood(model.model, CLASS, X, Y)
+        seen = Seen(found, chances, cast_shadows(again, 800, 400, 8, rng))
+        for way in GUESSES:
+            scores = way.score(seen)
+            assert separated(way.name, scores[:400], scores[400:], claim, seed=seed, alpha=1e-6).epsilon_lower <= 0.3
+        scores = models.likelihood(overfitted().model, CLASS, np.round(X, 6), Y)[0]
+        assert separated("loss", scores[:400], scores[400:], claim, seed=seed, alpha=1e-6).epsilon_lower > 0.3

@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from workbench.risk.measures.population import PITMAN, POPULATION_MODELS, SNB, ZAYATZ, Estimate, Sample, chosen
 from workbench.risk.measures.population.pitman import log_likelihood
@@ -162,3 +164,15 @@ def test_models_that_do_not_fit_say_so() -> None:
     assert PITMAN.estimate(sample({1: 10}, 0.5)) is None
     assert SNB.estimate(sample({1: 10}, 0.5)) is None
     assert ZAYATZ.estimate(sample({3: 4}, 0.5)) == Estimate(0.0, {"P(F = 1 | f = 1)": 0.0})
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.dictionaries(st.integers(1, 10**5), st.integers(1, 10**4), min_size=1, max_size=6),
+    st.sampled_from([1e-6, 0.1, 0.9]),
+)
+def test_an_estimate_is_a_number_of_people_or_none(histogram: dict[int, int], fraction: float) -> None:
+    of = sample(dict(sorted(histogram.items())), fraction)
+    for model in POPULATION_MODELS:
+        found = model.estimate(of)
+        assert found is None or 0 <= found.unique <= of.people * (1 + 1e-9)

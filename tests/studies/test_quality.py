@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -124,7 +125,7 @@ def test_cells_of_a_column_follow_from_the_first_table_and_a_missing_value_is_on
     a, b, size = cut(numbers([1, 2, 3, 4, math.nan]), numbers([0, 9, math.nan]), 4)
     assert (a.tolist(), b.tolist(), size) == ([0, 1, 2, 2, 3], [0, 2, 3], 4)
     a, b, size = cut(names([0, 0, 1, 2]), names([1, 3, -1]), 3)
-    assert (a.tolist(), b.tolist(), size) == ([0, 0, 1, 2], [1, 2, 3], 4)
+    assert (a.tolist(), b.tolist(), size) == ([0, 0, 1, 2], [1, 3, 4], 5)
 
 
 def test_three_way_tables_see_what_pairs_cannot() -> None:
@@ -158,7 +159,7 @@ def test_a_copy_is_better_than_other_rows_and_drawn_columns_are_worse(survey: Ta
     request = QualityRequest(target="work")
     copy = quality(survey, survey, request=request)
     assert [score.name for score, _ in copy.found] == [score.name for score in study.SCORES]
-    assert copy.compared.left_out == {"person": "looks like: identifier"}
+    assert copy.compared.left_out == {"person": "looks like an identifier"}
     for score, one in copy.found:
         assert one.value == pytest.approx(1) or score.name == "training"
         assert one.share > 0.97
@@ -188,6 +189,8 @@ def test_generalised_numbers_are_compared_as_names(survey: Table) -> None:
     metrics = {d.columns[0]: (d.metric, d.score) for d in found.details("column_shapes")}
     assert metrics["age"] == ("TVComplement", 0)
     assert metrics["pay"][0] == "KSComplement"
+    tables = {frozenset(d.columns): d.score for d in found.details("two_way")}
+    assert tables[frozenset(("age", "pay"))] == pytest.approx(0, abs=1e-9)
 
 
 def test_a_plan_says_what_columns_are() -> None:
@@ -229,3 +232,26 @@ def test_it_can_be_cancelled(survey: Table) -> None:
     token.cancel()
     with pytest.raises(CancelledError):
         quality(survey, survey, cancel=token)
+
+
+def test_odd_tables_have_figures_or_none_and_no_warning() -> None:
+    drawn = np.random.default_rng(8)
+
+    def column(rows: int) -> list[str | None]:
+        ways: list[list[str | None]] = [
+            [None] * rows,
+            ["7"] * rows,
+            [f"{x:.1f}" for x in drawn.normal(size=rows)],
+            list(drawn.choice(["a", "b"], rows)),
+            [None if x < 0.5 else f"20{int(x * 30):02d}-01-02" for x in drawn.random(rows)],
+            list(drawn.choice(["true", "false", "Yes"], rows)),
+        ]
+        return ways[drawn.integers(len(ways))]
+
+    for case in range(60):
+        tables = [table(**{name: column(int(drawn.integers(4, 30))) for name in ("a",)}) for _ in range(3)]
+        if case % 2:
+            sizes = [int(drawn.integers(4, 30)) for _ in range(3)]
+            tables = [table(**{name: column(size) for name in "abc"}) for size in sizes]
+        found = quality(tables[0], tables[1], tables[2] if case % 4 else None, request=QualityRequest(target="a"))
+        json.dumps(found.to_plain(), allow_nan=False)

@@ -96,11 +96,13 @@ def report(
     ledger = None if study_ledger is None else path_of(study_ledger)
     if ledger is None and mark is not None and mark.ledger not in (None, True):
         ledger = Path(str(mark.ledger))
+    if "quasi" in asked:
+        asked["quasi"] = tuple(asked["quasi"])
     found = risk_report(
         table_of(original),
         None if released is None else path_of(released),
         None if control is None else table_of(control),
-        request=ReportRequest(**{name: tuple(v) if name == "quasi" else v for name, v in asked.items()}),
+        request=ReportRequest(**asked),
         ledger=ledger,
         account=None if mark is None or mark.ledger is None or study_ledger is not None else mark.account,
     )

@@ -11,15 +11,17 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, command_in_use, read_options
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
+from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, filled, read_as, read_data
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, texts
+from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.generalised.generalised_file import Publication, publish
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.generalise.accuracy import accuracy
 from workbench.risk.generalise.generalised import Generalised, Method, generalise, model_of
 from workbench.risk.generalise.models import MODELS
 from workbench.risk.generalise.problem import Asked
@@ -28,6 +30,8 @@ from workbench.risk.hierarchies.folder import absent, made, read_hierarchies, wa
 from workbench.risk.hierarchies.hierarchy import semicolons
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
+
+ACCURACY = "a classifier is right for {after:.1%} of the rows, {before:.1%} from the original, {guess:.1%} by a guess"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +138,7 @@ def _facts(found: Generalised) -> dict[str, Any]:
         "nodes": found.problem.nodes,
         "tried": len(found.tried),
         "epsilon_charged": 0.0,
+        **({} if (score := accuracy(found)) is None else {"accuracy": vars(score)}),
     }
 
 
@@ -180,10 +185,15 @@ def _make(options: argparse.Namespace, context: Context, columns: Columns) -> di
 
 def _text(result: Mapping[str, Any]) -> str:
     if "made" in result:
-        rows = [[n, path, "made" if n in result["made"] else "was there"] for n, path in result["hierarchies"].items()]
-        return f"{columns_text(('column', 'hierarchy', ''), rows)}\nlook at them, then: {result['next']}"
+        files = result["hierarchies"].items()
+        rows = [[one_line(n), one_line(path), "made" if n in result["made"] else "was there"] for n, path in files]
+        return f"{columns_text(('column', 'hierarchy', ''), rows)}\nlook at them, then: {one_line(result['next'])}"
     levels = [
-        [name, level if isinstance(level, int) else f"{level[0]} to {level[1]}", f"of {result['heights'][name]}"]
+        [
+            one_line(name),
+            level if isinstance(level, int) else f"{level[0]} to {level[1]}",
+            f"of {result['heights'][name]}",
+        ]
         for name, level in result["levels"].items()
     ]
     losses = ", ".join(f"{name} {figure(value)}" for name, value in result["losses"].items())
@@ -193,8 +203,9 @@ def _text(result: Mapping[str, Any]) -> str:
             f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
             f"{result['suppressed']} rows left out",
             f"loss: {losses}",
-            f"written to {result['output']}",
-            f"certificate {result['certificate']}",
+            *([] if "accuracy" not in result else [filled(ACCURACY, result["accuracy"])]),
+            f"written to {one_line(result['output'])}",
+            f"certificate {one_line(result['certificate'])}",
         ]
     )
 

@@ -10,13 +10,12 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import add_ledger, add_output, add_reading, noticed, read_as
 from workbench.params import ParameterError
-from workbench.release.bundle.write_bundle import check_bundle_place, write_bundle
+from workbench.release.bundle.with_report import write_bundle_with_report
+from workbench.release.bundle.write_bundle import check_bundle_place
 from workbench.release.documents.risk_document import in_short, risk_document
-from workbench.release.documents.written_document import check_document_path, document_bytes, write_document
-from workbench.release.ledger.ledger import Ledger
+from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.parts import keep_inputs
 from workbench.release.risk_report import ReportRequest, risk_report
-from workbench.release.verify_any import verified
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -63,11 +62,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     write_document(document, options.output)
     made = {"output": str(options.output)}
     if options.bundle is not None and release is not None:
-        private = {f"risk-report{suffix}": document_bytes(document, suffix) for suffix in (".html", ".pdf")}
-        with Ledger.read(options.ledger) as ledger:
-            write_bundle(
-                verified(release, context.cancel), options.bundle, ledger, replace=options.replace, private=private
-            )
+        write_bundle_with_report(
+            document, release, options.bundle, options.ledger, replace=options.replace, cancel=context.cancel
+        )
         made["bundle"] = str(options.bundle)
     return {"private": True, **made, "sentences": list(in_short(report)), **report.to_plain()}
 

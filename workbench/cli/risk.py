@@ -12,8 +12,9 @@ from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data
 from workbench.params.errors import one_line
 from workbench.release.own_release import is_release
+from workbench.risk import measures
 from workbench.risk.hierarchies.hierarchy import file_name, read_hierarchy
-from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured
+from workbench.risk.measures import RiskOptions, Subject, measured
 
 _WIDEST = 60
 
@@ -53,8 +54,9 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
 
 def text(result: Mapping[str, Any]) -> str:
     """Return the figures in words, each measure below its title."""
-    parts = [f"{Path(result['source']).name}: {result['rows']:,} rows by {', '.join(result['quasi'])}"]
-    for measure in MEASURES:
+    rows = "1 row" if result["rows"] == 1 else f"{result['rows']:,} rows"
+    parts = [one_line(f"{Path(result['source']).name}: {rows} by {', '.join(result['quasi'])}")]
+    for measure in measures.MEASURES:
         if measure.shows in result:
             rows = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]
             parts += ["", measure.title, columns_text(("", ""), rows).partition("\n")[2]]

@@ -169,7 +169,7 @@ def decode(
         first = missed[np.argsort(tail[missed], kind="stable")][: min(_TAKEN_IN, room)]
         fit = _least_squares(model, np.union1d(fit.kept, first))
         estimate, error, tail = _all(model, fit, cancel)
-    emit(Progress(3, 3, "decoded"))
+    emit(Progress(3, 3, "reports decoded"))
     fitted = np.zeros(len(tail), dtype=bool)
     fitted[fit.kept] = True
     fdr = _benjamini_hochberg(tail, alpha)

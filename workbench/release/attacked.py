@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
-from workbench.params import ParameterError, Parameters, WorkbenchError
+from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
 from workbench.release.atomic import sha256_of
 from workbench.release.certificate import CARD_FORMAT, certificate_path
 from workbench.release.choosing import without_choice
@@ -36,7 +36,6 @@ Note = Callable[[str, Table], None]
 _WRITTEN = ReadOptions(encoding="utf-8", delimiter=",", quote='"', decimal=".", header="yes")
 NO_EPSILON = "It was released without ε: nothing bounds what an attacker learns."
 CHANGED = "The file is not the one that its certificate was written for, so that its ε says nothing of it."
-NOT_COVERED = "Part of it is not covered by ε: {}"
 
 
 def guarantee_of(path: Path) -> Guarantee:
@@ -57,7 +56,7 @@ def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
         return Guarantee(why_not=NO_EPSILON)
     replaced = claimed["replace_one"]
     left_out = without_choice(document.get("outside_guarantee", ()))
-    why = NOT_COVERED.format(left_out[0]) if left_out else ""
+    why = f"Part of it is not covered by ε: {left_out[0]}" if left_out else ""
     if document["format"] != CARD_FORMAT and sha256_of(release) != document["output"]["sha256"]:
         why = CHANGED
     return Guarantee(
@@ -124,6 +123,10 @@ def attack(
             note(name, tables[name])
         else:
             note_study(tables[name], STUDY, ledger, emit)
+    control, original = tables.get("control"), tables.get("original")
+    if control is not None and original is not None and control.frame.equals(original.frame):
+        what = "the control set is the original itself"
+        raise InputError(what, control.source, "give rows of people who were not released", field="control")
     return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
 
 

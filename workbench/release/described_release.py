@@ -17,6 +17,7 @@ from workbench.release.certificate import (
     read_card,
     read_document,
 )
+from workbench.release.documents.generalised_document import generalised_document
 from workbench.release.documents.release_document import release_document
 from workbench.release.manifest import is_bundle, released_in
 from workbench.release.open_release import located
@@ -42,6 +43,8 @@ class DescribedRelease:
     def paper(self) -> Document:
         """Return the document that a person reads."""
         name = self.release.absolute().name if self.kind == "model" else self.document["output"]["file"]
+        if self.kind == "generalised":
+            return generalised_document(self.document, name)
         return release_document(self.document, name)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release.certificate import certificate_path, read_any_certificate
+from workbench.release.certificate import FILES, GENERALISED_FORMAT, certificate_path, read_document
 
 
 def is_release(table: Table) -> bool:
@@ -15,7 +15,7 @@ def is_release(table: Table) -> bool:
         return False
     beside = certificate_path(Path(table.source))
     try:
-        document = read_any_certificate(beside)
+        document = read_document(beside, *FILES, GENERALISED_FORMAT)
     except InputError:  # none, or one that proves nothing: the rows count as private
         return False
     return bool(document["output"]["sha256"] == table.digest.hex())

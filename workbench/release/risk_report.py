@@ -7,7 +7,7 @@ lists; an attack that cannot be made on this release is in the report with its r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,6 @@ QUASI, SENSITIVE = "quasi-identifier", "sensitive"
 LARGEST_SET = 4
 """Most attributes in a set that is searched for special uniques: a report is made by one click."""
 
-MOST_KNOWN = 6
-"""Columns that the window takes to be known where nobody says which are."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest(Parameters):
@@ -50,7 +47,9 @@ class ReportRequest(Parameters):
     sample_fraction: float | None = real(
         default=None, above=0.0, upto=1.0, symbol="F", help="share of the population that the table has"
     )
-    attacks: int = integer(default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on")
+    attacks: int = integer(
+        default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
+    )
     seed: int = integer(default=0, at_least=0, symbol="N", help="of the attackers' choices")
 
 
@@ -250,22 +249,26 @@ def _tried(
             continue
         given = {needed.name: has[needed.name] for needed in known.given if needed.name in has}
         try:
-            asked = _asked(known, request)
+            asked = _asked(known, request if what == RELEASE else replace(request, sensitive=None))
             yield Tried(known, attack(known, asked, given, note=note, emit=emit, cancel=cancel))
         except (InputError, ParameterError) as error:  # this attack cannot be made here: the report says why
             yield Tried(known, None, f"{error.what[:1].upper()}{error.what[1:]}.")
 
 
 def _asked(known: Attack, request: ReportRequest) -> Parameters:
-    """Return what is chosen of an attack: the report's columns and numbers, where it has such parameters."""
+    """Return what is chosen of an attack: the report's columns and numbers, where it has such parameters.
+
+    No attack is on more people than by default: one that is on few needs long for each.
+    """
+    declared = known.asked().declared()
+    usual: dict[str, Any] = {field.name: field.default for field in fields(known.asked())}
     stated = {
         "known": request.quasi,
         "on": request.quasi,
         "secret": request.sensitive,
-        "attacks": request.attacks,
+        "attacks": min(request.attacks, usual.get("attacks", request.attacks)),
         "seed": request.seed,
     }
-    declared = known.asked().declared()
     return known.asked()(**{name: value for name, value in stated.items() if name in declared and value is not None})
 
 

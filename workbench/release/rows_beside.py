@@ -73,8 +73,9 @@ def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken 
     found = described(Path(path))
     if not holds_rows(found):
         assert found is not None
-        what = f"a release of {found.document['kind']} holds" if "kind" in found.document else "a model has"
-        raise InputError(f"{what} no rows of people", str(path), "name noisy or synthetic rows")
+        kind = found.document.get("kind")
+        what = "a model has no rows of people" if kind is None else f"a release of {kind} has no rows of people"
+        raise InputError(what, str(path), "name noisy or synthetic rows")
     if found is None:
         return ReleasedRows(read_table(str(path), reading, cancel=cancel))
     if found.kind == GENERALISED:

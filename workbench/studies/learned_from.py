@@ -122,7 +122,10 @@ def taught(
     """
     task = REGRESSION if target.numeric else CLASSIFICATION
     figures, model = measured(task), learner(MODELS[task])
-    if not len(released.y) or len(original.y) < SPLITS or model.ordinary is None or figures.constant is None:
+    asked_about = original if test is None else test
+    if not len(released.y) or not len(asked_about.y) or len(original.y) < SPLITS:
+        return None
+    if model.ordinary is None or figures.constant is None:
         return None
     classes = 0 if target.numeric else len(target.values())
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
 from workbench.params import ParameterError
+from workbench.risk.roc import area
 from workbench.studies.held_out import HeldOut
 
 ACCURACY, AUC, INERTIA = "accuracy", "auc", "inertia"
@@ -421,16 +422,5 @@ def roc_auc(truth: NDArray[np.int64], scores: NDArray[np.float64]) -> float | No
         scores: the score of each class in each row (n, k), k ≥ 2.
     """
     codes = [1] if scores.shape[1] == 2 else range(scores.shape[1])
-    areas = [area for code in codes if (area := _area(truth == code, scores[:, code])) is not None]
+    areas = [found for code in codes if (found := area(truth == code, scores[:, code])) is not None]
     return sum(areas) / len(areas) if areas else None
-
-
-def _area(wanted: NDArray[np.bool_], score: NDArray[np.float64]) -> float | None:
-    of_class = int(wanted.sum())
-    others = len(wanted) - of_class
-    if not of_class or not others:
-        return None
-    _, place, ties = np.unique(score, return_inverse=True, return_counts=True)
-    middle_ranks = np.cumsum(ties) - (ties - 1) / 2  # rows with one score share the mean of their ranks
-    above = float(middle_ranks[place][wanted].sum()) - of_class * (of_class + 1) / 2
-    return above / (of_class * others)

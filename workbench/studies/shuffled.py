@@ -232,8 +232,9 @@ def _weights(epsilon_local: float, values: int) -> tuple[float, float, float]:
 
 
 def _popularity(values: int) -> Doubles:
-    weights: Doubles = 1 / np.arange(1, values + 1)
-    return weights / weights.sum()
+    weights = 1 / np.arange(1, values + 1)
+    shares: Doubles = weights / weights.sum()
+    return shares
 
 
 def _summary(errors: Doubles) -> tuple[float, float]:
@@ -255,7 +256,8 @@ def _central_mean(people: Counts, epsilon: float, repeats: int, drawn: np.random
     most = len(people) - 1
     total = int(people @ np.arange(len(people)))
     noisy = _central(np.full(repeats, total), most, epsilon, drawn)
-    return np.abs(noisy - total) / (most * people.sum())
+    errors: Doubles = np.abs(noisy - total) / (most * people.sum())
+    return errors
 
 
 def _reported_shares(people: Counts, epsilon: float, repeats: int, drawn: np.random.Generator) -> Doubles:
@@ -266,7 +268,7 @@ def _reported_shares(people: Counts, epsilon: float, repeats: int, drawn: np.ran
         p, q = response.truth, response.other
         table = np.full((k, k), q) + np.eye(k) * (p - q)
         table /= table.sum(axis=1, keepdims=True)
-        reports = sum(drawn.multinomial(people[v], table[v], repeats) for v in range(k))
+        reports = np.sum([drawn.multinomial(people[v], table[v], repeats) for v in range(k)], axis=0)
     else:
         p, q = 0.5, 1 / (math.exp(epsilon) + 1)
         reports = drawn.binomial(people, p, (repeats, k)) + drawn.binomial(n - people, q, (repeats, k))
@@ -283,4 +285,5 @@ def _reported_mean(people: Counts, epsilon: float, repeats: int, drawn: np.rando
     size = 1 / math.tanh(epsilon / 2)
     above = drawn.binomial(people, np.clip((1 + x / size) / 2, 0, 1), (repeats, len(people))).sum(axis=1)
     truth = float(people @ x) / n
-    return np.abs(size * (2 * above / n - 1) - truth) / 2
+    errors: Doubles = np.abs(size * (2 * above / n - 1) - truth) / 2
+    return errors

@@ -194,12 +194,12 @@ def _clinic() -> pl.DataFrame:
     import polars as pl
 
     rows = [
-        ("Elmar Arden", "24", "Arden", "asthma"),
-        ("Nordria Brask", "28", "Arden", "flu"),
-        ("Halisa Colmer", "41", "Brask", "flu"),
-        ("Korik Dorvin", "47", "Brask", "diabetes"),
-        ("Benor Eskel", "63", "Arden", "cancer"),
-        ("Lusanu Farrow", "68", "Arden", "cancer"),
+        ("Elmar", "24", "Arden", "asthma"),
+        ("Nordria", "28", "Arden", "flu"),
+        ("Halisa", "41", "Brask", "flu"),
+        ("Korik", "47", "Brask", "diabetes"),
+        ("Benor", "63", "Arden", "cancer"),
+        ("Lusanu", "68", "Arden", "cancer"),
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys((a.name for a in _CLINIC), pl.String), orient="row")
 

@@ -32,11 +32,13 @@ another: what two of them need is a widget, a part of the session, or in the eng
 from __future__ import annotations
 
 from workbench.gui.pages import (
+    attack,
     calculator,
     compare,
     data,
     estimate,
     explain,
+    generalise,
     help,
     ledger,
     memory,
@@ -64,6 +66,7 @@ PAGES: tuple[Page, ...] = (
     protect.PAGE,
     preview.PAGE,
     release.PAGE,
+    generalise.PAGE,
     train.PAGE,
     utility.PAGE,
     compare.PAGE,
@@ -71,6 +74,7 @@ PAGES: tuple[Page, ...] = (
     why.PAGE,
     memory.PAGE,
     released.PAGE,
+    attack.PAGE,
     estimate.PAGE,
     ledger.PAGE,
     calculator.PAGE,

@@ -175,6 +175,7 @@ class Session(QObject):
         curve_asked: (model) choose that model on the page of curves.
         comparing_asked: show one way of training of a study on the Compare page.
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
+        attack_asked: (path) attack that released file or model, on the Attack page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
         opening_failed: (source, options, error) the table could not be read; the error has been shown.
@@ -200,6 +201,7 @@ class Session(QObject):
     learning_asked = Signal(object)
     curve_asked = Signal(str)
     comparing_asked = Signal()
+    attack_asked = Signal(object)
     estimating_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
@@ -231,6 +233,7 @@ class Session(QObject):
         self.to_draw = ""
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
+        self._to_attack: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
         self.help_topic = ""
 
@@ -275,6 +278,7 @@ class Session(QObject):
         self._way, self._advised = way, ""
         self.release_wanted = False
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
+        self._to_attack = None
         self.to_draw = ""
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.questions_changed, self.account_changed):
@@ -441,6 +445,16 @@ class Session(QObject):
         """Let the Estimate page read ``release``, which is public."""
         self._to_estimate_from = release
         self.estimating_asked.emit(release)
+
+    @property
+    def to_attack(self) -> Path | None:
+        """The release that an attack was asked for last."""
+        return self._to_attack
+
+    def ask_to_attack(self, release: Path) -> None:
+        """Let the Attack page attack ``release``: a file, or the folder of a model."""
+        self._to_attack = release
+        self.attack_asked.emit(release)
 
     def ask_for_help(self, topic: str) -> None:
         """Show a topic of the help."""

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again
 from workbench.gui.widgets.copy_rows import CopyRows
-from workbench.gui.widgets.table_model import Column, TableModel
+from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
 
 MOST_SPREAD = 1.8
@@ -79,6 +79,11 @@ class LinesTable(TableView):
         self.horizontalHeader().setDefaultSectionSize(PADDING)
         # Words take what is left over; a figure on the right would be torn from its line.
         self.horizontalHeader().setStretchLastSection(not columns[-1].right)
+
+    def show_columns(self, columns: Sequence[Column], lines: Sequence[Sequence[Cell]]) -> None:
+        """Show lines under other columns."""
+        self._columns = self.lines.columns = tuple(columns)
+        self.lines.show_lines(lines)
 
     @property
     def whole_width(self) -> int:

@@ -89,17 +89,18 @@ class Form(QWidget):
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
         at = 0
-        for side in range(across):
-            grid.setColumnStretch(3 * side + 1, 1)
-        for position, key in enumerate(self._specs):
-            left = 3 * (position % across)
-            at = grid.rowCount() if left == 0 else at
+        for place in range(across):
+            grid.setColumnStretch(3 * place + 1, 1)
+        side = 0
+        for key in self._specs:
             if key == first_advanced:
+                side, at = 0, grid.rowCount()
                 heading = label(tr(SELDOM), "caption", name=f"{name}_rest")
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
-                at += 1
-            self._add(grid, at, left, key, united=united)
+            at = grid.rowCount() if side == 0 else at
+            self._add(grid, at, 3 * side, key, united=united)
+            side = (side + 1) % across
         self._check()
 
     def _add(self, grid: QGridLayout, at: int, left: int, key: str, *, united: bool) -> None:
@@ -323,7 +324,7 @@ def _written(value: Any) -> str:
     if isinstance(value, float):
         return entered(Decimal(repr(value)))
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return ", ".join(_written(one) if isinstance(one, float) else str(one) for one in value)
     return {"\t": "tab", " ": "space"}.get(value, str(value))  # words that the field reads
 
 

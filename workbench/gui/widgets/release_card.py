@@ -43,6 +43,7 @@ class ReleasedCard(Card):
         learn: Callable[[Path], object] | None = None,
         estimate: Callable[[Path], object] | None = None,
         open_it: Callable[[Path], object] | None = None,
+        attack: Callable[[Path], object] | None = None,
         name: str = "released",
     ) -> None:
         """Make the card.
@@ -54,6 +55,7 @@ class ReleasedCard(Card):
             learn: leads to where a model is trained on a released table of noisy rows.
             estimate: leads to what a recipient of the released table can estimate, and to its rows.
             open_it: opens a released table in place of the one that is open.
+            attack: leads to what an attacker gets from it.
             name: begins the object names of its parts.
         """
         super().__init__(spacing=6)
@@ -65,7 +67,7 @@ class ReleasedCard(Card):
         for word, path in step.files:
             self._list_file(word, path)
         self._offer_checks()
-        self._offer_ways(learn, estimate, open_it)
+        self._offer_ways(learn, estimate, open_it, attack)
         self._result = label("", "muted", wrap=True, name=f"{self._begins}_result")
         self._result.setVisible(False)
         self.body.addWidget(self._result)
@@ -125,7 +127,7 @@ class ReleasedCard(Card):
         foot.setVisible(bool(self.step.files))
 
     def _offer_ways(self, *ways: Callable[[Path], object] | None) -> None:
-        """Offer what can be done with the released table."""
+        """Offer what can be done with what was released."""
         rows = not self.step.model and self.step.central in ("", "synthetic")
         noisy = rows and not self.step.central
         stated = (
@@ -142,6 +144,12 @@ class ReleasedCard(Card):
                 noisy,
             ),
             (tr("Open it as a table"), "open", tr("Open the released rows in place of the table that is open"), rows),
+            (
+                tr("Attack it →"),
+                "attack",
+                tr("What an attacker gets from it, beside what ε allows (Released, Attack)"),
+                rows or self.step.model,
+            ),
         )
         offered = [
             self._button(text, ends, tip, partial(way, self._output))

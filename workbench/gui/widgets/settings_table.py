@@ -39,6 +39,8 @@ from workbench.gui.widgets.table_view import TableView
 from workbench.params import ParameterError
 
 NARROWEST = 56
+LONG_WORDS = 150
+"""Pixels that the column of the longest words keeps in a narrow window."""
 SQUEEZE = 64
 """Pixels that the names give at most to a narrow window."""
 TITLE_PAD = 22
@@ -282,7 +284,12 @@ class SettingsTable(TableView):
         shares = self._roomy if extra >= 0 else {0: 1.0}
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
-            self.horizontalHeader().resizeSection(column, max(width + change, self._title_width(column)))
+            widths[column] = max(width + change, self._title_width(column))
+        missing, widest = sum(widths.values()) - self.viewport().width(), max(widths, key=widths.__getitem__, default=0)
+        if missing > 0 and widths:  # the longest words end in an ellipsis before a figure at the end is cut
+            widths[widest] = max(widths[widest] - missing, LONG_WORDS)
+        for column, width in widths.items():
+            self.horizontalHeader().resizeSection(column, width)
 
     def _title_width(self, column: int) -> int:
         """Return the width in which the title of a column is read whole, however large its letters are."""

@@ -64,6 +64,9 @@ def write_bundle(
         CheckFailedError: the ledger's entry is not that of the certificate, or a file changed meanwhile.
         WorkbenchError: Qt cannot print here.
     """
+    if stated.kind == "generalised":
+        what = "a generalised table has no guarantee that a bundle could let others check"
+        raise InputError(what, str(stated.release), "pass on the file with its certificate")
     check_bundle_place(target, replace=replace)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)

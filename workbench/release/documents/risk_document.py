@@ -78,7 +78,8 @@ def in_short(report: RiskReport) -> tuple[str, ...]:
     if made:
         worst = max(made, key=lambda outcome: outcome.risk.low)
         title = next(t.attack.title for t in report.tried if t.outcome is worst)
-        said.append(f"{len(made)} attacks were made. The one that found most: {title}. {worst.words()[0]}")
+        number = "One attack was" if len(made) == 1 else f"{len(made)} attacks were"
+        said.append(f"{number} made. The one that found most: {title}. {worst.words()[0]}")
     above = [t.attack.title for t in report.tried if t.outcome is not None and _above(t.outcome)]
     if above:
         said.append(f"More than ε allows was found by: {', '.join(above)}. Something is wrong with this release.")

@@ -15,7 +15,7 @@ _ORIGINAL = Given("original", "the rows that it was made from", "Original")
 _OTHERS = Given("control", "rows of other people, who were not released", "Control")
 _MODEL = Given(MODEL, "the folder of a released model", "Model")
 _MEMBERS = Given("members", "rows that it was trained on", "Members")
-_NONMEMBERS = Given("nonmembers", "rows of other people, who were not used", "Non-members")
+_NONMEMBERS = Given("nonmembers", "rows of other people, who were not used", "Not members")
 _CONTROL = Given("control", "rows of other people, who were not released", "Control", required=False)
 
 ATTACKS: tuple[Attack, ...] = (

@@ -48,12 +48,12 @@ def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> 
     used, others = used[: request.attacks], others[: request.attacks]
     emit(Progress(0, 2, "distances"))
     away = [_nearest(shared, rows, released, cancel) for rows in (used, others)]
-    told = tell_all(Seen(-np.concatenate(away)), len(used), subject.guarantee, request.seed)
+    ways = tell_all(Seen(-np.concatenate(away)), len(used), subject.guarantee, request.seed)
     alike = min(len(used), len(others))
     emit(Progress(1, 2, "distances"))
     back = [_nearest(shared, released[: request.attacks], rows[:alike], cancel) for rows in (used, others)]
     nearer = float(np.sum(back[0] < back[1]) + np.sum(back[0] == back[1]) / 2)
-    outcome = outcome_of(told, subject.guarantee, attack=NAME, released="release")
+    outcome = outcome_of(ways, subject.guarantee, attack=NAME)
     return replace(outcome, figures={**outcome.figures, "nearer": Rate.counted(nearer, len(back[0])).plain()})
 
 

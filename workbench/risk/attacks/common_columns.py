@@ -1,4 +1,7 @@
-"""Columns of several tables on one scale: numbers where every table holds numbers, else codes of their words."""
+"""Columns of several tables on one scale: numbers where every table holds numbers, else codes of their words.
+
+The first table is the release: values of the others are written as it writes them, where it is generalised.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from workbench.data.columns.missing import missing_cells
 from workbench.data.columns.numerals import doubles
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.risk.attacks.generalised import written_as
 
 Matrix = NDArray[np.float64]
 
@@ -82,6 +86,7 @@ def _column(tables: Sequence[Table], name: str) -> tuple[list[Matrix], tuple[str
     read = [doubles(c, t.decimal) for t, c in zip(tables, cells, strict=True)]
     if all((r.is_finite().fill_null(value=False) | c.is_null()).all() for r, c in zip(read, cells, strict=True)):
         return [r.fill_null(np.nan).to_numpy() for r in read], None
+    cells = [cells[0], *(written_as(cells[0].str.strip_chars(), c.str.strip_chars()) for c in cells[1:])]
     words = pl.concat([c.str.strip_chars() for c in cells]).drop_nulls().unique().sort()
     codes = pl.DataFrame({"word": words, "code": np.arange(words.len(), dtype=np.float64)})
     out = []

@@ -32,24 +32,42 @@ class Inference(Parameters):
     """How a secret is inferred."""
 
     secret: str | None = text(
-        default=None, longest=1000, symbol="c", help="the column that is guessed (default: the last one)"
+        default=None,
+        longest=1000,
+        title="secret column",
+        empty="the last column",
+        help="the column that is guessed (default: the last one)",
     )
     known: tuple[str, ...] | None = texts(
-        default=None, shortest=1, symbol="a,b", help="columns that the attacker knows (default: all others)"
+        default=None,
+        shortest=1,
+        title="known columns",
+        empty="all others",
+        help="columns that the attacker knows (default: all others)",
     )
-    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many people are attacked")
+    attacks: int = integer(
+        default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"
+    )
     tolerance: float = real(
-        default=0.05, at_least=0, upto=1, help="a guess of a number is right within this share of it", advanced=True
+        default=0.05,
+        at_least=0,
+        upto=1,
+        title="tolerance",
+        help="a guess of a number is right within this share of it",
+        advanced=True,
     )
     chance: float | None = real(
         default=None,
         above=0,
         below=1,
-        symbol="P",
+        title="known chance",
+        empty="not known",
         help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
         advanced=True,
     )
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the attacker's choices", advanced=True)
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
+    )
 
 
 def columns_of(names: tuple[str, ...], secret: str | None, known: tuple[str, ...] | None) -> tuple[str, list[str]]:

@@ -25,7 +25,7 @@ from workbench.signals.events import Emit
 class Link(Parameters):
     """How people are looked up."""
 
-    on: tuple[str, ...] = texts(shortest=1, symbol="a,b", help="the columns by which people are looked up")
+    on: tuple[str, ...] = texts(shortest=1, title="look up by", help="the columns by which people are looked up")
 
 
 def run(subject: Subject, request: Link, emit: Emit, cancel: CancelToken) -> Outcome:

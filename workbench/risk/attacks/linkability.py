@@ -27,17 +27,31 @@ class Linkability(Parameters):
     """How linkability is attacked."""
 
     known: tuple[str, ...] | None = texts(
-        default=None, shortest=1, symbol="a,b", help="columns of the first file (default: every second column)"
+        default=None,
+        shortest=1,
+        title="first file",
+        empty="every second column",
+        help="columns of the first file (default: every second column)",
     )
     others: tuple[str, ...] | None = texts(
-        default=None, shortest=1, symbol="c,d", help="columns of the second file (default: the columns that are left)"
+        default=None,
+        shortest=1,
+        title="second file",
+        empty="the other columns",
+        help="columns of the second file (default: the columns that are left)",
     )
-    secret: str | None = text(default=None, longest=1000, symbol="c", help="a column that neither file has")
-    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many people are attacked")
+    secret: str | None = text(
+        default=None, longest=1000, title="secret column", empty="no column", help="a column that neither file has"
+    )
+    attacks: int = integer(
+        default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"
+    )
     neighbours: int = integer(
         default=1, at_least=1, upto=100, title="nearest rows", help="how many of the nearest rows are compared"
     )
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the attacker's choices", advanced=True)
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
+    )
 
 
 def run(subject: Subject, request: Linkability, emit: Emit, cancel: CancelToken) -> Outcome:

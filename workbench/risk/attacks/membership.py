@@ -206,7 +206,6 @@ def outcome_of(
     guarantee: Guarantee,
     notes: tuple[str, ...] = (),
     attack: str = NAME,
-    released: str = "model",
 ) -> Outcome:
     """Return the outcome of the way to guess that tells most: its intervals allow for having been chosen."""
     best = max(guesses, key=lambda found: found.auc.value)
@@ -219,7 +218,6 @@ def outcome_of(
         "guesses": [found.plain() for found in guesses],
         "allowed_figures": allowed_by(guarantee),
     }
-    half = 50 * (best.right.high - best.right.low)
     return Outcome(
         attack=attack,
         main=best.right,
@@ -228,10 +226,19 @@ def outcome_of(
         allowed=most_of_coin(*guarantee.replaced) if guarantee.holds else None,
         figures=figures,
         notes=(*_sentences(best, lower, guarantee), *notes),
-        main_sentence=f"An attacker who guesses whether somebody was used is right 50.0 %; with the {released} "
-        f"{percent(best.right.value)} ± {half:.1f}.",
+        main_sentence=_of_model(best.right) if attack == NAME else _of_release(best.right),
         base=Rate.known(0.5),
     )
+
+
+def _of_model(right: Rate) -> str:
+    value, half = percent(right.value), 50 * (right.high - right.low)
+    return f"An attacker who guesses whether somebody was used is right 50.0 %; with the model {value} ± {half:.1f}."
+
+
+def _of_release(right: Rate) -> str:
+    value, half = percent(right.value), 50 * (right.high - right.low)
+    return f"An attacker who guesses whether somebody was used is right 50.0 %; with the release {value} ± {half:.1f}."
 
 
 def _sentences(best: Separation, lower: Separation, guarantee: Guarantee) -> list[str]:

@@ -58,7 +58,8 @@ def near(distance: Matrix, k: int) -> NDArray[np.bool_]:
 
 def _ranges(columns: CommonColumns) -> Matrix:
     lows, highs = zip(*(_ends(values) for values in columns.tables), strict=True)
-    return np.maximum(np.max(highs, axis=0) - np.min(lows, axis=0), 0.0)
+    ranges: Matrix = np.maximum(np.max(highs, axis=0) - np.min(lows, axis=0), 0.0)
+    return ranges
 
 
 def _ends(values: Matrix) -> tuple[Matrix, Matrix]:

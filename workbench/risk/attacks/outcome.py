@@ -21,6 +21,8 @@ NO_BOUND = (
     "Without a control set no bound follows: ε limits what a person's own row adds, not what holds for everybody."
 )
 
+NOT_COVERED = "An attack that fails proves nothing: another one may succeed. ε bounds all of them, for what it covers."
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -153,7 +155,17 @@ class Outcome:
         """Return the outcome in sentences, the main one first."""
         main, guess, half = percent(self.main.value), percent(self.naive.value), 50 * (self.main.high - self.main.low)
         usual = f"An attacker who guesses is right {guess}; with the release {main} ± {half:.1f}."
-        said = [self.main_sentence or usual]
+        if self.allowed is None or self.guarantee.epsilon is None:
+            said = [self.main_sentence or usual, self.why_not]
+        else:
+            epsilon, most = f"{self.guarantee.epsilon:g}", percent(self.allowed)
+            if self.main_sentence:
+                said = [self.main_sentence, f"ε = {epsilon} allows at most {most}."]
+            else:
+                said = [
+                    f"An attacker who guesses is right {guess}; with the release {main} ± {half:.1f}; "
+                    f"ε = {epsilon} allows at most {most}."
+                ]
         if self.control is not None:
             said.append(f"About people who were not released, the same attack is right {percent(self.control.value)}.")
         if not self.main_sentence and (self.control is not None or (self.base is not None and self.base.value)):
@@ -162,10 +174,6 @@ class Outcome:
                 f"Of the people it would not be right about otherwise, it finds {percent(risk.value)} because they "
                 f"were released ({percent(risk.low)} to {percent(risk.high)})."
             )
-        if self.allowed is not None and self.guarantee.epsilon is not None:
-            said.append(f"ε = {self.guarantee.epsilon:g} allows at most {percent(self.allowed)}.")
-        else:
-            said.append(self.why_not)
         return (*said, *self.remarks)
 
     def plain(self) -> dict[str, Any]:

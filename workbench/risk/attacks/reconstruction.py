@@ -46,39 +46,48 @@ class Reconstruction(Parameters):
     """How a secret bit is reconstructed."""
 
     secret: str | None = text(
-        default=None, longest=1000, symbol="c", help="the column with the secret (default: the last one)"
+        default=None,
+        longest=1000,
+        title="secret column",
+        empty="the last column",
+        help="the column with the secret (default: the last one)",
     )
     value: str | None = text(
         default=None,
         longest=1000,
-        symbol="V",
-        help="its value that is the bit (default: the rarer of two, the commonest of more)",
+        title="value of the bit",
+        empty="chosen by itself",
+        help="its value that is the bit (default: the last of two, the commonest of more)",
     )
     known: tuple[str, ...] | None = texts(
         default=None,
         shortest=1,
-        symbol="a,b",
+        title="known columns",
+        empty="all others",
         help="columns that the attacker knows of everybody (default: all others)",
     )
     attacks: int = integer(
         default=200,
         at_least=10,
         upto=_MOST_PEOPLE,
-        symbol="N",
+        title="people",
         help="how many people are reconstructed, of released rows",
     )
     counts: int = integer(
-        default=1000, at_least=10, upto=20_000, symbol="N", help="how many counts are used, of released rows"
+        default=1000, at_least=10, upto=20_000, title="counts", help="how many counts are used, of released rows"
     )
     chance: float | None = real(
         default=None,
         above=0,
         below=1,
-        symbol="P",
+        title="known chance",
+        empty="not known",
         help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
         advanced=True,
     )
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the attacker's choices", advanced=True)
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +199,8 @@ def _of_statistics(
 ) -> Counted:
     """Return the counts that released statistics have of the bit."""
     place = shared.place(secret)
-    both = np.unique(people[~np.isnan(people[:, place]), place])
+    everybody = np.concatenate([people, strangers])[:, place]
+    both = np.unique(everybody[~np.isnan(everybody)])
     kept: list[tuple[Bits, Bits, float]] = []
     for row in release.frame.filter(pl.col("column") == secret).iter_rows(named=True):
         value = _value(row, shared, place, both)
@@ -235,7 +245,7 @@ def _in_group(group: str, shared: CommonColumns, rows: Matrix) -> Bits:
         place = shared.place(name) if name in shared.names else -1
         if place < 0:
             raise InputError(
-                f"the original has no column {name!r}", "statistics", "give the table that they were made of"
+                f"the original has no column {name!r}", "statistics", "give the table that they were made from"
             )
         cells, words = rows[:, place], shared.words[place]
         if words:
@@ -263,9 +273,11 @@ def _of_rows(
     stacked = np.nan_to_num(np.concatenate([released, people, strangers])[:, places], nan=-np.inf)
     rank = np.unique(stacked[:, order], axis=0, return_inverse=True)[1].ravel()
     of_released, of_people, of_strangers = np.split(rank, np.cumsum([len(released), len(people)]))
-    ranks = np.sort(of_people)
-    start = int(rng.integers(max(1, len(people) - request.attacks + 1)))
-    ends = ranks[start], ranks[min(start + request.attacks, len(people)) - 1]
+    # Cut among released people and others alike, so that it does not depend on who of two was released.
+    ranks = np.sort(np.concatenate([of_people, of_strangers]))
+    some = min(round(request.attacks * len(ranks) / len(people)), len(ranks))
+    start = int(rng.integers(len(ranks) - some + 1))
+    ends = ranks[start], ranks[start + some - 1]
     within = [np.flatnonzero((r >= ends[0]) & (r <= ends[1])) for r in (of_released, of_people, of_strangers)]
     parts = [values[i] for values, i in zip((released, people, strangers), within, strict=True)]
     if len(parts[1]) > _MOST_PEOPLE:
@@ -290,9 +302,7 @@ def _of_rows(
 
 
 def _meets(cells: Matrix, value: float, *, up: bool, number: bool) -> Bits:
-    if np.isnan(value):
-        return np.isnan(cells)
-    if not number:
-        return cells == value
-    found: Bits = cells >= value if up else cells <= value
+    found: Bits = np.isnan(cells)
+    if not np.isnan(value):
+        found = cells == value if not number else cells >= value if up else cells <= value
     return found

@@ -46,18 +46,31 @@ _AT_LEAST, _AT_MOST, _EQUAL, _OTHER, _MISSING = range(5)
 class SinglingOut(Parameters):
     """How singling out is attacked."""
 
-    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many conditions are tested")
+    attacks: int = integer(
+        default=2000, at_least=10, upto=100_000, title="attacks", help="how many conditions are tested"
+    )
     mode: str = choice(
-        choices=(MULTIVARIATE, UNIVARIATE), default=MULTIVARIATE, help="conditions on several columns, or on one"
+        choices=(MULTIVARIATE, UNIVARIATE),
+        default=MULTIVARIATE,
+        title="conditions",
+        help="conditions on several columns, or on one",
     )
     columns: int = integer(
         default=3, at_least=1, upto=50, title="columns of a condition", help="columns of a multivariate condition"
     )
     known: tuple[str, ...] | None = texts(
-        default=None, shortest=1, symbol="a,b", help="columns that conditions may name (default: all)"
+        default=None,
+        shortest=1,
+        title="known columns",
+        empty="any column",
+        help="columns that conditions may name (default: all)",
     )
-    secret: str | None = text(default=None, longest=1000, symbol="c", help="a column that no condition names")
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the attacker's choices", advanced=True)
+    secret: str | None = text(
+        default=None, longest=1000, title="secret column", empty="no column", help="a column that no condition names"
+    )
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
+    )
 
 
 @dataclass(frozen=True)
@@ -242,8 +255,6 @@ def _singled(matches: Counts, have: int, want: int) -> float:
 
 def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
     """Return for each M the chance that ``drawn`` rows of ``of``, M of which meet a condition, hold exactly one."""
-    if drawn == of:
-        return (matches == 1).astype(np.float64)
     from scipy.special import gammaln
 
     def ways(n: Matrix, k: int) -> Matrix:
@@ -252,7 +263,8 @@ def _alone(matches: Counts, of: int, drawn: int) -> Matrix:
         counted: Matrix = np.where(inside, gammaln(top + 1) - gammaln(k + 1) - gammaln(top - k + 1), -np.inf)
         return counted
 
-    chance: Matrix = matches * np.exp(ways(of - matches.astype(np.float64), drawn - 1) - ways(np.array(of), drawn))
+    met: Matrix = matches.astype(np.float64)
+    chance: Matrix = met * np.exp(ways(of - met, drawn - 1) - ways(np.array(float(of)), drawn))
     return chance
 
 

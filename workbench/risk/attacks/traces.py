@@ -29,16 +29,28 @@ _NOTHING_RELEASED = "Nothing was released: the sample shows how little an attack
 class Traces(Parameters):
     """The generated sample and what the attacker knows."""
 
-    points: int = integer(default=4, at_least=1, upto=_MOST_POINTS, help="points that the attacker knows of a person")
-    people: int = integer(default=10_000, at_least=100, upto=200_000, help="people of the generated sample")
-    days: int = integer(default=30, at_least=1, upto=365, help="days that they are located for")
-    places: int = integer(default=400, at_least=9, upto=10_000, help="places of their city")
-    visits: int = integer(
-        default=100, at_least=_MOST_POINTS, upto=2_000, help="how often a person is located on average"
+    points: int = integer(
+        default=4,
+        at_least=1,
+        upto=_MOST_POINTS,
+        title="known points",
+        help="points that the attacker knows of a person",
     )
-    hours: int = integer(default=1, at_least=1, upto=24, unit="h", help="hours that count as one time")
-    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many people are attacked")
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of sample and points", advanced=True)
+    people: int = integer(
+        default=10_000, at_least=100, upto=200_000, title="people", help="people of the generated sample"
+    )
+    days: int = integer(default=30, at_least=1, upto=365, title="days", help="days that they are located for")
+    places: int = integer(default=400, at_least=9, upto=10_000, title="places", help="places of their city")
+    visits: int = integer(
+        default=100, at_least=_MOST_POINTS, upto=2_000, title="visits", help="visits of a person, on average"
+    )
+    hours: int = integer(default=1, at_least=1, upto=24, title="hours of one time", help="hours that count as one time")
+    attacks: int = integer(
+        default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"
+    )
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of sample and points", advanced=True
+    )
 
 
 def run(subject: Subject, request: Traces, emit: Emit, cancel: CancelToken) -> Outcome:

@@ -3,6 +3,9 @@
 Three failures: all rows of a class have one sensitive value (homogeneity); somebody can rule out the other ones
 (background knowledge); two generalised tables of the same people, each allowed by itself, leave one value when they are
 compared (composition). Private: computed from the rows.
+
+What ε would allow is said of noisy rows: their ε holds for replacing a row's values, so that no release multiplies the
+odds of one value against the others by more than e^ε.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ class Failure:
         example: of one of them, the published labels, by quasi-identifier; of composition those of both tables.
         value: the value of this person.
         prior: the share of that value among all rows: what one believes without any table.
-        allowed: what a release with ε lets one believe at the most.
+        allowed: what noisy rows with ε let one believe at the most.
         epsilon: that ε; for composition the sum of both.
     """
 
@@ -63,7 +66,11 @@ class Failure:
             return NONE[self.name].format(sensitive=self.sensitive)
         labels = ", ".join(self.example)
         return FOUND[self.name].format(
-            rows=self.rows, published=self.published, sensitive=self.sensitive, labels=labels, value=self.value
+            rows=f"{self.rows:,}",
+            published=f"{self.published:,}",
+            sensitive=self.sensitive,
+            labels=labels,
+            value=self.value,
         )
 
     @property
@@ -78,12 +85,12 @@ class Failure:
 
 
 FOUND = {
-    "homogeneity": "Of {rows} of {published} people the {sensitive} is certain: everybody who is published as {labels} "
-    "has {value}.",
+    "homogeneity": "The {sensitive} of {rows} of {published} people is certain: everybody who is published as {labels} "
+    "has “{value}”.",
     "background": "Whoever can rule out one value knows the {sensitive} of {rows} of {published} people: of those who "
-    "are published as {labels}, for example, {value}.",
+    "are published as {labels}, for example, “{value}”.",
     "composition": "Two generalised tables of these rows, each allowed by itself, reveal the {sensitive} of {rows} of "
-    "{published} people when they are compared: of whoever is {labels}, only {value} is in both classes.",
+    "{published} people when they are compared: of whoever is {labels}, only “{value}” is in both classes.",
 }
 NONE = {
     "homogeneity": "No class has a single {sensitive}.",
@@ -91,12 +98,12 @@ NONE = {
     "composition": "The second table leaves every {sensitive} open.",
 }
 INSTEAD = (
-    "With ε = {epsilon} a belief in {value} of {prior} could become {allowed} at the most, whatever else is known and "
-    "whatever the rows are."
+    "Noisy rows with ε = {epsilon} would let a belief in “{value}” of {prior} become {allowed} at the most, whatever "
+    "else is known and whatever the rows are."
 )
 BOTH = (
-    "With ε, the second release adds up: both together have ε = {epsilon}, and a belief in {value} of {prior} could "
-    "become {allowed} at the most."
+    "Two releases of noisy rows add up: with ε = {epsilon} together, a belief in “{value}” of {prior} could become "
+    "{allowed} at the most."
 )
 
 

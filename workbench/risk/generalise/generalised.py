@@ -141,7 +141,7 @@ class Generalised:
         levels = self.outcome.levels
         own = np.full(len(entries), levels[place]) if isinstance(levels, tuple) else levels[entries, place]
         pairs = np.unique(np.stack([own, self.problem.columns[place][entries]]), axis=1).T
-        chains = {}
+        chains: dict[str, list[str]] = {}
         for level, code in pairs:
             chain = [labels[code] for labels in hierarchy.levels[level:]]
             chains.setdefault(chain[0], chain)

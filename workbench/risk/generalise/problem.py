@@ -215,12 +215,13 @@ class Problem:
         for begin in range(0, len(places), at_once):
             end = min(begin + at_once, len(places))
             if order is None:
-                chosen = cls >= 0
+                chosen = np.flatnonzero(cls >= 0)
             else:
                 ordered = cls[order]
                 chosen = order[np.searchsorted(ordered, begin) : np.searchsorted(ordered, end)]
             key = (cls[chosen] - begin) * values + of.value[chosen]
-            counts = np.bincount(key, weights=of.count[chosen], minlength=(end - begin) * values)
+            weights = of.count[chosen].astype(np.float64)
+            counts = np.bincount(key, weights=weights, minlength=(end - begin) * values).astype(np.float64)
             out[places[begin:end]] = judge(counts.reshape(end - begin, values))
         return out
 

@@ -10,8 +10,7 @@ makes them non-monotone.
 from __future__ import annotations
 
 import heapq
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +25,11 @@ from workbench.signals.events import Emit, ignore
 
 _EXACT = 1 - 1e-12
 """Bounds and losses are sums in different orders, which differ in their last digits."""
+
+MOST_NODES = 10_000_000
+"""Nodes of a lattice that is searched whole; each takes some 30 bytes."""
+
+_NODES_A_STEP = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +55,13 @@ class Tried:
         node: its levels.
         loss: what it loses; ``None`` where it is not allowed.
         suppressed: how many rows it suppresses; ``None`` where the table as a whole cannot be allowed.
+        least: what it and every node above it lose at least, as far as its classes show.
     """
 
     node: Node
     loss: float | None
     suppressed: int | None
+    least: float = 0.0
 
 
 @dataclass(eq=False)
@@ -83,31 +89,28 @@ class Search:
         """Whether some node can exclude those below it."""
         return any(_excludes(model, self.goal.limit) for model in self.goal.models)
 
-    def judge(self, node: Node) -> tuple[Groups, bool]:
-        """Group a node, note what it is like, and return its classes and whether nodes below it are excluded."""
+    def judge(self, node: Node) -> bool:
+        """Group a node, note what it is like, and return whether nodes below it are excluded."""
         self.cancel.check()
         problem, goal = self.problem, self.goal
         groups = problem.grouped(node)
-        judged, excluded = groups.occupied, False
+        judged, least = groups.occupied, goal.loss.least(problem, groups)
         for model in sorted(goal.models, key=lambda model: not _excludes(model, goal.limit)):
             judged = model.allows(problem, groups, judged)
-            if problem.rows - int(groups.sizes[judged].sum()) > goal.limit:
-                excluded = _excludes(model, goal.limit)
-                self.tried[node] = Tried(node, None, problem.rows - int(groups.sizes[judged].sum()))
-                return groups, excluded
+            suppressed = problem.rows - int(groups.sizes[judged].sum())
+            if suppressed > goal.limit:
+                self.tried[node] = Tried(node, None, suppressed, least)
+                return _excludes(model, goal.limit)
         kept, blames = remaining(goal.models, problem, groups, judged)
-        if kept is None:
-            self.tried[node] = Tried(node, None, None)
-            return groups, goal.limit == 0 and blames is not None and blames.monotone
-        outcome = Outcome(problem, groups, kept, node)
-        if outcome.suppressed > goal.limit:
-            self.tried[node] = Tried(node, None, outcome.suppressed)
-            return groups, goal.limit == 0 and blames is not None and blames.monotone
+        outcome = None if kept is None else Outcome(problem, groups, kept, node)
+        if outcome is None or outcome.suppressed > goal.limit:
+            self.tried[node] = Tried(node, None, None if outcome is None else outcome.suppressed, least)
+            return goal.limit == 0 and blames is not None and blames.monotone
         loss = goal.loss.of(outcome)
-        self.tried[node] = Tried(node, loss, outcome.suppressed)
+        self.tried[node] = Tried(node, loss, outcome.suppressed, least)
         if self.best is None or (loss, sum(node), node) < (self.best[0], sum(self._node), self._node):
             self.best = loss, outcome
-        return groups, False
+        return False
 
     @property
     def _node(self) -> Node:
@@ -157,22 +160,15 @@ def optimal(search: Search) -> Outcome:
     """Return the allowed outcome of a full-domain generalisation that loses least.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or the lattice is too large to be searched whole.
     """
     problem = search.problem
+    if problem.nodes > MOST_NODES:
+        what = f"the lattice has {problem.nodes:,} nodes, and at most {MOST_NODES:,} are searched whole"
+        raise InputError(what, hint="choose the method greedy or local, or hierarchies with fewer levels")
     bound: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem)).astype(np.float64) * _EXACT
     out = np.zeros(bound.shape, dtype=np.bool_)
-    queue = [(float(b), sum(node), node) for node, b in np.ndenumerate(bound)]
-    heapq.heapify(queue)
-    while queue:
-        least, height, node = heapq.heappop(queue)
-        if out[node] or node in search.tried:
-            continue
-        if search.best is not None and least >= search.best[0]:
-            break
-        if bound[node] > least:
-            heapq.heappush(queue, (float(bound[node]), height, node))
-            continue
+    for node in _by_bound(bound, search, out):
         chain = _chain(node, problem.top) if search.monotone else [node]
         low, high = 0, len(chain)
         while low < high:  # the lowest node of the chain that excludes none below it
@@ -181,8 +177,34 @@ def optimal(search: Search) -> Outcome:
                 low = middle + 1
             else:
                 high = middle
-        search.emit(Progress(int(out.sum()) + len(search.tried), problem.nodes, "searching"))
+        if len(search.tried) % _NODES_A_STEP == 0:
+            search.emit(Progress(int(out.sum()), problem.nodes, "searching"))
     return search.result()
+
+
+def _by_bound(bound: Lattice, search: Search, out: Lattice) -> Iterator[Node]:
+    """Yield the nodes by what they lose at least, as long as one may lose less than the best that was found.
+
+    ``bound`` and ``out`` change on the way: a node whose bound has risen comes later, one that is out not at all.
+    """
+    first = bound.ravel().copy()
+    order, later = np.argsort(first, kind="stable"), list[tuple[float, int]]()
+    at = 0
+    while at < len(order) or later:
+        if later and (at == len(order) or later[0][0] <= first[order[at]]):
+            least, flat = heapq.heappop(later)
+        else:
+            least, flat = float(first[order[at]]), int(order[at])
+            at += 1
+        if search.best is not None and least >= search.best[0]:
+            return
+        node = tuple(map(int, np.unravel_index(flat, bound.shape)))
+        if out[node] or node in search.tried:
+            continue
+        if bound[node] > least:
+            heapq.heappush(later, (float(bound[node]), flat))
+            continue
+        yield node
 
 
 def _visit(search: Search, node: Node, bound: Lattice, out: Lattice) -> bool:
@@ -191,9 +213,9 @@ def _visit(search: Search, node: Node, bound: Lattice, out: Lattice) -> bool:
         return True
     if node in search.tried:
         return False
-    groups, excluded = search.judge(node)
+    excluded = search.judge(node)
     above = tuple(slice(level, None) for level in node)
-    np.maximum(bound[above], search.goal.loss.least(search.problem, groups) * _EXACT, out=bound[above])
+    np.maximum(bound[above], search.tried[node].least * _EXACT, out=bound[above])
     if excluded:
         out[tuple(slice(None, level + 1) for level in node)] = True
     return excluded
@@ -221,25 +243,29 @@ def greedy(search: Search) -> Outcome:
         InputError: nothing was found.
     """
     problem, node = search.problem, search.problem.bottom
+    floor: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem))
     search.judge(node)
     climbed = sum(problem.top) or 1
     while search.tried[node].loss is None and node != problem.top:
-        steps = [up for place in range(len(node)) if (up := _moved(node, place, 1, problem.top)) is not None]
-        floor = search.goal.loss.floor(problem)
-        for step in steps:
-            if step not in search.tried:
-                search.judge(step)
+        steps = _neighbours(search, node, 1)
         node = min(steps, key=lambda step: _merit(search, node, step, floor))
         search.emit(Progress(sum(node), climbed, "searching"))
     while search.best is not None:
         node = search._node
-        downs = [down for place in range(len(node)) if (down := _moved(node, place, -1, problem.top)) is not None]
-        for down in downs:
-            if down not in search.tried:
-                search.judge(down)
+        _neighbours(search, node, -1)
         if search._node == node:
             break
     return search.result()
+
+
+def _neighbours(search: Search, node: Node, step: int) -> list[Node]:
+    """Judge the nodes that are one level above a node, or below it, and return them."""
+    moved = (_moved(node, place, step, search.problem.top) for place in range(len(node)))
+    found = [other for other in moved if other is not None]
+    for other in found:
+        if other not in search.tried:
+            search.judge(other)
+    return found
 
 
 def _merit(search: Search, node: Node, step: Node, floor: Lattice) -> tuple[bool, float]:
@@ -247,9 +273,10 @@ def _merit(search: Search, node: Node, step: Node, floor: Lattice) -> tuple[bool
     before, after = search.tried[node], search.tried[step]
     if after.loss is not None:
         return False, after.loss
-    spread = np.broadcast_to(floor, _shape(search.problem))
-    saved = (before.suppressed or search.problem.rows) - (after.suppressed or search.problem.rows)
-    return True, float(spread[step] - spread[node] + 1e-9 * search.problem.rows) / max(saved, 1e-3)
+    lost = max(float(floor[step]), after.least) - max(float(floor[node]), before.least)
+    rows = search.problem.rows
+    gone = [rows if t.suppressed is None else t.suppressed for t in (before, after)]
+    return True, max(lost, 1e-12) / max(gone[0] - gone[1], 1e-3)
 
 
 def _moved(node: Node, place: int, step: int, top: Node) -> Node | None:
@@ -259,8 +286,3 @@ def _moved(node: Node, place: int, step: int, top: Node) -> Node | None:
 
 def _shape(problem: Problem) -> tuple[int, ...]:
     return tuple(height + 1 for height in problem.top)
-
-
-def every_node(problem: Problem) -> itertools.product[Node]:
-    """Return every node of the lattice."""
-    return itertools.product(*(range(height + 1) for height in problem.top))

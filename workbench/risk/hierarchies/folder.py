@@ -7,13 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.field import named
 from workbench.risk.hierarchies import BUILDERS, Builder, Hierarchy, file_name, read_hierarchy
 from workbench.risk.hierarchies.builder import in_order
-from workbench.risk.hierarchies.suggested import public_values, suggested
+from workbench.risk.hierarchies.suggested import Declared, public_values, suggested
 
 Way = tuple[Builder, Parameters]
 
@@ -38,13 +37,13 @@ def read_hierarchies(folder: Path, quasi: Iterable[str], sensitive: Iterable[str
     return found
 
 
-def values_of(table: Table, name: str, attribute: Attribute | None = None) -> list[str]:
+def values_of(table: Table, name: str, attribute: Declared | None = None) -> list[str]:
     """Return the values of a column in order: those that are declared and those that occur."""
     own = table.column(name).cast(pl.String).drop_nulls().unique().to_list()
     return in_order(list({*own, *([] if attribute is None else public_values(attribute))}))
 
 
-def made(table: Table, name: str, way: Way | None = None, attribute: Attribute | None = None) -> Hierarchy:
+def made(table: Table, name: str, way: Way | None = None, attribute: Declared | None = None) -> Hierarchy:
     """Return a hierarchy of the values of a column, made in one way, or as its values suggest.
 
     Raises:

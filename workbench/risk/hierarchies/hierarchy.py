@@ -58,8 +58,11 @@ class Hierarchy:
             above: dict[str, str] = {}
             for lower, label in zip(self.levels[number - 1], self.levels[number], strict=True):
                 if above.setdefault(lower, label) != label:
-                    what = f"level {number} separates what level {number - 1} joins: {lower!r} becomes {label!r} and "
-                    raise InputError(f"{what}{above[lower]!r}", hint="give values with one label one label above it")
+                    other = above[lower]
+                    what = (
+                        f"level {number} separates what the one below joins: {lower!r} becomes {label!r} and {other!r}"
+                    )
+                    raise InputError(what, hint="give values with one label one label above it")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -146,16 +149,18 @@ class Hierarchy:
 
 def semicolons(rows: Iterable[Sequence[str]]) -> str:
     """Return rows of text, separated by semicolons."""
-    out = io.StringIO(newline="")
-    csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
-    return out.getvalue()
+    return "".join(";".join(map(_quoted, row)) + "\n" for row in rows)
+
+
+def _quoted(cell: str) -> str:
+    # The writer of the csv module leaves a lone carriage return unquoted, which its reader takes for the end of a line.
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set(';"\r\n') else cell
 
 
 def file_name(column: str) -> str:
     """Return the name of a column's file in a folder of hierarchies: ``NAME.csv``."""
-    return (
-        quote(column, safe=" !#$&'()+,;=@[]{}~^`") + ".csv" if set(column) & set('/\\\0:*?"<>|%') else f"{column}.csv"
-    )
+    allowed = column.isprintable() and not set(column) & set('/\\:*?"<>|%')
+    return f"{column if allowed else quote(column, safe=' ')}.csv"
 
 
 def read_hierarchy(path: Path) -> Hierarchy:

@@ -21,8 +21,12 @@ class Intervals(Parameters):
         default=(5.0, 10.0, 20.0, 40.0),
     )
     start: float = real(default=0, at_least=-1e12, upto=1e12, help="a number at which an interval begins")
-    lowest: float | None = real(default=None, at_least=-1e12, upto=1e12, help="all numbers below it are one group")
-    highest: float | None = real(default=None, at_least=-1e12, upto=1e12, help="it and all above are one group")
+    lowest: float | None = real(
+        default=None, at_least=-1e12, upto=1e12, help="all numbers below it are one group", empty="none"
+    )
+    highest: float | None = real(
+        default=None, at_least=-1e12, upto=1e12, help="it and all above are one group", empty="none"
+    )
 
     def __post_init__(self) -> None:
         """Check that each interval is part of one interval of the next level."""

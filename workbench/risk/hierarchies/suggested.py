@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 from workbench.data.columns.grid import LONG_RANGE_CELLS
-from workbench.data.schema import Attribute
 from workbench.params import ParameterError, Parameters
 from workbench.risk.hierarchies.builder import Builder, as_number
 from workbench.risk.hierarchies.dates import DATES
@@ -49,11 +49,31 @@ def _widths(values: Sequence[str]) -> Intervals:
     return Intervals(widths=tuple(float(f"{width:.12g}") for width in widths))
 
 
-def public_values(attribute: Attribute) -> list[str]:
+class Declared(Protocol):
+    """What is declared of a column, in a plan or in the draft of one."""
+
+    @property
+    def kind(self) -> str | None:
+        """What its values are."""
+
+    @property
+    def lower(self) -> float | None:
+        """Its lower bound."""
+
+    @property
+    def upper(self) -> float | None:
+        """Its upper bound."""
+
+    @property
+    def domain(self) -> tuple[str, ...] | None:
+        """Its values."""
+
+
+def public_values(column: Declared) -> list[str]:
     """Return the values that a column is declared to have; empty where nobody declared them, or they are too many."""
-    if attribute.kind in ("category", "boolean"):
-        return [] if attribute.domain is None and attribute.kind == "category" else list(attribute.values())
-    if attribute.kind == "integer" and attribute.lower is not None and attribute.upper is not None:
-        low, high = math.ceil(attribute.lower), math.floor(attribute.upper)
+    if column.domain is not None:
+        return list(column.domain)
+    if column.kind == "integer" and column.lower is not None and column.upper is not None:
+        low, high = math.ceil(column.lower), math.floor(column.upper)
         return [str(n) for n in range(low, high + 1)] if high - low < LONG_RANGE_CELLS else []
     return []

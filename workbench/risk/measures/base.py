@@ -90,17 +90,29 @@ class Subject:
 
         Raises:
             InputError: a column is not, or there are no rows.
+            ParameterError: both the population and a sample fraction are given.
         """
         self.table.require([*self.options.quasi, *self.options.sensitive])
         if not self.table.rows:
             raise InputError("the table has no rows", self.table.source, "give a table with at least one row")
         if self.population is not None:
             self.population.require(self.options.quasi)
+            if self.options.sample_fraction is not None:
+                hint = "leave --sample-fraction out"
+                raise ParameterError(
+                    "the population is given as a table and as a sample fraction", "--population", hint
+                )
 
     @property
     def rows(self) -> int:
         """The number of rows, n."""
         return self.table.rows
+
+    @property
+    def fraction(self) -> float:
+        """The share π of the population that the table has; 1 where it is the whole population."""
+        people = self.population.rows if self.population is not None else 0
+        return self.rows / people if people else self.options.sample_fraction or 1.0
 
     @cached_property
     def columns(self) -> list[Codes]:
@@ -130,7 +142,7 @@ class Subject:
 
     @cached_property
     def in_population(self) -> np.ndarray | None:
-        """The number of people of the population in each class; ``None`` where neither table nor fraction is known.
+        """The number of people of the population in each class; ``None`` where its table is not known.
 
         Raises:
             InputError: a class of the table has fewer people in the population than rows here.

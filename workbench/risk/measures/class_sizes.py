@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.risk.measures.base import Line, Measure, Subject, percent
 
-LOWS = (1, 2, 3, 5, 10, 50)
+LOWS = (1, 2, 3, 5, 10)
 """Where the bars of a picture of class sizes begin."""
 
 

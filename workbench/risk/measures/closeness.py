@@ -113,11 +113,18 @@ def _levels(subject: Subject, name: str, values: Sequence[str | None]) -> list[n
     return list(tree.of(values, name).codes[1:])
 
 
+_FAR = {
+    "equal": "how far sensitive values of a class are from those of the table, 0 to 1: any two differ equally",
+    "ordered": "how far sensitive values of a class are from those of the table, 0 to 1: values are steps of a scale",
+    "hierarchical": "how far sensitive values of a class are from those of the table, 0 to 1: values are in groups",
+}
+
+
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    far = "how far the sensitive values of a class are from those of the whole table, 0 to 1"
     lines = []
     for column in found["closeness"]:
-        lines.append(Line(f"t of {column['name']}, {column['distance']} distance", f"{column['t']:.4g}", far))
+        far = _FAR[column["distance"]]
+        lines.append(Line(f"t of {column['name']}", f"{column['t']:.4g}", far))
         lines.append(Line(f"average distance of {column['name']}", f"{column['average']:.4g}", far))
     return lines
 

@@ -62,7 +62,7 @@ HIPAA = (
         "M", "device identifiers", r"device|serial|imei|mac[_ ]?address", r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"
     ),
     Identifier("N", "web addresses", r"url|website|homepage|web", r"^(https?://|www\.)\S+$"),
-    Identifier("O", "IP addresses", r"ip([_ ]?address)?", r"^(\d{1,3}\.){3}\d{1,3}$"),
+    Identifier("O", "IP addresses", r"ip|ip[_ ]?address", r"^(\d{1,3}\.){3}\d{1,3}$"),
     Identifier("P", "biometric identifiers", r"finger[_ ]?print|voice|retina|iris[_ ]?scan|biometric"),
     Identifier("Q", "photographs of a face", r"photo(graph)?|picture|image|face"),
     Identifier("R", "other unique numbers, features or codes", r"id|uuid|guid|identifier|key|code|number|no|nr"),

@@ -14,17 +14,16 @@ COUNTED = "counted"
 
 def population_uniqueness(subject: Subject) -> dict[str, Any]:
     """Return the unique people of the population by each model, and by the one that Dankar's rule chooses."""
-    fraction = subject.options.sample_fraction
+    fraction = subject.fraction
     if subject.population is not None:
         people = subject.population
         sizes = classes([coded(people, name)[0] for name in subject.options.quasi], people.rows).sizes
-        return _stated(subject.rows / people.rows, people.rows, float((sizes == 1).sum()), COUNTED, {})
-    if fraction in (None, 1.0):
-        return _stated(1.0, subject.rows, float(subject.uniques), COUNTED, {})
-    assert fraction is not None
+        return _stated(fraction, people.rows, float((sizes == 1).sum()), COUNTED, {})
+    if fraction == 1:
+        return _stated(fraction, subject.rows, float(subject.uniques), COUNTED, {})
     sample = Sample(*subject.sizes, fraction)
     if not subject.uniques:
-        return _stated(fraction, sample.people, 0.0, "no row of the sample is unique", {})
+        return _stated(fraction, sample.people, 0.0, COUNTED, {})
     found = {model.name: model.estimate(sample) for model in POPULATION_MODELS}
     name = chosen(found, fraction)
     best = found[name] if name else None
@@ -54,10 +53,12 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     if population["share"] is None:
         return [Line("unique people", "no model fits", "too few classes, or all rows are unique")]
     people = Line("people", f"{population['size']:,.0f}", "the population, by the sample fraction")
-    share = percent(population["share"])
-    lines = [people, Line(f"unique people ({population['model']})", share, "by the model that Dankar's rule chooses")]
+    share, model = percent(population["share"]), population["model"]
+    if model == COUNTED:
+        return [people, Line("unique people", share, "nobody else in the population is like them")]
+    lines = [people, Line(f"unique people, by {model}", share, "by the model that Dankar's rule chooses")]
     for name, figures in population["models"].items():
-        if name != population["model"]:
+        if name != model:
             lines.append(Line(f"by {name}", "does not fit" if figures is None else percent(figures["share"])))
     return lines
 

@@ -46,8 +46,8 @@ def reidentification(subject: Subject) -> dict[str, Any]:
     if people is not None:
         sizes, counts, basis = subject.classes.sizes, np.ones(subject.classes.sizes.size, dtype=np.int64), POPULATION
         risks, whole = 1 / people, float(people.sum())
-    elif asked.sample_fraction is not None and asked.sample_fraction < 1:
-        risks, whole, basis = class_risk(sizes, asked.sample_fraction), rows / asked.sample_fraction, FRACTION
+    elif subject.fraction < 1:
+        risks, whole, basis = class_risk(sizes, subject.fraction), rows / subject.fraction, FRACTION
     number, weights = int(counts.sum()), sizes * counts
     marketer = float((weights * risks).sum()) / rows
 
@@ -66,21 +66,23 @@ def reidentification(subject: Subject) -> dict[str, Any]:
 
 
 def _lines(found: Mapping[str, Any]) -> list[Line]:
-    risk = found["risk"]
-    who = {
-        "prosecutor": "the chance of whoever knows that a person is in the table to take the right row",
-        "journalist": "the chance of whoever does not know that the person is in the table",
-    }
-    lines = []
-    for name, knows in who.items():
-        figures = risk[name]
-        lines += [
-            Line(f"{name}: highest risk", percent(figures["highest"]), knows),
-            Line(f"{name}: average risk", percent(figures["average"]), knows),
-            Line(f"{name}: rows above {percent(risk['threshold'])}", percent(figures["above_threshold"]), knows),
-        ]
-    found_by = "share of the rows that are found by a guess in each class"
-    return [*lines, Line("marketer: average risk", percent(risk["marketer"]["average"]), found_by)]
+    risk, threshold = found["risk"], percent(found["risk"]["threshold"])
+    knows = "the chance of whoever knows that a person is in the table to take the right row"
+    guesses = "the chance of whoever does not know that the person is in the table"
+    prosecutor, journalist = risk["prosecutor"], risk["journalist"]
+    return [
+        Line("prosecutor: highest risk", percent(prosecutor["highest"]), knows),
+        Line("prosecutor: average risk", percent(prosecutor["average"]), knows),
+        Line(f"prosecutor: rows above {threshold}", percent(prosecutor["above_threshold"]), knows),
+        Line("journalist: highest risk", percent(journalist["highest"]), guesses),
+        Line("journalist: average risk", percent(journalist["average"]), guesses),
+        Line(f"journalist: rows above {threshold}", percent(journalist["above_threshold"]), guesses),
+        Line(
+            "marketer: average risk",
+            percent(risk["marketer"]["average"]),
+            "share of the rows that are found by a guess in each class",
+        ),
+    ]
 
 
 REIDENTIFICATION = Measure("reidentification", "Risk of being found", "risk", reidentification, _lines, anonymity=True)

@@ -56,9 +56,7 @@ def intrusion(subject: Subject) -> float:
 
     θ = n₁π / (n₁π + 2n₂(1 − π)) for n₁ unique rows and n₂ classes of two (Skinner and Elliot 2002).
     """
-    fraction = subject.options.sample_fraction
-    if fraction is None:
-        return 1.0
+    fraction = subject.fraction
     ones, twos = subject.uniques, int((subject.classes.sizes == 2).sum())
     return ones * fraction / (ones * fraction + 2 * twos * (1 - fraction)) if ones else 0.0
 

@@ -21,6 +21,10 @@ Retrain = Callable[[NDArray[np.int64], np.random.Generator], Likelihood]
 """Makes it again of some of the rows, with noise of a study, and says how well it then fits all of them."""
 
 
+ENOUGH = 32
+"""Shadows with a row, and without it, from which a spread of its own is better than one for all (Carlini et al.)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Shadows:
     """The same made again of known halves of the rows.
@@ -39,11 +43,15 @@ class Shadows:
         found: Likelihood = np.where(here, values, 0.0).sum(axis=0) / here.sum(axis=0)
         return found
 
-    def spread(self, values: NDArray[np.float64], used: bool) -> float:
-        """Return the standard deviation of ``values`` about those means, of all rows together."""
+    def spread(self, values: NDArray[np.float64], used: bool) -> NDArray[np.float64]:
+        """Return the standard deviation of ``values`` about those means: of each row, or of all where they are few."""
         here = self.used == used
-        squares = np.where(here, (values - self.mean(values, used)) ** 2, 0.0).sum()
-        return float(np.sqrt(squares / max(1, int(here.sum()) - here.shape[1])))
+        squares = np.where(here, (values - self.mean(values, used)) ** 2, 0.0).sum(axis=0)
+        left = here.sum(axis=0) - 1
+        if left.min() + 1 < ENOUGH:
+            return np.full(len(left), np.sqrt(squares.sum() / max(1, int(left.sum()))))
+        found: NDArray[np.float64] = np.sqrt(squares / left)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,7 @@ _LEAST = 1e-9
 
 
 def _online(seen: Seen) -> Scores:
-    """Return the log-likelihood ratio of two normals, whose means are each row's and whose spreads are common.
-
-    A spread for each row needs more shadows than can be made while one waits (64 by the paper).
-    """
+    """Return the log-likelihood ratio of two normals; means are each row's, and of many shadows spreads as well."""
     found = log_odds(seen.likelihood, seen.chances)
     return _distance(seen, found, used=False) - _distance(seen, found, used=True)
 
@@ -24,16 +21,16 @@ def _offline(seen: Seen) -> Scores:
     """Return how far the fit is above what it is without the row, in standard deviations."""
     assert seen.shadows is not None
     odds = log_odds(seen.shadows.likelihood, seen.chances)
-    spread = max(seen.shadows.spread(odds, used=False), _LEAST)
+    spread = np.maximum(seen.shadows.spread(odds, used=False), _LEAST)
     above: Scores = (log_odds(seen.likelihood, seen.chances) - seen.shadows.mean(odds, used=False)) / spread
     return above
 
 
 def _distance(seen: Seen, found: Scores, used: bool) -> Scores:
-    """Return minus the log-density of a normal, but for a constant that is the same for all rows."""
+    """Return minus the log-density of a normal, but for a constant."""
     assert seen.shadows is not None
     odds = log_odds(seen.shadows.likelihood, seen.chances)
-    spread = max(seen.shadows.spread(odds, used), _LEAST)
+    spread = np.maximum(seen.shadows.spread(odds, used), _LEAST)
     squares: Scores = 0.5 * ((found - seen.shadows.mean(odds, used)) / spread) ** 2 + np.log(spread)
     return squares
 

@@ -55,12 +55,14 @@ def pair_of(one: tuple[Variable, Variable], other: tuple[Variable, Variable]) ->
 def _names(column: Variable) -> NDArray[np.int64]:
     """Return a column as codes from 0: numbers in ranges, what is missing a code of its own."""
     if not column.numeric:
-        return column.values.astype(np.int64) + 1
+        names: NDArray[np.int64] = column.values.astype(np.int64) + 1
+        return names
     present = column.values[column.present]
     if not len(present):
         return np.zeros(len(column.values), dtype=np.int64)
     edges = np.histogram_bin_edges(present, RANGES)
-    return np.digitize(column.values, edges).astype(np.int64)  # a missing value is in the last, beyond the ranges
+    ranges: NDArray[np.int64] = np.digitize(column.values, edges).astype(np.int64)
+    return ranges  # a missing value is in the last, beyond the others
 
 
 def _cramer(joint: NDArray[np.int64], width: int) -> float:

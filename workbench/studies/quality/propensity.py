@@ -112,7 +112,8 @@ def _block(one: Variable, other: Variable) -> Matrix:
     seen, counts = np.unique(values, return_counts=True)
     common = seen[np.argsort(-counts, kind="stable")[:MOST_NAMES]]
     kept = common if len(common) < len(seen) else common[1:]  # what is left is what the constant stands for
-    return (values[:, None] == kept[None, :]).astype(np.float64)
+    flags: Matrix = (values[:, None] == kept[None, :]).astype(np.float64)
+    return flags
 
 
 def _independent(design: Matrix) -> Matrix:

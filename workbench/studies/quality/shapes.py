@@ -28,7 +28,7 @@ def of_column(one: Variable, other: Variable) -> float:
         below = [np.searchsorted(side, at, side="right") / len(side) for side in (x, y)]
         return 1 - float(np.abs(below[0] - below[1]).max())
     size = int(max(x.max(), y.max())) + 1
-    return 1 - total_variation(np.bincount(x, minlength=size), np.bincount(y, minlength=size))
+    return max(1 - total_variation(np.bincount(x, minlength=size), np.bincount(y, minlength=size)), 0.0)
 
 
 def _mean(one: Rows, other: Rows) -> float:

@@ -24,8 +24,12 @@ from workbench.studies.association import Variable
 READABLE = 0.9
 """Share of a released column's cells that are numbers, from which on it is compared as numbers."""
 
-TELLING = ("identifier", "e-mail", "phone")
-"""Suspicions of columns that are not compared: nobody shares their values."""
+_LOOKS = {
+    "identifier": "looks like an identifier",
+    "e-mail": "looks like e-mail addresses",
+    "phone": "looks like telephone numbers",
+}
+"""Why a column is not compared, by what is suspected of it: hardly two people share its values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +139,17 @@ def read_compared(
         like = like.only(drawn.choice(like.count, real.count, replace=False))
     elif like.count < real.count:
         real = real.only(drawn.choice(real.count, like.count, replace=False))
-    return Compared(*sides[:2], seen, real, like, control is not None, tuple(labels), target, left_out)
+    return Compared(
+        original=sides[0],
+        released=sides[1],
+        seen=seen,
+        real=real,
+        like=like,
+        held_out=control is not None,
+        labels=tuple(labels),
+        target=target,
+        left_out=left_out,
+    )
 
 
 def _declared(original: Table, name: str, plan: Plan | None) -> tuple[Attribute, str]:
@@ -144,9 +158,9 @@ def _declared(original: Table, name: str, plan: Plan | None) -> tuple[Attribute,
     if known is not None and known.kind is not None:
         return known.facts(), ""
     found = profile_column(original, name)
-    telling = next((s.what for s in found.suspicions if s.what in TELLING), "")
+    telling = next((s.what for s in found.suspicions if s.what in _LOOKS), "")
     order = found.date_order or ("day-first" if found.year_last else None)
-    return Attribute(name=name, kind=found.kind, date_order=order), f"looks like: {telling}" if telling else ""
+    return Attribute(name=name, kind=found.kind, date_order=order), _LOOKS.get(telling, "")
 
 
 def _column(tables: Sequence[Table], attribute: Attribute) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:

@@ -1,7 +1,8 @@
 """Two- and three-way tables of counts: the share of rows that need not move for both tables to agree.
 
-Numbers are cut into ranges of equal counts of the original, names are its most frequent ones and "any other"; a missing
-cell is a value. Pair trends can agree where the tables of three columns do not: rows that were drawn pair by pair.
+Numbers are cut into ranges of equal counts of the original, names are its most frequent ones, "any other of it" and
+"none of it"; a missing cell is a value. Pair trends can agree where the tables of three columns do not: rows that were
+drawn pair by pair.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def cut(one: Variable, other: Variable, cells: int) -> tuple[NDArray[np.int64], 
     else:
         counts = np.bincount(one.values[one.present], minlength=1 + int(max(one.values.max(), other.values.max())))
         common = np.argsort(-counts, kind="stable")[: cells - 1]
-        size = len(common) + 1
-        place = np.full(len(counts) + 1, size - 1)
-        place[common] = np.arange(len(common))
+        size = len(common) + 2
+        place = np.where(np.append(counts, 0) > 0, size - 2, size - 1)  # any other name, and names of no first row
+        place[common] = np.where(counts[common] > 0, np.arange(len(common)), size - 1)
         place[-1] = size  # −1, a missing value
         a, b = (place[c.values] for c in (one, other))
     return a.astype(np.int64), b.astype(np.int64), size + 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QAbstractItemView
+from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QWidget
 
 from workbench.gui.pages.data.attribute_edits import role_edit
 from workbench.gui.pages.data.attribute_model import BARS, LOWER, UPPER, AttributeModel
@@ -31,9 +31,16 @@ ROLES = (
 
 
 class AttributeTable(SettingsTable):
-    """One row per attribute."""
+    """One row per attribute.
+
+    Signals:
+        filled: an entry that :meth:`edit_fact` began was ended by Return: the person goes on.
+    """
+
+    filled = Signal()
 
     def __init__(self, session: Session) -> None:
+        self._filling = False
         self.attributes = AttributeModel(session)
         accessible = tr("Attributes: role, kind and public facts of each")
         super().__init__(session, self.attributes, "attribute_table", accessible, private=True)  # missing values
@@ -129,6 +136,15 @@ class AttributeTable(SettingsTable):
             self.setFocus()
             self.setCurrentIndex(index)
             self.edit(index)
+            self._filling = True
+
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:  # noqa: N802
+        """Tell of an entry that ended by Return; one that ended by Esc, Tab or a click is followed by none."""
+        by_return = self._filling and hint == QAbstractItemDelegate.EndEditHint.SubmitModelCache
+        self._filling = False
+        super().closeEditor(editor, hint)
+        if by_return and self.next_open() != self.currentIndex():  # else it was refused
+            QTimer.singleShot(0, self.filled.emit)
 
     def moveCursor(self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:  # noqa: N802
         """Let Tab, pressed while a fact is edited, go to the next cell that can be edited."""

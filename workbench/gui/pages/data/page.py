@@ -89,6 +89,7 @@ class DataPage(PageFrame):
         self.dictionary = DictionaryMenu(self.session, self.jobs)
         self.header.insertWidget(self.header.indexOf(self._open_button), self.dictionary)
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
+        self.table.filled.connect(self._fill_on)
         self.detail.drop_asked.connect(self.table.toggle_drop)
         self.detail.list_asked.connect(self._edit_values)
         self.values = DomainEditor()
@@ -339,6 +340,11 @@ class DataPage(PageFrame):
                 self.detail.reading.focus_on(column.unfilled[0])
         else:
             self.session.go("ways")
+
+    def _fill_on(self) -> None:
+        """Go to the next fact after one; what comes when all are declared is for a click."""
+        if self.table.next_open().isValid():
+            self._go_on()
 
     def _fix_values(self, name: str) -> None:
         """Go to what a release would stop at: the list of values, what a missing value means, or the kind."""

@@ -64,6 +64,7 @@ class EstimatePage(PageFrame):
         }
         self._arrange()
         self._open.hide()
+        self.columns.filter.hide()
         self._export = button(tr("Export…"), "estimate_export", tip=tr("Write every figure as CSV, with all digits"))
         self._export.clicked.connect(self._ask_and_export)
         self._cancel = button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)"))
@@ -226,6 +227,7 @@ class EstimatePage(PageFrame):
     def _forget(self) -> None:
         self._found = None
         self._views.setCurrentWidget(self._empty)
+        self.columns.filter.hide()
 
     def _show(self, found: EstimatedRelease) -> None:
         self._found = found

@@ -96,9 +96,10 @@ class ExplainPage(PageFrame):
         inner = look(QWidget(), "clear")
         self._order = (belief, self.guide, PublishedCard(), *others)
         self._columns = stack(spacing=12), stack(spacing=12)
-        inner.setLayout(row(spacing=12))
+        self._beside = row(spacing=12)
         for column in self._columns:
-            inner.layout().addLayout(column, 1)  # type: ignore[union-attr]
+            self._beside.addLayout(column, 1)
+        inner.setLayout(self._beside)
         self._lay_out(wide=False)
         area = QScrollArea()
         area.setObjectName("explain_area")
@@ -132,6 +133,8 @@ class ExplainPage(PageFrame):
             self._columns[wide and at % 2].addWidget(card)
         for column in self._columns:
             column.addStretch(1)
+        self._beside.setStretch(1, int(wide))
+        self._beside.setSpacing(12 if wide else 0)
 
     def refresh(self) -> None:
         """Show every section for the ε and δ that stand in the fields."""

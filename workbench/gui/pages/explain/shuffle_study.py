@@ -22,7 +22,7 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.studies.shuffled import TrustStudy
 
-_PEOPLE = IntegerField(help="how many people report", at_least=2, upto=10**9)
+_PEOPLE = IntegerField(help=tr_later("how many people report"), at_least=2, upto=10**9)
 MODELS = {"central": tr_later("Central"), "shuffled": tr_later("Shuffled"), "local": tr_later("Local")}
 USUAL_DELTA = 1e-6
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
@@ -18,7 +19,7 @@ from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import again, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Facts, badge, label, look, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -45,6 +46,7 @@ LOOK = (
     tr_later("Decode the reports"),
     tr_later("Reads the released file, which is public, and looks for the public values of its column"),
 )
+_FIGURE = re.compile(r"\d\.\d+")
 INFINITE = tr_later("These parameters have an infinite ε: a report can prove what its client's value is.")
 UNBOUNDED = tr_later(
     "⚠ With f = 0, ε∞ has no bound: each report adds ε₁, and many reports of one client prove its value."
@@ -134,7 +136,7 @@ class RapporPage(ReleasePage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE, RELEASED)
         self._handle: JobHandle | None = None
-        self._facts = Facts()
+        self._facts = Facts(wrap_names=True)
         self._parameters = ParametersCard()
         self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
         self._source = named(
@@ -201,7 +203,8 @@ class RapporPage(ReleasePage):
         chosen = self._source.currentData()
         self._source.clear()
         for known in sorted(PRESETS, key=lambda preset: preset.parameters.f == 0):  # a bounded one first
-            self._source.addItem(tr("made-up: {title}", title=tr_sentence(known.title)), f"preset:{known.name}")
+            title = _FIGURE.sub(lambda found: localised(found[0]), tr_sentence(known.title))
+            self._source.addItem(tr("made-up: {title}", title=title), f"preset:{known.name}")
         if self.session.opened is not None:
             for column in self.session.plan.columns:
                 if column.action != "keep":

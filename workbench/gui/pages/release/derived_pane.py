@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from workbench.gui.pages.release.pane import WayPane
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords
 from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen, foresee
-from workbench.gui.style.language import tr, tr_sentence
+from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import label
 from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.parameter_form import Form, explained
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 class DerivedPane(WayPane):
     """One field for each parameter of the request; whether they fit the plan says the kind's own Work."""
+
+    titles: Mapping[str, str] = {**WayPane.titles, "request": tr_later("settings")}
+    written = ("delta", "request")
 
     def __init__(self, page: ReleasePage, name: str) -> None:
         from workbench.release.kinds import kind
@@ -50,6 +54,16 @@ class DerivedPane(WayPane):
     def request(self) -> Parameters | None:
         """Return what the fields say."""
         return self.form.value()
+
+    def state(self) -> dict[str, Any]:
+        """Return what the fields say, too; ``None`` while they are refused."""
+        return {**super().state(), "request": self.form.value()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Show what the fields said."""
+        super().restore(state)
+        if state["request"] is not None:
+            self.form.set_value(state["request"])
 
     def forecast(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Foreseen:
         """Return what its Work costs."""

@@ -177,7 +177,8 @@ class ReleasedPage(PageFrame):
             return
         line = self._lines[at]
         self._chosen = line.step.release_id
-        card = ReleasedCard(line.step, 1, self.jobs, self._learn, self._estimate, self._open, name="shown_release")
+        ways = (self._learn, self._estimate, self._open, self._attack)
+        card = ReleasedCard(line.step, 1, self.jobs, *ways, name="shown_release")
         parts: list[QWidget] = [card]
         if line.step.files and line.dataset == self._original():
             rows = not line.step.model and line.step.central in ROWS
@@ -211,6 +212,10 @@ class ReleasedPage(PageFrame):
     def _estimate(self, release: Path) -> None:
         self.session.ask_to_estimate_from(release)
         self.session.go("estimate")
+
+    def _attack(self, release: Path) -> None:
+        self.session.ask_to_attack(release)
+        self.session.go("attack")
 
     def _open(self, release: Path) -> None:
         self.session.open_asked.emit(str(release))

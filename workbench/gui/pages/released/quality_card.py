@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.pages.released.tasks import compare, save_report
+from workbench.gui.pages.released.tasks import compare
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
+from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, into_sight, label, look, named, row
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from workbench.studies.quality.study import Quality
 
-PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
 WORST = 3
 HEAD, GAP = 22.0, 28.0
 
@@ -54,15 +53,15 @@ class PairPicture(Chart):
         self.update()
 
     def drawing(self) -> Drawing:
-        """Return both tables with one scale of shades."""
+        """Return both tables."""
         if self._tables is None:
             return Drawing(frame="none")
-        most = max(float(table.max()) for table in self._tables)
         wide = (self.width() - GAP) / 2
         marks: list[mark.Mark] = []
         for side, (title, table) in enumerate(zip((tr("Original"), tr("Released")), self._tables, strict=True)):
             left = side * (wide + GAP)
             marks.append(mark.word(QRectF(left, 0, wide, HEAD - 2), title, "text", "left", 13))
+            most = float(table.max())  # each on its own scale: the shapes are compared
             shares = [[math.sqrt(share / most) for share in row] for row in table.T.tolist()]
             marks.append(mark.shades(shares, QRectF(left, HEAD, wide, self.height() - HEAD - 20)))
             below = QRectF(left, self.height() - 18, wide, 18)
@@ -96,13 +95,8 @@ class QualityCard(Card):
         )
         self._ask.setVisible(rows)
         self._ask.clicked.connect(self._start)
-        self._report = button(
-            tr("Report on what an outsider could learn…"),
-            "quality_report",
-            tip=tr("Risk, attacks, what ε allows and what is not covered, as PDF or HTML; private"),
-        )
-        self._report.clicked.connect(self._save)
-        self.body.addLayout(row(self._ask, self._report, None))
+        report = report_button(session, jobs, "quality_report", self._reported)
+        self.body.addLayout(row(self._ask, report, None))
         self._state = label("", "muted", wrap=True, name="quality_state")
         self._state.hide()
         self.body.addWidget(self._state)
@@ -131,25 +125,16 @@ class QualityCard(Card):
         self._say(tr("Comparing…"))
         self._follow(compare(self._session, self._jobs, self._release, self._show, self._failed))
 
-    def _save(self) -> None:
-        if not figures_first.may_show(self, self._session):
-            return
-        where = f"{self._release}.risk.pdf"
-        path = ask_where_to_save(self, tr("Save the report (private)"), where, tr(PAPERS))
-        if not path:
-            return
-        self._report.setEnabled(False)
-        self._say(tr("Measuring, attacking and writing…"))
-        saved = tr("✓ Saved {path}: private, for those who may see the rows.", path=path)
-        self._follow(
-            save_report(
-                self._session, self._jobs, self._release, Path(path), lambda: self._say(saved, "accent"), self._failed
-            )
-        )
+    def _reported(self) -> Reported | None:
+        opened = self._session.opened
+        return None if opened is None else Reported(opened, self._release)
 
     def _follow(self, handle: JobHandle) -> None:
-        handle.ended.connect(lambda: (self._ask.setEnabled(True), self._report.setEnabled(True)))
+        handle.ended.connect(self._wait_no_more)
         handle.cancelled.connect(lambda: self._say(""))
+
+    def _wait_no_more(self) -> None:
+        self._ask.setEnabled(True)
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._state, kind)
@@ -202,10 +187,9 @@ class QualityCard(Card):
 
 def _words(found: Quality) -> str:
     """Return what the scores stand beside, the least alike columns, and what is not compared."""
-    said = [
-        tr("Mark and share: what {beside}.", beside=tr_sentence(found.beside)),
-        tr("Overall, as sdmetrics scores it: {figure}.", figure=tr_number(found.overall, ".3f")),
-    ]
+    said = [tr("Mark and share: what {beside}.", beside=tr_sentence(found.beside))]
+    if not math.isnan(found.overall):
+        said.append(tr("Overall, as sdmetrics scores it: {figure}.", figure=tr_number(found.overall, ".3f")))
     details = sorted((d for d in found.details("column_shapes") if not math.isnan(d.score)), key=lambda d: d.score)
     worst = ", ".join(f"{d.columns[0]} {tr_number(d.score, '.2f')}" for d in details[:WORST])
     said.append(tr("Least alike: {columns}.", columns=worst))

@@ -9,14 +9,14 @@ from PySide6.QtGui import QKeyEvent
 
 from workbench.gui.pages.risk import QUASI, SENSITIVE
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_number, tr_sentence
+from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import tick
-from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.formatting import count, percent
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 
-KNOWN_AT = 1
+KNOWN_AT, FIGURE = 1, 72
 Part = dict[str, Any]
 
 
@@ -32,7 +32,9 @@ class RiskColumns(PlanModel):
     ticked = Signal()
 
     def __init__(self, session: Session) -> None:
-        percents = {"width": 72, "right": True}
+        needed = tr("Part of the unique rows that are not unique without it")
+        special = tr("Part of the score of special uniques (SUDA): how often few columns suffice, with this one")
+        separated = tr("Part of the pairs of rows in which it differs")
         columns = (
             Column(tr("Column"), self._name, tr("The column of the table"), width=120, grows=0.3),
             Column(
@@ -49,17 +51,10 @@ class RiskColumns(PlanModel):
                 width=84,
                 tick=lambda at, ticked: self._take(at, SENSITIVE, ticked=ticked),
             ),
-            Column(
-                tr("Needed"), self._needed, tr("Part of the unique rows that are not unique without it"), **percents
-            ),
-            Column(
-                tr("Special"),
-                self._special,
-                tr("Part of the score of special uniques (SUDA): how often few columns suffice, with this one"),
-                **percents,
-            ),
-            Column(tr("Distinct"), self._distinct, tr("Different values, of all rows"), **percents),
-            Column(tr("Separated"), self._separated, tr("Part of the pairs of rows in which it differs"), **percents),
+            Column(tr("Adds"), self._needed, needed, width=FIGURE, right=True),
+            Column(tr("Special"), self._special, special, width=FIGURE, right=True),
+            Column(tr("Distinct"), self._distinct, tr("Different values, of all rows"), width=FIGURE, right=True),
+            Column(tr("Separated"), self._separated, separated, width=FIGURE, right=True),
             Column(
                 tr("HIPAA"),
                 self._hipaa,
@@ -148,7 +143,7 @@ class RiskColumns(PlanModel):
         part = self._parts.get(self.column_at(at).name, {}).get(key)
         if part is None or self._role(at) != QUASI:
             return Cell("")
-        return Cell(f"{tr_number(100 * part, '.1f')} %", key=part, exact=repr(part))
+        return Cell(percent(round(part, 3)), key=part, exact=repr(part))
 
     def _needed(self, at: int) -> Cell:
         return self._share(at, "needed")

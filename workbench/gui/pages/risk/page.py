@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize, Qt
@@ -15,24 +16,26 @@ from workbench.gui.pages.risk.tasks import MOST_ROWS, Found, UniqueRow, look, me
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
+from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
-from workbench.gui.widgets.chart import SCALE, Below, Chart, Drawing, row_ticks
+from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, listed, percent
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.params import ParameterError, WorkbenchError
+from workbench.params import WorkbenchError
 from workbench.release.ledger.study_note import BEFORE
 
 if TYPE_CHECKING:
     from workbench.risk.measures import RiskOptions
 
+_NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 FIGURES, ROWS, SETS = "figures", "rows", "sets"
 OF_FIGURES = (Column(tr_later("Figure"), width=220), Column(tr_later("Value"), width=120))
 OF_ROWS = (
@@ -80,7 +83,8 @@ class ClassChart(Chart):
                 y=Scale(0, most),
                 left=row_ticks(most),
                 grid=True,
-                below=tuple(Below(at + 0.5, name) for at, name in enumerate(names)),
+                below=range_below(names),
+                labels=names,
                 title=tr("Rows by the size of their class"),
                 words=lambda x: tr(
                     "{rows} in classes of {size}", rows=count(bars[int(x)]["rows"], "row"), size=names[int(x)]
@@ -137,6 +141,15 @@ class RiskPage(PageFrame):
         self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._parts, 1)
+        self._report = report_button(session, jobs, "risk_report", self._reported)
+        self.foot.insertWidget(1, self._report)
+        self._generalise = button(
+            tr("Generalise →"),
+            "risk_generalise",
+            tip=tr("Release, Generalise: make the table k-anonymous, and see it fail"),
+        )
+        self._generalise.clicked.connect(lambda: session.go("generalise"))
+        self.foot.addWidget(self._generalise)
         self._run = self.set_primary(tr("Show the figures"), "risk_run", self._press)
         self.columns.listed.ticked.connect(self._ticked)
         self.fraction.textChanged.connect(self._ticked)
@@ -199,12 +212,12 @@ class RiskPage(PageFrame):
 
         quasi = self.columns.listed.names(QUASI)
         text, stated, fraction = self.fraction.text().strip(), "", None
-        try:
-            if text:
-                spec = RiskOptions.declared()["sample_fraction"]
-                fraction = spec.parse(f"{float(typed(text)) / 100:.12g}", tr("the sample"))
-        except ValueError as error:
-            stated = sentence(error) if isinstance(error, ParameterError) else tr("The sample is no number of percent.")
+        if text:
+            try:
+                share = float(f"{float(typed(text)) / 100:.12g}")
+                fraction = RiskOptions.declared()["sample_fraction"].check(share, "")
+            except ValueError:
+                stated = tr("The sample is a percentage above 0 and at most 100.")
         mark_wrong(self.fraction, bool(stated))
         self._problem.setText(stated)
         self._problem.setVisible(bool(stated))
@@ -223,6 +236,10 @@ class RiskPage(PageFrame):
             self.session.go("ways")
         elif self.value() is not None and (self._agreed or figures_first.may_show(self, self.session)):
             self._measure()
+
+    def _reported(self) -> Reported | None:
+        opened = self.session.opened
+        return None if opened is None else Reported(opened)
 
     def _ticked(self) -> None:
         if self._agreed:
@@ -269,6 +286,10 @@ class RiskPage(PageFrame):
         self.refresh()
 
     def _take(self, found: Found | None) -> None:
+        if found is not None:
+            opened = self.session.opened
+            if opened is None or found.subject.table is not opened.table or found.subject.options != self._asked:
+                return  # something else is asked by now
         self._found = found
         self._show()
         if found is not None and not found.whole:
@@ -290,6 +311,8 @@ class RiskPage(PageFrame):
         opened = self.session.opened is not None
         ready = opened and bool(self.columns.listed.names(QUASI))
         self._run.setVisible(opened)
+        self._report.setVisible(self._found is not None)
+        self._generalise.setVisible(self._found is not None)
         self._run.setEnabled(self._found is not None or ready)
         self._run.setText(tr("Show the figures") if self._found is None else tr("Decide →"))
         self._run.setToolTip(
@@ -338,7 +361,8 @@ class RiskPage(PageFrame):
         """Stop a search that runs."""
         if self._handle is None or not self._handle.running:
             return False
-        self._handle.cancel()
+        self._stop()
+        self.refresh()
         return True
 
 
@@ -360,9 +384,15 @@ def _figure_lines(found: Found) -> list[tuple[Cell, ...]]:
         if title != former:
             lines.append((Cell(tr_sentence(title), "muted"), Cell()))
         tip = tr_sentence(line.help)
-        lines.append((Cell(tr_sentence(line.title), tip=tip), Cell(tr_sentence(line.value), tip=tip)))
+        lines.append((Cell(tr_sentence(line.title), tip=tip), Cell(_value(line.value), tip=tip)))
         former = title
     return lines
+
+
+def _value(stated: str) -> str:
+    """Return a value with its numbers as they are written in the language that is shown."""
+    said = tr_sentence(stated)
+    return said if said != stated else _NUMBER.sub(lambda found: localised(found[0]), stated)
 
 
 def _row_cells(one: UniqueRow) -> tuple[Cell, ...]:

@@ -29,8 +29,10 @@ class Likeness(PrivacyModel):
         """Return which classes have no value that is too frequent."""
 
         def judge(counts: Reals, of: Sensitive) -> Truths:
-            limit = np.minimum(self.beta, -np.log(of.share)) if self.enhanced else np.full(len(of.share), self.beta)
-            found: Truths = (shares(counts) <= of.share * (1 + limit) + ROUNDING).all(axis=1)
+            most = np.full(len(of.share), self.beta, dtype=np.float64)
+            limit = np.minimum(most, -np.log(of.share)) if self.enhanced else most
+            too_frequent = shares(counts) > of.share * (1 + limit) + ROUNDING
+            found: Truths = too_frequent.sum(axis=1) == 0
             return found
 
         return of_each_sensitive(problem, groups, judged, judge)

@@ -24,9 +24,10 @@ def expected(classes: float, fraction: float, alpha: float, beta: float) -> tupl
     """Return the expected numbers of classes of size 1 and 2 in a sample."""
     z = 1 - fraction
     rest = 1 - (1 - beta) * z
-    ones = classes * fraction * (beta / rest) ** alpha * (1 + alpha * (1 - beta) * z / rest)
+    none = (beta / rest) ** alpha
+    ones = classes * fraction * none * (1 + alpha * (1 - beta) * z / rest)
     inner = 2 - (1 - alpha) * (1 - beta) * z
-    twos = classes * fraction**2 / 2 * alpha * (1 - beta) * beta**alpha / rest ** (alpha + 2) * inner
+    twos = classes * fraction**2 / 2 * alpha * (1 - beta) * none / rest**2 * inner
     return ones, twos
 
 

@@ -1,0 +1,75 @@
+"""``api.generalize``: a private study, or a file with its certificate and the ledger's note."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench import api
+from workbench.data.samples.sample_tables import sample_table
+from workbench.params import ParameterError
+from workbench.release.choosing import BESIDE
+from workbench.release.ledger.ledger import Ledger
+
+QUASI = ["age", "sex", "zip"]
+
+
+@pytest.fixture
+def people() -> pd.DataFrame:
+    frame = pd.DataFrame(sample_table("people").frame.to_dict(as_series=False))
+    return frame.astype({"age": int, "income": int})
+
+
+def test_a_study_says_that_it_is_private_and_is_noted(people: pd.DataFrame, tmp_path: Path) -> None:
+    book = tmp_path / "l.sqlite"
+    with pytest.warns(api.PrivateStudyWarning):
+        found = api.generalize(people, quasi=QUASI, sensitive=["label"], k=5, suppression=0.05, study_ledger=book)
+    assert list(found.columns) == ["age", "sex", "zip", "label"]
+    assert found.groupby(QUASI).size().min() >= 5
+    assert found.attrs["k"] >= 5
+    assert "private" in found.attrs
+    assert any("certain" in sentence for sentence in found.attrs["failures"])
+    with Ledger.read(book) as ledger:
+        assert [f.study for f in ledger.figures()] == ["generalise"]
+
+
+def test_a_published_table_is_verified_and_a_later_release_says_so(people: pd.DataFrame, tmp_path: Path) -> None:
+    book, out = tmp_path / "l.sqlite", tmp_path / "general.csv"
+    rows = api.dataset(people, account="people", ledger=book)
+    ages = {"age": "intervals:widths=10,20"}
+    found = api.generalize(
+        rows, quasi=QUASI, sensitive=["label"], hierarchies=ages, k=5, l=2, suppression=0.1, output=out
+    )
+    assert found.attrs["statement"].startswith("This is not differential privacy")
+    assert api.verify(out) == []
+    zips = sorted(people["zip"].unique())
+    plan = api.plan(
+        rows,
+        epsilon=3,
+        bounds={"age": (0, 110), "income": (0, 150_000)},
+        domains={"sex": ["female", "male"], "label": ["no", "yes"], "zip": zips},
+        drop=["id", "name"],
+    )
+    released = api.release(rows, plan, output=tmp_path / "rows.csv")
+    assert BESIDE in released.attrs["outside"]
+
+
+def test_hierarchies_are_frames_files_or_words(people: pd.DataFrame, tmp_path: Path) -> None:
+    ages = pd.DataFrame(
+        {"value": range(18, 91), "old": ["old" if a > 50 else "young" for a in range(18, 91)], "*": "*"}
+    )
+    (tmp_path / "sex.csv").write_text("female;any\nmale;any\n", "utf-8")
+    levels = {"age": ages, "sex": tmp_path / "sex.csv", "zip": "masking:keep=3"}
+    with pytest.warns(api.PrivateStudyWarning):
+        found = api.generalize(
+            people, quasi=QUASI, hierarchies=levels, k=20, loss="discernibility", study_ledger=tmp_path / "l.sqlite"
+        )
+    assert set(found["age"]) <= {"old", "young", "*"} | set(map(str, range(18, 91)))
+    assert found.attrs["suppressed"] == 0
+
+
+def test_an_unknown_parameter_of_a_model_is_refused(people: pd.DataFrame) -> None:
+    with pytest.raises(ParameterError, match="did you mean 'entropy_l'"):
+        api.generalize(people, quasi=QUASI, entropi_l=2)

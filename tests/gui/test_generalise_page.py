@@ -1,0 +1,132 @@
+"""Generalise by clicks: hierarchies, search, the lattice, what it reveals, and the file with its certificate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mishaps import retype, text_of
+from PySide6.QtWidgets import QFileDialog, QTableView
+
+from workbench.release.verify import verify_release
+
+
+def rows_of(window, name: str) -> list[list[str]]:
+    model = window.findChild(QTableView, name).model()
+    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
+
+
+@pytest.fixture
+def clinic(window, press, idle):
+    press(window, "sample_clinic")
+    idle(window)
+    press(window, "tab_generalise")
+    idle(window)
+    return window
+
+
+@pytest.fixture
+def searched(clinic, press, idle, qtbot):
+    retype(clinic, qtbot, "generalise_form_k", "2")
+    press(clinic, "generalise_run")
+    idle(clinic)
+    return clinic
+
+
+def test_each_known_column_has_a_hierarchy_at_once(clinic):
+    assert [line[:3] for line in rows_of(clinic, "generalise_columns")] == [
+        ["age", "intervals", "5"],
+        ["town", "category tree", "1"],
+    ]
+    assert rows_of(clinic, "generalise_levels")[0] == ["18", "15-19", "10-19", "0-19", "0-39", "*"]
+
+
+def test_a_builder_and_its_parameters_change_the_levels(clinic, press, idle, qtbot):
+    retype(clinic, qtbot, "generalise_intervals_widths", "20")
+    qtbot.waitUntil(lambda: rows_of(clinic, "generalise_levels")[0] == ["18", "0-19", "*"])
+    retype(clinic, qtbot, "generalise_intervals_widths", "10, 15")
+    assert "multiple" in text_of(clinic, "generalise_intervals_widths_problem")
+    editor = clinic.page.editor
+    editor.builder.setCurrentIndex(editor.builder.findData("dates"))
+    editor.builder.activated.emit(editor.builder.currentIndex())
+    idle(clinic)
+    assert "not a date" in text_of(clinic, "generalise_hierarchy_problem")
+    editor.builder.setCurrentIndex(editor.builder.findData("masking"))
+    editor.builder.activated.emit(editor.builder.currentIndex())
+    idle(clinic)
+    assert rows_of(clinic, "generalise_levels")[0] == ["18", "1*", "**", "*"]
+
+
+def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, press, idle, tmp_path, monkeypatch):
+    path = tmp_path / "age.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
+    press(clinic, "generalise_export")
+    idle(clinic)
+    lines = path.read_text("utf-8").splitlines()
+    assert lines[0] == "18;15-19;10-19;0-19;0-39;*"
+    path.write_text("\n".join(";".join((line.split(";")[0], "any age", "*")) for line in lines), "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
+    press(clinic, "generalise_import")
+    idle(clinic)
+    assert rows_of(clinic, "generalise_levels")[0] == ["18", "any age", "*"]
+    assert rows_of(clinic, "generalise_columns")[0][1:3] == ["a file", "2"]
+    path.write_text("1;*\n", "utf-8")
+    press(clinic, "generalise_import")
+    idle(clinic)
+    assert "has no line" in text_of(clinic, "generalise_hierarchy_problem")
+
+
+def test_the_six_rows_show_what_is_certain_all_the_same(searched, press):
+    assert text_of(searched, "generalise_said").startswith("6 rows in 3 classes of at least 2; 0 rows left out")
+    assert rows_of(searched, "generalise_after")[5] == ["60-69", "Arden", "cancer"]
+    press(searched, "generalise_view_failures")
+    said = [text_of(searched, f"generalise_failure_{at}") for at in range(6)]
+    assert said[0].startswith("The diagnosis of 2 of 6 people is certain")
+    assert "57.6%" in said[1]
+    assert "rule out one value" in said[2]
+    assert "ε = 2" in said[5]
+
+
+def test_the_lattice_shows_the_best_nodes(searched, press):
+    press(searched, "generalise_view_lattice")
+    assert rows_of(searched, "generalise_nodes")[0][0] == "2 · 0"
+    chart = searched.page.chart
+    assert "2 · 0 loses least" in chart.accessibleName()
+    place = next(p for p in chart._places if p.tried.node == (2, 0))
+    drawing, box = chart.drawing(), chart._box()
+    x = box.left() + drawing.x.share(place.x) * box.width()
+    y = box.bottom() - drawing.y.share(place.y) * box.height()
+    assert chart.words_under(type(box.topLeft())(x, y)).startswith("age 2, town 0: loses")
+
+
+def test_release_asks_once_and_writes_a_file_that_is_verified(searched, press, idle, answer, tmp_path, monkeypatch):
+    path = tmp_path / "general.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
+    asked = answer("yes")
+    press(searched, "generalise_release")
+    idle(searched)
+    assert "This is not differential privacy: ε does not bound it" in asked[0]
+    assert verify_release(path) == []
+    assert json.loads(Path(f"{path}.certificate.json").read_text("utf-8"))["k"] == 2
+    assert not searched.session.released  # it costs nothing and is no release with a guarantee
+
+
+def test_other_settings_ask_for_another_search(searched, press, idle, qtbot):
+    assert searched.page.primary.objectName() == "generalise_release"
+    retype(searched, qtbot, "generalise_form_k", "7")
+    assert searched.page.primary.objectName() == "generalise_run"
+    press(searched, "generalise_run")
+    idle(searched)
+    assert "no generalisation" in text_of(searched, "generalise_problem").lower()
+
+
+def test_what_is_missing_is_said(window, press, idle):
+    press(window, "tab_generalise")
+    assert "Open a table" in text_of(window, "generalise_nothing_why")
+    press(window, "rail_data")
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "tab_generalise")
+    idle(window)
+    assert "quasi-identifier" in text_of(window, "generalise_nothing_why")

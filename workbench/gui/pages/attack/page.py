@@ -1,0 +1,259 @@
+"""Attack: what is attacked and how, what came of it in words and a picture, and the outcomes so far in a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from workbench.gui.pages.attack import PAGE
+from workbench.gui.pages.attack.form import AttackForm
+from workbench.gui.pages.attack.picture import OutcomeChart
+from workbench.gui.pages.attack.tasks import Attacked, run_attack
+from workbench.gui.pages.run_page import RunPage
+from workbench.gui.session.account_task import AccountRelease, read_releases
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.basic import Card, badge, button, label, named, row, scrolled, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.formatting import percent
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.report_button import Reported, report_button
+from workbench.gui.widgets.table_model import Cell, Column
+from workbench.release.certificate import is_model
+from workbench.risk import attacks
+from workbench.risk.attacks.outcome import NOT_COVERED
+
+if TYPE_CHECKING:
+    from workbench.risk.attacks.outcome import Rate
+
+COLUMNS = (
+    Column(tr_later("Attack"), width=130),
+    Column(tr_later("On"), help=tr_later("The release or model that was attacked"), width=130),
+    Column(tr_later("Guess"), help=tr_later("How often a guess without the release is right"), width=64, right=True),
+    Column(tr_later("Right"), help=tr_later("How often it is right about released people"), width=64, right=True),
+    Column(
+        tr_later("Others"),
+        help=tr_later("How often it is right about people who were not released"),
+        width=64,
+        right=True,
+    ),
+    Column(
+        tr_later("Risk"),
+        help=tr_later("What it finds beyond that, with its 95 % interval"),
+        width=150,
+        right=True,
+    ),
+    Column(tr_later("Allowed"), help=tr_later("The most that ε allows on average"), width=72, right=True),
+)
+TARGETS, CONTROLS = (attacks.RELEASE, attacks.MODEL), ("control", "nonmembers")
+INVITATION = tr_later(
+    "Choose a release and an attack. What it finds about people who were released is compared with a guess, with "
+    "people who were not released, and with the most that the ε of the release allows."
+)
+
+
+class AttackPage(RunPage):
+    """The attack and its fields; below or beside them the outcomes of this session."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._done: list[Attacked] = []
+        self._releases: tuple[AccountRelease, ...] = ()
+        self._forms: dict[str, AttackForm] = {}
+        self.attack = named(ChoiceBox(), "attack_kind", tr("Attack"), tr("What the attacker tries"))
+        for known in attacks.ATTACKS:
+            self.attack.addItem(tr_sentence(known.title), known.name)
+        self._about = label("", "muted", wrap=True, name="attack_about")
+        self._fields = QStackedWidget()
+        first = row(label(tr("Attack")), self.attack, self._about)
+        first.setStretch(2, 1)
+        line = QWidget()
+        line.setLayout(first)
+        first.setContentsMargins(0, 0, 0, 0)
+        setup = Card(scrolled(stack(line, self._fields, None, spacing=8), "attack_setup"), pad=12)
+        self._badge = badge()
+        self._said = label("", "heading", wrap=True, name="attack_said")
+        self._words = label("", "muted", wrap=True, name="attack_words")
+        self.chart = OutcomeChart(session)
+        self.chart.setMaximumHeight(OutcomeChart.highest)
+        self.outcomes = LinesTable(
+            session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
+        )
+        self.outcomes.selectionModel().currentRowChanged.connect(lambda now, _former: self._show(now.row()))
+        self._result = _Result(self._said, self._words, self.chart, self._badge, self.outcomes)
+        self._parts = MasterDetail(setup, self._result, heights=(2, 3), widths=(2, 3))
+        self.body.addWidget(self._parts, 1)
+        cancel = button(tr("Cancel"), "attack_cancel", tip=tr("Stop (Esc)"))
+        self.set_run(tr("Attack"), "attack_run", tr("Run the attack (Ctrl+Return)"), cancel)
+        self._report = report_button(session, jobs, "attack_report", self._reported)
+        self.foot.insertWidget(1, self._report)
+        self.set_onward(tr("Releases →"), "attack_to_releases", "released", tr("Everything that was released"))
+        self.attack.currentIndexChanged.connect(self._choose)
+        session.table_changed.connect(self.in_sight(self.refresh))
+        session.released_changed.connect(self.in_sight(self._read))
+        session.attack_asked.connect(self._aim)
+        self._choose()
+        self._show(-1)
+        if session.to_attack is not None:
+            self._aim(session.to_attack)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Read the ledger anew whenever the page is shown."""
+        super().showEvent(event)
+        self._read()
+
+    @property
+    def form(self) -> AttackForm:
+        """The fields of the chosen attack."""
+        return self._forms[self.attack.currentData()]
+
+    def missing(self) -> str:
+        """Return what keeps from an attack and is corrected in the room Data: what is not given is said in the note."""
+        return ""
+
+    def start(self) -> None:
+        """Run what the fields say."""
+        form, request = self.form, self.form.value()
+        if request is None or form.missing():
+            return
+        private = any(needed.name not in (attacks.RELEASE, attacks.MODEL) for needed in form.attack.given)
+        if private and self.session.opened is not None and not figures_first.may_show(self, self.session):
+            return
+        self.follow(run_attack(self.session, self.jobs, form.attack, request, form.given(), form.target, self._take))
+
+    def _reported(self) -> Reported | None:
+        """Return the release that is chosen with its original, and the control set where one is given."""
+        given = self.form.given()
+        release, control = (given.get(names[0]) or given.get(names[1]) for names in (TARGETS, CONTROLS))
+        opened = self.session.opened
+        if opened is None or not isinstance(release, Path):
+            return None
+        return Reported(opened, release, control if isinstance(control, Path) else None)
+
+    def refresh(self) -> None:
+        """Show what can be pressed, and why."""
+        form = self.form
+        self._report.setVisible(self._reported() is not None)
+        missing = form.missing()
+        self.show_buttons("", ready=not missing and form.value() is not None, done=False)
+        self.set_note(missing or tr_sentence(NOT_COVERED))
+
+    def job_ended(self, handle: JobHandle) -> None:
+        """Nothing but the buttons differs: an outcome comes by itself."""
+
+    def retranslate(self) -> None:
+        """Say the outcomes in another language."""
+        self._list()
+        self._choose()
+
+    def _aim(self, target: Path) -> None:
+        """Take up a release or a model, with the chosen attack or else the first one that it can be the target of."""
+        wanted = attacks.MODEL if is_model(target) else attacks.RELEASE
+        fits = [k.name for k in attacks.ATTACKS if any(needed.name == wanted for needed in k.given)]
+        if self.attack.currentData() not in fits:
+            self.attack.setCurrentIndex(self.attack.findData(fits[0]))
+        self.form.choose(target)
+
+    def _read(self) -> None:
+        read_releases(self.jobs, self._offer, self.session.report)
+
+    def _offer(self, releases: tuple[AccountRelease, ...]) -> None:
+        self._releases = releases
+        for form in self._forms.values():
+            form.offer(releases)
+
+    def _aim(self, target: Path) -> None:
+        """Choose what was asked for, and the first attack on its kind where the present one is on another."""
+        kind = attacks.MODEL if target.is_dir() else attacks.RELEASE
+        fitting = [known.name for known in attacks.ATTACKS if kind in [needed.name for needed in known.given]]
+        if self.attack.currentData() not in fitting:
+            self.attack.setCurrentIndex(self.attack.findData(fitting[0]))
+        self.form.choose(target)
+
+    def _choose(self) -> None:
+        """Show the fields of the attack that was chosen."""
+        chosen = attacks.attack(self.attack.currentData())
+        if chosen.name not in self._forms:
+            made = self._forms[chosen.name] = AttackForm(self.session, chosen)
+            made.offer(self._releases)
+            made.changed.connect(self.refresh)
+            self._fields.addWidget(made)
+        self._fields.setCurrentWidget(self.form)
+        text = tr_sentence(chosen.help)
+        self._about.setText(f"{text[:1].upper()}{text[1:]}.")
+        self.refresh()
+
+    def _take(self, done: Attacked) -> None:
+        self._done.insert(0, done)
+        self._list()
+        self.outcomes.selectRow(0)
+        self._show(0)
+
+    def _list(self) -> None:
+        self.outcomes.lines.show_lines([_cells(done) for done in self._done])
+
+    def _show(self, at: int) -> None:
+        """Show an outcome; none where there is none."""
+        done = self._done[at] if 0 <= at < len(self._done) else None
+        self._result.show_parts(any_done=bool(self._done), private=done is not None and done.outcome.private)
+        first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
+        self._said.setText("" if done is None else first)
+        self._said.setVisible(done is not None)
+        self._words.setText(first if done is None else "\n".join(rest))
+        self.chart.show_outcome(None if done is None else done.outcome)
+
+
+class _Result(Standing):
+    """The words and the picture of an outcome, and the table of all of them."""
+
+    def __init__(self, said: QWidget, words: QWidget, chart: QWidget, private: QWidget, table: QWidget) -> None:
+        super().__init__()
+        self.setObjectName("attack_result")
+        heading, both = QWidget(), QWidget()
+        line = row(label(tr("WHAT IT FOUND"), "caption"), None, private)
+        line.setContentsMargins(0, 0, 0, 0)
+        heading.setLayout(line)
+        halves = row(scrolled(stack(said, words, None), "attack_words_area"), chart, spacing=16)
+        halves.setStretch(0, 1)
+        halves.setStretch(1, 1)
+        halves.setContentsMargins(0, 0, 0, 0)
+        both.setLayout(halves)
+        self._private, self._chart, self._table = private, chart, table
+        self.body.addWidget(heading)
+        self.body.addWidget(both, 3)
+        self.body.addWidget(table, 2)
+
+    def show_parts(self, *, any_done: bool, private: bool) -> None:
+        """Show the picture and the table once there is an outcome, and the badge where that is private."""
+        self._private.setVisible(private)
+        self._chart.setVisible(any_done)
+        self._table.setVisible(any_done)
+
+
+def _cells(done: Attacked) -> tuple[Cell, ...]:
+    outcome = done.outcome
+    risk, allowed = outcome.risk, outcome.allowed
+    words = tr("{risk} ({low} to {high})", risk=percent(risk.value), low=percent(risk.low), high=percent(risk.high))
+    return (
+        Cell(tr_sentence(done.title)),
+        Cell(done.target),
+        _share(outcome.naive),
+        _share(outcome.main),
+        _share(outcome.control),
+        Cell(words, exact=f"{risk.value!r}", key=risk.value),
+        Cell("–", "muted", tip=tr_sentence(outcome.why_not))
+        if allowed is None
+        else Cell(percent(allowed), exact=f"{allowed!r}", key=allowed),
+    )
+
+
+def _share(rate: Rate | None) -> Cell:
+    if rate is None:
+        return Cell("–", "muted", tip=tr("There was no control set."))
+    return Cell(percent(rate.value), exact=f"{rate.value!r}", key=rate.value)

@@ -1,0 +1,69 @@
+"""Run an attack in a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.gui.pages.attack import RUN
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, RunRecord, Session
+from workbench.gui.style.language import tr, tr_sentence
+from workbench.gui.widgets.figures_first import follow_note
+from workbench.jobs import Job
+from workbench.params import Parameters
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
+    from workbench.data.table import Table
+    from workbench.risk.attacks.base import Attack
+    from workbench.risk.attacks.outcome import Outcome
+
+KEY = "attack"
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """An attack that was run.
+
+    Attributes:
+        title: of the attack.
+        target: what was attacked, as a person calls it.
+        outcome: what it found. Private, unless it says otherwise.
+    """
+
+    title: str
+    target: str
+    outcome: Outcome
+
+
+def run_attack(
+    session: Session,
+    jobs: JobCenter,
+    chosen: Attack,
+    request: Parameters,
+    given: Mapping[str, Path | OpenTable],
+    target: str,
+    show: Callable[[Attacked], None],
+) -> JobHandle:
+    """Attack ``target`` with what is given; the outcome goes to ``show``, and to the session."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Outcome:
+        from workbench.release.attacked import attack
+
+        read: dict[str, Path | Table] = {
+            name: source if isinstance(source, Path) else source.table for name, source in given.items()
+        }
+        return attack(chosen, request, read, emit=emit, cancel=cancel)
+
+    title = tr("{attack}: {target}", attack=tr_sentence(chosen.title), target=target)
+
+    def apply(outcome: Outcome) -> None:
+        done = Attacked(chosen.title, target, outcome)
+        session.add_run(RunRecord(RUN, title, None, done, target))
+        show(done)
+
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=apply))

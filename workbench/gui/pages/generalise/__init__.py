@@ -1,0 +1,35 @@
+"""The Generalise page: a table made k-anonymous and the like, and what it still reveals."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.session.session import Session, State
+from workbench.gui.style.language import tr_later
+
+QUASI, SENSITIVE = "quasi-identifier", "sensitive"
+
+
+def _state(session: Session) -> State:
+    known = session.opened is not None and any(c.role == QUASI for c in session.plan.columns)
+    return "ready" if known else "empty"
+
+
+PAGE = Page(
+    name="generalise",
+    title=tr_later("Generalise"),
+    room="release",
+    help=tr_later("Make a table k-anonymous by hierarchies, see what it still reveals, and publish it without ε"),
+    make="workbench.gui.pages.generalise.page:GeneralisePage",
+    topic="generalise",
+    known_as="k-anonymity l-diversity t-closeness hierarchy suppression lattice ARX generalize",
+    state=_state,
+    about=(
+        tr_later(
+            "Each column that an outsider may know gets a hierarchy: what its values become, level by level. Search "
+            "finds the levels that lose least and still put every row into a class of k. The result is not "
+            "differential privacy: the page counts what is certain in it all the same, and a release with ε beside "
+            "it. Its file has a certificate that says so, and it costs no ε, because nothing is promised."
+        )
+    ),
+    keys=tr_later("Ctrl+Return searches, Esc stops the search."),
+)

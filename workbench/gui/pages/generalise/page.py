@@ -1,0 +1,437 @@
+"""Generalise: hierarchies, search, the lattice, before and after, what is certain all the same, and the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QStackedWidget, QWidget
+
+from workbench.gui.pages.generalise import PAGE, QUASI, SENSITIVE, tasks
+from workbench.gui.pages.generalise.hierarchy_editor import FILES, HierarchyEditor, TextTable
+from workbench.gui.pages.generalise.lattice import OF_NODES, LatticeChart, loss_words, node_lines
+from workbench.gui.pages.generalise.tasks import Found, Levels
+from workbench.gui.pages.run_page import RunPage
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
+from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.basic import Card, badge, button, label, row, scrolled, stack
+from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
+from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.formatting import count, percent
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.gui.widgets.output_name import beside, remember_folder
+from workbench.gui.widgets.parameter_form import Form
+from workbench.gui.widgets.table_model import Cell, Column
+from workbench.params import Field, Parameters, WorkbenchError, choice, declared_by, real
+from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.generalise.generalised import METHODS, Method, chosen_models
+from workbench.risk.generalise.losses import LOSSES
+from workbench.risk.generalise.models import PrivacyModel
+from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
+from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.generalise.problem import Asked
+
+if TYPE_CHECKING:
+    from workbench.release.generalised.generalised_file import Published
+    from workbench.risk.hierarchies import Builder
+
+LIST_WIDTH = 300
+HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
+OF_COLUMNS = (
+    Column(tr_later("Column"), width=90),
+    Column(tr_later("Made by"), width=90),
+    Column(tr_later("Levels"), help=tr_later("The highest level of its hierarchy"), width=72, right=True),
+    Column(tr_later("Found"), help=tr_later("The level that loses least"), width=64, right=True),
+)
+NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role is quasi-identifier.")
+NOT_ASKED = tr_later("not asked for")
+TABLES = tr_later("Tables (*.csv *.tsv *.parquet)")
+
+
+def _asked_by(model: type[PrivacyModel], key: str) -> Field:
+    """Return the declaration of a model's parameter for a form: its title is its symbol."""
+    return replace(model.declared()[key], symbol="", empty=NOT_ASKED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted(Parameters):
+    """What is asked for on the page."""
+
+    k: int | None = declared_by(_asked_by(KAnonymity, "k"), default=5)
+    l: int | None = declared_by(_asked_by(DistinctDiversity, "l"), default=None)  # noqa: E741  the literature's letter
+    t: float | None = declared_by(_asked_by(Closeness, "t"), default=None)
+    suppression: float = real(
+        default=5,
+        at_least=0,
+        upto=100,
+        unit="%",
+        help=tr_later("the part of the rows that may be left out at the most"),
+    )
+    loss: str = choice(
+        choices=tuple(one.name for one in LOSSES), default="granularity", help=Method.declared()["loss"].help
+    )
+    method: str = choice(choices=tuple(METHODS), default="optimal", help=Method.declared()["method"].help)
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """The privacy models."""
+        return KAnonymity(k=self.k), DistinctDiversity(l=self.l), Closeness(t=self.t)
+
+    @property
+    def how(self) -> Method:
+        """How it is made."""
+        return Method(method=self.method, loss=self.loss, suppression=self.suppression / 100)
+
+
+class GeneralisePage(RunPage):
+    """What is asked for above; below one of four views."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._levels: dict[str, Levels] = {}
+        self._found: Found | None = None
+        self._searched: object = None
+        self._refusal = ""
+        self._nothing = NothingYet(
+            session, "generalise_nothing", tr("Nothing to generalise yet"), "data", tr("Go to Data")
+        )
+        titles = {"suppression": tr_later("left out at the most"), "l": "ℓ"}
+        self.form = Form("generalise_form", Wanted, titles=titles, across=3)
+        self.form.changed.connect(self.refresh)
+        self._problem = label("", "problem", wrap=True, name="generalise_problem")
+        self._said = label("", wrap=True, name="generalise_said")
+        self._badge = badge()
+        self.columns = LinesTable(
+            session, "generalise_columns", tr("The columns that an outsider may know"), OF_COLUMNS
+        )
+        self.columns.selectionModel().currentRowChanged.connect(lambda _now, _former: self._show_column())
+        self.editor = HierarchyEditor(session)
+        self.editor.wanted.connect(self._make)
+        self.editor.chosen.connect(self._read)
+        self.editor.saved.connect(self._write)
+        self.chart = LatticeChart(session)
+        self.nodes = LinesTable(session, "generalise_nodes", tr("The best nodes"), OF_NODES, private=True)
+        self.before = TextTable(session, "generalise_before", tr("The first rows as they are"))
+        self.after = TextTable(session, "generalise_after", tr("The same rows as they would be published"))
+        self._failures = stack(spacing=4)
+        self._views = QStackedWidget()
+        self._segments: dict[str, tuple[QPushButton, QWidget]] = {}
+        self._whole = QWidget()
+        self._whole.setLayout(stack(Card(self.form, self._problem, pad=12), self._card(), spacing=12))
+        layout = self._whole.layout()
+        assert layout is not None
+        layout.setContentsMargins(0, 0, 0, 0)
+        self.body.addWidget(self._nothing, 1)
+        self.body.addWidget(self._whole, 1)
+        cancel = button(tr("Cancel"), "generalise_cancel", tip=tr("Stop (Esc)"))
+        self.set_run(tr("Search"), "generalise_run", tr("Look for the levels that lose least (Ctrl+Return)"), cancel)
+        self._mapping = button(
+            tr("Mapping…"), "generalise_mapping", tip=tr("Write what each value of the column became; private")
+        )
+        self._mapping.clicked.connect(self._write_mapping)
+        self.foot.addWidget(self._mapping)
+        self._onward = button(
+            tr("Release…"),
+            "generalise_release",
+            "primary",
+            tip=tr("Publish the table with a certificate that promises nothing"),
+        )
+        self._onward.clicked.connect(self._release)
+        self.foot.addWidget(self._onward)
+        session.table_changed.connect(self._forget)
+        session.plan_changed.connect(self.in_sight(self._follow))
+        session.account_changed.connect(self.in_sight(self.refresh))
+        self._forget()
+
+    def _card(self) -> Card:
+        hierarchies, lattice, table = QWidget(), QWidget(), QWidget()
+        group = QButtonGroup(self)
+        for place, parts, shares in (
+            (hierarchies, (self.columns, self.editor), (0, 1)),
+            (lattice, (self.nodes, self.chart), (0, 1)),
+            (table, (self.before, self.after), (1, 1)),
+        ):
+            line = row(*parts, spacing=16)
+            for at, share in enumerate(shares):
+                line.setStretch(at, share)
+            place.setLayout(line)
+        for listed in (self.columns, self.nodes):
+            listed.setMinimumWidth(LIST_WIDTH)
+        failures = scrolled(self._failures, "generalise_failures")
+        titles = {
+            HIERARCHIES: (tr("Hierarchies"), tr("What the values of each column become"), hierarchies),
+            LATTICE: (tr("Lattice"), tr("The nodes that the search looked at"), lattice),
+            TABLE: (tr("Before and after"), tr("The first rows"), table),
+            FAILURES: (tr("What it reveals"), tr("What is certain all the same, and what ε would allow"), failures),
+        }
+        segments = row(spacing=4)
+        for name, (title, tip, view) in titles.items():
+            segment = button(title, f"generalise_view_{name}", "segment", tip=tip)
+            segment.setCheckable(True)
+            group.addButton(segment)
+            segment.clicked.connect(self._show_view)
+            self._views.addWidget(view)
+            segments.addWidget(segment)
+            self._segments[name] = (segment, view)
+        self._segments[HIERARCHIES][0].setChecked(True)
+        segments.addStretch(1)
+        segments.addWidget(self._badge)
+        card = Card(self._said, pad=12)
+        card.body.addLayout(segments)
+        card.body.addWidget(self._views, 1)
+        return card
+
+    # -- what is asked ------------------------------------------------------------------------------------------------
+
+    def _names(self, role: str) -> tuple[str, ...]:
+        if self.session.opened is None:
+            return ()
+        return tuple(c.name for c in self.session.plan.columns if c.role == role)
+
+    @property
+    def asked(self) -> Asked:
+        """Which columns are what, by their roles in the plan; what is predicted is sensitive, too."""
+        quasi, target = self._names(QUASI), self.session.target
+        more = () if target is None or target in quasi else (target,)
+        return Asked(quasi, tuple(dict.fromkeys((*self._names(SENSITIVE), *more))), target)
+
+    def missing(self) -> str:
+        """Return what prevents a search and is corrected in the room Data."""
+        if self.session.opened is None:
+            return tr("Open a table in Data first.")
+        return "" if self._names(QUASI) else tr(NO_QUASI)
+
+    def value(self) -> Wanted | None:
+        """Return what is asked for, or ``None`` while a field is refused; the reason is below it."""
+        wanted = self.form.value()
+        stated = ""
+        if isinstance(wanted, Wanted):
+            try:
+                needs = [model for model in chosen_models(wanted.models) if model.needs == "sensitive"]
+                if needs and not self.asked.sensitive:
+                    stated = tr("ℓ and t are about a sensitive column: give one that role in Data.")
+                elif wanted.loss == "classification" and self.session.target is None:
+                    stated = tr("The loss classification predicts a column: choose it in Data.")
+            except WorkbenchError as error:
+                stated = sentence(error)
+        shown = stated or (self._refusal if self._searched == self._present() else "")
+        self._problem.setText(shown)
+        self._problem.setVisible(bool(shown))
+        return wanted if isinstance(wanted, Wanted) and not stated else None
+
+    def _present(self) -> object:
+        levels = {name: id(one.hierarchy) for name, one in self._levels.items()}
+        return self.form.value(), self.asked, levels
+
+    # -- hierarchies --------------------------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Make a hierarchy for each column that is known by now and has none yet."""
+        new = [name for name in self._names(QUASI) if name not in self._levels]
+        if new and self.session.opened is not None:
+            tasks.make(self.session, self.jobs, dict.fromkeys(new), self._take_levels)
+        self.refresh()
+
+    def _take_levels(self, levels: dict[str, Levels]) -> None:
+        self._levels |= levels
+        self.refresh()
+
+    def _selected(self) -> str:
+        names, at = self._names(QUASI), self.columns.currentIndex().row()
+        return names[at] if 0 <= at < len(names) else next(iter(names), "")
+
+    def _show_column(self) -> None:
+        name = self._selected()
+        self.editor.show_column(name, self._levels.get(name))
+
+    def _make(self, builder: Builder, parameters: Parameters) -> None:
+        way = {self._selected(): (builder, parameters)}
+        tasks.make(self.session, self.jobs, way, self._take_levels, self.editor.refuse_error)
+
+    def _read(self, path: Path) -> None:
+        tasks.read(self.session, self.jobs, self._selected(), path, self._take_levels, self.editor.refuse_error)
+
+    def _write(self, path: Path) -> None:
+        tasks.write(self.session, self.jobs, self._levels[self._selected()].hierarchy, path)
+
+    def _write_mapping(self) -> None:
+        assert self._found is not None
+        name = self._selected()
+        path = ask_where_to_save(self, tr("Save what the values became"), f"{name}-mapping.csv", FILES)
+        if path:
+            tasks.write_mapping(self.session, self.jobs, self._found.made, name, Path(path))
+
+    # -- search and release -------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Search for the levels."""
+        wanted, names = self.value(), self._names(QUASI)
+        if wanted is None or not figures_first.may_show(self, self.session):
+            return
+        self._searched, self._refusal = self._present(), ""
+        levels = {name: self._levels[name].hierarchy for name in names}
+        given = self.session, self.jobs, self.asked, levels, wanted.models, wanted.how
+        self.follow(tasks.search(*given, self._take, self._refused))
+
+    def _take(self, found: Found) -> None:
+        self._found = found
+        self._show()
+        self._segments[TABLE][0].click()
+        self.refresh()
+
+    def _refused(self, error: BaseException) -> None:
+        self._found = None
+        self._show()
+        if not isinstance(error, WorkbenchError):
+            self.session.report(error)
+            return
+        self._refusal = sentence(error)
+        self.refresh()
+
+    def job_ended(self, handle: JobHandle) -> None:
+        """Show what can be done now."""
+
+    def _release(self) -> None:
+        """Ask once, then where to; the file dialog asks whether an existing file is replaced."""
+        opened = self.session.opened
+        assert opened is not None
+        assert self._found is not None
+        if not confirm(self, tr("Publish this table?"), tr_sentence(PROMISES_NOTHING), tr("Publish")):
+            return
+        path = ask_where_to_save(self, tr("Publish the table as"), str(beside(opened, "generalised", ".csv")), TABLES)
+        if path:
+            remember_folder(Path(path).parent)
+            tasks.publish(self.session, self.jobs, self._found.made, Path(path), self._published, self.session.report)
+
+    def _published(self, done: Published) -> None:
+        stated = tr(
+            "The generalised table is in {path}, its certificate beside it; no ε was charged.", path=str(done.output)
+        )
+        self.session.notify("info", stated)
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Show what can be pressed, and why."""
+        missing = self.missing()
+        self._nothing.setVisible(bool(missing))
+        self._nothing.say(missing)
+        self._whole.setVisible(not missing)
+        wanted = None if missing else self.value()
+        ready = wanted is not None and all(name in self._levels for name in self._names(QUASI))
+        done = self._found is not None and self._searched == self._present()
+        self.show_buttons(missing, ready=ready, done=done)
+        self._mapping.setVisible(done and not self.running)
+        self._show_columns()
+        note = ""
+        if self._found is not None and not done and not self.running and not missing:
+            note = tr("What is shown was found for other settings: Search does it anew.")
+        elif done and not missing:
+            note = tr("Not differential privacy: look at what it reveals.")
+        elif figures_first.is_first(self.session) and not missing:
+            note = tr(figures_first.BESIDE)
+        self.set_note(note)
+
+    def _show_columns(self) -> None:
+        names, found = self._names(QUASI), self._found
+        lines = []
+        for name in names:
+            levels = self._levels.get(name)
+            by = "…" if levels is None else tr("a file") if levels.way is None else tr_sentence(levels.way[0].title)
+            level = None if found is None else found.made.levels.get(name)
+            stated = "" if level is None else str(level) if isinstance(level, int) else f"{level[0]}–{level[1]}"
+            height = "" if levels is None else str(levels.hierarchy.height)
+            lines.append((Cell(name, tip=name), Cell(by), Cell(height), Cell(stated)))
+        at = max(self.columns.currentIndex().row(), 0)
+        self.columns.lines.show_lines(lines, same=True)
+        if lines and not self.columns.currentIndex().isValid():
+            self.columns.selectRow(min(at, len(lines) - 1))
+        self._show_column()
+
+    def _show_view(self) -> None:
+        self._views.setCurrentWidget(next(view for segment, view in self._segments.values() if segment.isChecked()))
+
+    def _show(self) -> None:
+        found = self._found
+        for name, (segment, _) in self._segments.items():
+            segment.setVisible(found is not None or name == HIERARCHIES)
+        if found is None:
+            self._segments[HIERARCHIES][0].setChecked(True)
+        self._show_view()
+        self._badge.setVisible(found is not None)
+        self._said.setText(_invitation() if found is None else _said(found))
+        self.chart.show_made(None if found is None else found.made)
+        self.nodes.lines.show_lines([] if found is None else node_lines(found.made))
+        for table, rows in ((self.before, "before"), (self.after, "after")):
+            table.show_rows(() if found is None else found.header, () if found is None else getattr(found, rows))
+        while (item := self._failures.takeAt(0)) is not None:
+            part = item.widget()
+            if part is not None:
+                part.setParent(None)
+                part.deleteLater()
+        for at, (text, kind) in enumerate(_failure_lines(found)):
+            self._failures.addWidget(label(text, kind, wrap=True, name=f"generalise_failure_{at}"))
+        self._failures.addStretch(1)
+
+    def retranslate(self) -> None:
+        """Say everything in the language that is shown now."""
+        self._show()
+        self.refresh()
+
+    def _forget(self) -> None:
+        self.forget()
+        self._levels, self._found, self._searched = {}, None, None
+        self._show()
+        self._follow()
+
+
+def _invitation() -> str:
+    return tr(
+        "Search looks for the level of each hierarchy that loses least and still puts every row into a class of k. "
+        "It shows private figures and spends no ε."
+    )
+
+
+def _said(found: Found) -> str:
+    made = found.made
+    stated_losses = [(one.title, made.losses[one.name]) for one in LOSSES if one.name in made.losses]
+    losses = "; ".join(f"{tr_sentence(title)} {loss_words(value)}" for title, value in stated_losses)
+    stated = tr(
+        "{rows} in {classes} of at least {k}; {gone} left out ({share}).",
+        rows=count(int(made.outcome.sizes.sum()), "row"),
+        classes=count(len(made.outcome.sizes), "class", "classes"),
+        k=tr_number(made.k, ","),
+        gone=count(made.outcome.suppressed, "row"),
+        share=percent(made.outcome.suppressed / made.problem.rows),
+    )
+    score = found.accuracy
+    right = (
+        ""
+        if score is None
+        else tr(
+            "A classifier is right for {after} of them, {before} from the original, {guess} by a guess.",
+            after=percent(score.after),
+            before=percent(score.before),
+            guess=percent(score.guess),
+        )
+    )
+    return " ".join(filter(None, (stated, tr("Loss: {losses}.", losses=losses), right)))
+
+
+def _failure_lines(found: Found | None) -> list[tuple[str, str]]:
+    """Return what is certain all the same, and below each what a release with ε would allow."""
+    if found is None:
+        return []
+    if not found.failures:
+        return [(tr("Give a column the role sensitive in Data, to see what is certain of it all the same."), "muted")]
+    lines = []
+    for failure in found.failures:
+        lines.append((tr_sentence(failure.sentence), "problem" if failure.rows else ""))
+        if failure.instead:
+            lines.append((tr_sentence(failure.instead), "muted"))
+    return lines

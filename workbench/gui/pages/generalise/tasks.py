@@ -1,0 +1,213 @@
+"""Hierarchies, search and publication, each in a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.style.language import tr
+from workbench.gui.widgets.figures_first import follow_note
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
+    from workbench.release.generalised.generalised_file import Published
+    from workbench.risk.generalise.accuracy import Accuracy
+    from workbench.risk.generalise.failures import Failure
+    from workbench.risk.generalise.generalised import Generalised, Method
+    from workbench.risk.generalise.models import PrivacyModel
+    from workbench.risk.generalise.problem import Asked
+    from workbench.risk.hierarchies.folder import Way
+    from workbench.risk.hierarchies.hierarchy import Hierarchy
+
+KEY = "generalise"
+MOST_ROWS = 500
+"""Rows that are shown before and after."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The hierarchy of a column, and how it was made.
+
+    Attributes:
+        way: the builder and its parameters; ``None`` of a file.
+        hierarchy: what each value becomes.
+        file: the file that it was read from.
+    """
+
+    way: Way | None
+    hierarchy: Hierarchy
+    file: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the search found, and what is shown of it. Private.
+
+    Attributes:
+        made: the table.
+        failures: what is certain in it all the same.
+        accuracy: of a classifier on it; ``None`` where nothing is to be predicted.
+        before: the first rows that are published, as they were.
+        after: the same rows as they are published.
+    """
+
+    made: Generalised
+    failures: tuple[Failure, ...]
+    accuracy: Accuracy | None
+    before: tuple[tuple[str, ...], ...]
+    after: tuple[tuple[str, ...], ...]
+    header: tuple[str, ...]
+
+
+def make(
+    session: Session,
+    jobs: JobCenter,
+    ways: Mapping[str, Way | None],
+    show: Callable[[dict[str, Levels]], None],
+    refuse: Callable[[BaseException], None] | None = None,
+) -> JobHandle:
+    """Make the hierarchies of columns, each in its way or, where that is ``None``, as the values suggest."""
+    opened = session.opened
+    assert opened is not None
+    declared = {column.name: column for column in session.plan.columns}
+
+    def work(emit: Emit, cancel: CancelToken) -> dict[str, Levels]:
+        from workbench.risk.hierarchies.folder import values_of
+        from workbench.risk.hierarchies.suggested import suggested
+
+        found = {}
+        for name, way in ways.items():
+            cancel.check()
+            values = values_of(opened.table, name, declared.get(name))
+            builder, parameters = way or suggested(values)
+            found[name] = Levels((builder, parameters), builder.build(values, parameters))
+        return found
+
+    def take(found: dict[str, Levels]) -> None:
+        if session.opened is opened:
+            show(found)
+
+    return jobs.start(Job(tr("Making hierarchies"), work), key=f"{KEY}-levels", on_result=take, on_failure=refuse)
+
+
+def read(
+    session: Session,
+    jobs: JobCenter,
+    name: str,
+    path: Path,
+    show: Callable[[dict[str, Levels]], None],
+    refuse: Callable[[BaseException], None],
+) -> JobHandle:
+    """Read the hierarchy of a column from a file; it must have a line for each value of the column."""
+    opened = session.opened
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> dict[str, Levels]:
+        from workbench.risk.hierarchies import read_hierarchy
+        from workbench.risk.hierarchies.folder import values_of
+
+        hierarchy = read_hierarchy(path)
+        hierarchy.of(values_of(opened.table, name), name)
+        return {name: Levels(None, hierarchy, path)}
+
+    return jobs.start(Job(tr("Reading a hierarchy"), work), on_result=show, on_failure=refuse)
+
+
+def write(session: Session, jobs: JobCenter, hierarchy: Hierarchy, path: Path) -> JobHandle:
+    """Write a hierarchy as a semicolon-separated file."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Path:
+        from workbench.release.atomic import write_output
+
+        write_output(path, hierarchy.to_text().encode())
+        return path
+
+    def done(written: Path) -> None:
+        session.notify("info", tr("The hierarchy is in {path}.", path=str(written)))
+
+    return jobs.start(Job(tr("Writing a hierarchy"), work), on_result=done)
+
+
+def write_mapping(session: Session, jobs: JobCenter, made: Generalised, name: str, path: Path) -> JobHandle:
+    """Write what each value of a column became."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Path:
+        from workbench.release.atomic import write_output
+        from workbench.risk.hierarchies.hierarchy import semicolons
+
+        write_output(path, semicolons(made.mapping(name)).encode())
+        return path
+
+    def done(written: Path) -> None:
+        session.notify("info", tr("What the values became is in {path}: it is private.", path=str(written)))
+
+    return jobs.start(Job(tr("Writing a mapping"), work), on_result=done)
+
+
+def search(
+    session: Session,
+    jobs: JobCenter,
+    asked: Asked,
+    hierarchies: Mapping[str, Hierarchy],
+    models: tuple[PrivacyModel, ...],
+    method: Method,
+    show: Callable[[Found], None],
+    refuse: Callable[[BaseException], None],
+) -> JobHandle:
+    """Search for the levels; the ledger notes first that private figures are shown."""
+    opened = session.opened
+    assert opened is not None
+    epsilon = float(session.plan.epsilon)
+
+    def work(emit: Emit, cancel: CancelToken) -> Found:
+        from workbench.release.ledger.study_note import note_study
+        from workbench.risk.generalise.accuracy import accuracy
+        from workbench.risk.generalise.failures import failures
+        from workbench.risk.generalise.generalised import generalise
+
+        note_study(opened.table, "generalise", emit=emit)
+        made = generalise(opened.table, asked, hierarchies, models, method, None, emit, cancel)
+        rows = made.published_rows[:MOST_ROWS]
+        after = made.frame(rows=rows)
+        before = opened.table.frame.select(after.columns)[rows.tolist()]
+        lines = [tuple(tuple("" if v is None else str(v) for v in row) for row in f.rows()) for f in (before, after)]
+        return Found(made, tuple(failures(made, epsilon)), accuracy(made), lines[0], lines[1], tuple(after.columns))
+
+    title = tr("Generalising {table}", table=opened.title)
+    return follow_note(session, jobs, jobs.start(Job(title, work), key=KEY, on_result=show, on_failure=refuse))
+
+
+def publish(
+    session: Session,
+    jobs: JobCenter,
+    made: Generalised,
+    path: Path,
+    show: Callable[[Published], None],
+    refuse: Callable[[BaseException], None],
+) -> JobHandle:
+    """Write the table and its certificate; the ledger notes first that it is published."""
+    account = session.plan.account or None
+
+    def work(emit: Emit, cancel: CancelToken) -> Published:
+        from workbench.release.generalised.generalised_file import Publication, publish
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.path import destination
+
+        to = destination(path, made.table.source, replace=path.exists())  # the person was asked where
+        publication = Publication(path=to.path, format=to.format, replace=to.replace, account=account)
+        with Ledger.open() as ledger:
+            return publish(made, publication, ledger, emit, cancel)
+
+    def done(published: Published) -> None:
+        read_account(session, jobs)
+        show(published)
+
+    title = tr("Publishing {file}", file=path.name)
+    return jobs.start(Job(title, work), key=f"{KEY}-publish", on_result=done, on_failure=refuse)
