@@ -62,6 +62,6 @@ def test_every_table_of_the_window_answers_to_the_key(people):
     assert len(names) > 15
     assert len(tables) > 12
     for table in tables:
-        table.find()
+        table.ask_filter()
         fields = people.findChildren(QLineEdit, f"{table.objectName()}_filter")
         assert len(fields) == 1, table.objectName()

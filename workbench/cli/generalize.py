@@ -201,7 +201,7 @@ def _text(result: Mapping[str, Any]) -> str:
         [
             columns_text(("column", "level", ""), [[str(cell) for cell in row] for row in levels]),
             f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
-            f"{result['suppressed']} rows left out",
+            f"{result['suppressed']} left out",
             f"loss: {losses}",
             *([] if "accuracy" not in result else [filled(ACCURACY, result["accuracy"])]),
             f"written to {one_line(result['output'])}",

@@ -58,8 +58,8 @@ def text(result: Mapping[str, Any]) -> str:
     parts = [one_line(f"{Path(result['source']).name}: {rows} by {', '.join(result['quasi'])}")]
     for measure in measures.MEASURES:
         if measure.shows in result:
-            rows = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]
-            parts += ["", measure.title, columns_text(("", ""), rows).partition("\n")[2]]
+            lines = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]
+            parts += ["", measure.title, columns_text(("", ""), lines).partition("\n")[2]]
     whose = "private – not for release" if result["private"] else "of a released table: its figures are public"
     return "\n".join([*parts, "", whose])
 

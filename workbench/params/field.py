@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import numbers
 import re
@@ -309,10 +310,6 @@ class TextsField(Field):
         return None if value is None else list(value)
 
 
-_DECLARED: dict[type, Mapping[str, Field]] = {}
-"""The declarations of each class: every set is checked when it is made, and a plan or a request makes many."""
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Parameters:
     """A frozen set of declared parameters; every subclass is checked when it is made."""
@@ -328,11 +325,7 @@ class Parameters:
     @classmethod
     def declared(cls) -> Mapping[str, Field]:
         """Return the declarations by attribute name, in order."""
-        found = _DECLARED.get(cls)
-        if found is None:
-            declared = {f.name: f.metadata[METADATA_KEY] for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
-            found = _DECLARED[cls] = MappingProxyType(declared)
-        return found
+        return _declared(cls)  # type: ignore[arg-type]  # a class has a hash of its own, not its objects'
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any], where: str = "") -> Self:
@@ -376,6 +369,12 @@ class Parameters:
             if spec is not None and value is not None and (_is_required(f) or value != f.default):
                 out[self.key_of(f.name)] = spec.plain(value)
         return out
+
+
+@functools.cache  # every set is checked when it is made, and a plan or a request makes many
+def _declared(cls: type[Parameters]) -> Mapping[str, Field]:
+    found = {f.name: f.metadata[METADATA_KEY] for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
+    return MappingProxyType(found)
 
 
 _PLAIN = (str, int, float, bool, NoneType, tuple)

@@ -28,10 +28,11 @@ class ChoiceBox(QComboBox):
         """Draw it as Qt does, but with words that end where the room does."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
-        option.currentText = self._shortened()  # type: ignore[attr-defined]
-        with QStylePainter(self) as painter:
-            painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-            painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        option.currentText = self._shortened()
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
 
     def event(self, event: QEvent) -> bool:
         """Show words that are cut above the tip."""

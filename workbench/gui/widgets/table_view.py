@@ -55,7 +55,7 @@ class TableView(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(row_height)
         self.horizontalHeader().setHighlightSections(False)
-        self.add_action("find", tr("Filter…"), self.find, tr("Show only some lines (Ctrl+F)"))
+        self.add_action("find", tr("Filter…"), self.ask_filter, tr("Show only some lines (Ctrl+F)"))
         model.modelReset.connect(self._follow_reset)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
@@ -133,11 +133,11 @@ class TableView(QTableView):
                 event.accept()
                 return True
             if event.type() == QEvent.Type.KeyPress:
-                self.find()
+                self.ask_filter()
                 return True
         return super().event(event)
 
-    def find(self) -> None:
+    def ask_filter(self) -> None:
         """Go to the field that filters; where the page has none, it lies on the table."""
         if self._filter_field is None:
             TableFilter(self, "lines", floats=True)
@@ -229,7 +229,9 @@ class _Field(QLineEdit):
         elif event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() == Qt.Key.Key_Escape and self._floats:
-            self.parentWidget().hide()
+            lying = self.parentWidget()
+            assert lying is not None
+            lying.hide()
             self._table.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
             super().keyPressEvent(event)

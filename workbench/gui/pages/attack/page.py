@@ -168,14 +168,6 @@ class AttackPage(RunPage):
         for form in self._forms.values():
             form.offer(releases)
 
-    def _aim(self, target: Path) -> None:
-        """Choose what was asked for, and the first attack on its kind where the present one is on another."""
-        kind = attacks.MODEL if target.is_dir() else attacks.RELEASE
-        fitting = [known.name for known in attacks.ATTACKS if kind in [needed.name for needed in known.given]]
-        if self.attack.currentData() not in fitting:
-            self.attack.setCurrentIndex(self.attack.findData(fitting[0]))
-        self.form.choose(target)
-
     def _choose(self) -> None:
         """Show the fields of the attack that was chosen."""
         chosen = attacks.attack(self.attack.currentData())

@@ -96,10 +96,10 @@ class ExplainPage(PageFrame):
         inner = look(QWidget(), "clear")
         self._order = (belief, self.guide, PublishedCard(), *others)
         self._columns = stack(spacing=12), stack(spacing=12)
-        self._beside = row(spacing=12)
+        self._halves = row(spacing=12)
         for column in self._columns:
-            self._beside.addLayout(column, 1)
-        inner.setLayout(self._beside)
+            self._halves.addLayout(column, 1)
+        inner.setLayout(self._halves)
         self._lay_out(wide=False)
         area = QScrollArea()
         area.setObjectName("explain_area")
@@ -133,8 +133,8 @@ class ExplainPage(PageFrame):
             self._columns[wide and at % 2].addWidget(card)
         for column in self._columns:
             column.addStretch(1)
-        self._beside.setStretch(1, int(wide))
-        self._beside.setSpacing(12 if wide else 0)
+        self._halves.setStretch(1, int(wide))
+        self._halves.setSpacing(12 if wide else 0)
 
     def refresh(self) -> None:
         """Show every section for the ε and δ that stand in the fields."""
