@@ -80,8 +80,12 @@ class Failure:
             return ""
         stated = BOTH if self.name == "composition" else INSTEAD
         return stated.format(
-            value=self.value, prior=f"{self.prior:.1%}", allowed=f"{self.allowed:.1%}", epsilon=f"{self.epsilon:g}"
+            value=self.value, prior=_percent(self.prior), allowed=_percent(self.allowed), epsilon=f"{self.epsilon:g}"
         )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 FOUND = {
