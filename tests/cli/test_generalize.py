@@ -206,3 +206,30 @@ def test_a_header_and_line_ends_of_windows_change_nothing(folder: Path, run: Run
     assert [headed[key] for key in ("levels", "losses", "suppressed", "tried")] == [
         bare[key] for key in ("levels", "losses", "suppressed", "tried")
     ]
+
+
+def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Run) -> None:
+    people = ["age,city", *(f"{20 + i % 40},{('Graz', 'Linz')[i % 2]}" for i in range(400))]
+    Path("people.csv").write_text("\n".join(people) + "\n", "utf-8")
+    Path("part.csv").write_text("\n".join([people[0], *people[1::5]]) + "\n", "utf-8")
+    words = (
+        "generalize",
+        "part.csv",
+        "--quasi",
+        "age,city",
+        "--hierarchies",
+        "own",
+        "--delimiter",
+        ",",
+        "--header",
+        "yes",
+    )
+    assert run("generalize", "people.csv", *words[2:], "--make").code == 0
+    more = ("--k", "2", "--suppression", "0.1", "--ledger", "g.sqlite")
+    assert "population" in run(*words, *more, "--k-map", "20", "-o", "a.csv").refused()
+    done = run(*words, *more, "--k-map", "20", "--population", "people.csv", "-o", "a.csv", "--json").done
+    assert {m["model"] for m in done["models"]} == {"k-anonymity", "k-map"}
+    few = run(*words, *more, "--presence-upto", "0.1", "--population", "people.csv", "-o", "b.csv")
+    assert "no generalisation" in few.refused()  # one in five of them is in the table, however coarse it is
+    assert run(*words, *more, "--presence-upto", "0.3", "--population", "people.csv", "-o", "b.csv").code == 0
+    assert run("verify", "a.csv").code == run("verify", "b.csv").code == 0

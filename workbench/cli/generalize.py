@@ -21,6 +21,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.attacks.outcome import percent
 from workbench.risk.generalise.accuracy import accuracy
 from workbench.risk.generalise.generalised import Generalised, Method, answerable, generalise, model_of
 from workbench.risk.generalise.models import MODELS
@@ -207,7 +208,7 @@ def _text(result: Mapping[str, Any]) -> str:
         [
             columns_text(("column", "level", ""), [[str(cell) for cell in row] for row in levels]),
             f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
-            f"{result['suppressed']} rows left out",
+            f"{result['suppressed']} left out",
             f"loss: {losses}",
             *([] if "accuracy" not in result else [_accuracy_text(result["accuracy"])]),
             f"written to {one_line(result['output'])}",
@@ -217,7 +218,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _accuracy_text(shares: Mapping[str, float]) -> str:
-    return ACCURACY.format_map({of: f"{100 * share:.1f} %" for of, share in shares.items()})
+    return ACCURACY.format_map({of: percent(share) for of, share in shares.items()})
 
 
 COMMAND = Command(

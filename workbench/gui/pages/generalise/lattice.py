@@ -74,7 +74,7 @@ class LatticeChart(Chart):
     """The nodes: how coarse a node is, is its height; what is left and right has no meaning."""
 
     name = "generalise_lattice"
-    margins = QMarginsF(60, 30, 12, 24)
+    margins = QMarginsF(60, 30, 12, 34)
     usual = QSize(420, 320)
     least = QSize(220, 160)
 

@@ -18,7 +18,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, label, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold, label, row, scrolled, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
@@ -103,7 +103,7 @@ class GeneralisePage(RunPage):
         self._nothing = NothingYet(
             session, "generalise_nothing", tr("Nothing to generalise yet"), "data", tr("Go to Data")
         )
-        titles = {"suppression": tr_later("left out at the most"), "l": "ℓ"}
+        titles = {"suppression": tr_later("left out at the most"), "l": "ℓ", "loss": tr_later("loss")}
         self.form = Form("generalise_form", Wanted, titles=titles, across=3)
         self.form.changed.connect(self.refresh)
         self._problem = label("", "problem", wrap=True, name="generalise_problem")
@@ -171,7 +171,7 @@ class GeneralisePage(RunPage):
                 line.setStretch(at, share)
             place.setLayout(line)
         for listed in (self.columns, self.nodes):
-            listed.setMinimumWidth(LIST_WIDTH)
+            hold(listed, LIST_WIDTH)
         failures = scrolled(self._failures, "generalise_failures")
         titles = {
             HIERARCHIES: (tr("Hierarchies"), tr("What the values of each column become"), hierarchies),
