@@ -168,6 +168,46 @@ def test_refusals(words: tuple[str, ...], sentence: str, folder: Path, run: Run)
     assert not list(Path().glob("x.csv*"))
 
 
+def test_a_value_without_a_line_is_named_with_its_file(folder: Path, run: Run) -> None:
+    assert run("generalize", "sample:clinic", "--quasi", "age,town", "--hierarchies", "h", "--make").code == 0
+    Path("h/town.csv").write_bytes(b"Arden;*\r\n")
+    words = ("--quasi", "age,town", "--hierarchies", "h", "--k", "2", "-o", "x.csv", "--ledger", "g.sqlite")
+    result = run("generalize", "sample:clinic", *words)
+    assert result.code == 2
+    said = "the value 'Brask' of the column town has no line in its hierarchy"
+    assert result.err.splitlines()[-1].startswith(f"error: {said} ({Path('h') / 'town.csv'}); ")
+
+
+@pytest.mark.parametrize("wrong", [("--suppression", "1.5"), ("--l", "2"), ("--k-map", "3")])
+def test_what_is_wrong_in_the_options_is_said_before_figures_are_noted(
+    wrong: tuple[str, ...], folder: Path, run: Run
+) -> None:
+    assert run("generalize", "sample:people", *QUASI, "--make").code == 0
+    words = ("--k", "5", *wrong, "-o", "x.csv", "--ledger", "g.sqlite")
+    result = run("generalize", "sample:people", *QUASI, *words)
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert not Path("g.sqlite").exists()
+
+
+def test_help_states_no_empty_default(run: Run) -> None:
+    assert "(default )" not in run("generalize", "--help").out
+
+
+def test_a_header_and_line_ends_of_windows_change_nothing(folder: Path, run: Run) -> None:
+    assert run("generalize", "sample:people", *QUASI, "--make").code == 0
+    bare = made(run)
+    for path in Path("levels").glob("*.csv"):
+        text = path.read_text("utf-8")
+        levels = text.splitlines()[0].count(";") + 1
+        header = ";".join(f"level{at}" for at in range(levels))
+        path.write_bytes(f"\ufeff{header}\n{text}".replace("\n", "\r\n").encode())
+    headed = made(run, out="headed.csv")
+    assert [headed[key] for key in ("levels", "losses", "suppressed", "tried")] == [
+        bare[key] for key in ("levels", "losses", "suppressed", "tried")
+    ]
+
+
 def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Run) -> None:
     people = ["age,city", *(f"{20 + i % 40},{('Graz', 'Linz')[i % 2]}" for i in range(400))]
     Path("people.csv").write_text("\n".join(people) + "\n", "utf-8")
