@@ -45,7 +45,7 @@ class ReportRequest(Parameters):
         default=None, symbol="C", help="the column that an outsider must not learn of a person (default: the plan's)"
     )
     sample_fraction: float | None = real(
-        default=None, above=0.0, upto=1.0, symbol="F", help="share of the population that the table has"
+        default=None, at_least=1e-12, upto=1.0, symbol="F", help="share of the population that the table has"
     )
     attacks: int = integer(
         default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
