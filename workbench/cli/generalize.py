@@ -90,8 +90,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
     to = destination(options.output, options.data, options.ledger, options.population, replace=options.replace)
     if options.mapping is not None:
+        if options.mapping.exists() and not options.mapping.is_dir():
+            raise InputError("the folder for the mapping is a file", str(options.mapping), "name a folder")
         for name in columns.quasi:
-            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), options.output)
+            used = (options.data, options.population, options.ledger, options.output)
+            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), *used)
     hierarchies = read_hierarchies(options.hierarchies, columns.quasi, columns.sensitive)
     table = read_data(options, context)
     population = None if options.population is None else read_as(options.population, options, context, None)
