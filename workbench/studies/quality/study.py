@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.data.table import Table
-from workbench.params import Parameters, integer, text
+from workbench.params import InputError, Parameters, integer, text
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -123,6 +123,9 @@ def quality(
         CancelledError: ``cancel`` was set.
     """
     cancel, request = cancel or CancelToken(), request or QualityRequest()
+    if control is not None and control.frame.equals(original.frame):
+        what = "the control set is the original itself"
+        raise InputError(what, control.source, "give rows of people who were not released", field="control")
     compared = read_compared(original, released, control, plan, request.target, request.seed, cancel)
     found = []
     for done, score in enumerate(SCORES):
