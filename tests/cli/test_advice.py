@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from command_cases import Answer, Run, written
 
-from workbench.cli import releasing
 from workbench.params.remedies import DATA, LEDGER, raise_cap, run, shown
 
 NAMED = "our people's table.csv"

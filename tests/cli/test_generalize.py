@@ -113,6 +113,37 @@ def test_changes_are_found(folder: Path, run: Run) -> None:
     columns = [{**c, "level": c["level"] + 1} if c["name"] == "age" else c for c in document["columns"]]
     assert any("level" in p for p in problems(columns=columns))
     assert problems(statement="This is differential privacy.") != []
+    kept = [{**c, "role": "kept"} if c["role"] == "sensitive" else c for c in document["columns"]]
+    assert any("no model covers" in p for p in problems(columns=kept, models=[{"model": "k-anonymity", "k": 5}]))
+    assert any("parameter" in p for p in problems(models=[{"model": "k-anonymity"}]))
+    ragged = [{**c, "labels": [["no", "*"], ["yes"]]} if c["name"] == "label" else c for c in document["columns"]]
+    assert any("height" in p for p in problems(columns=ragged))
+    assert any("left out" in p for p in problems(suppressed=500))
+    assert any("t-closeness" in p for p in problems(suppressed=1, models=[{"model": "t-closeness", "t": 0}]))
+    assert any("method" in p for p in problems(method="magic"))
+    levels_gone = [{k: v for k, v in c.items() if k != "level"} for c in document["columns"]]
+    assert any("level" in p for p in problems(columns=levels_gone))
+
+
+def test_the_certificate_has_no_value_of_a_row_that_was_left_out(folder: Path, run: Run) -> None:
+    Path("t.csv").write_text("name;x\n" + "Ann;1\n" * 5 + "Bob;1\n" + "Zoe;1\n" * 5, "utf-8")
+    words = ("--quasi", "name", "--hierarchies", "order")
+    assert run("generalize", "t.csv", *words, "--make", "--build", "name=order:size=2").code == 0
+    assert "Bob" in Path("order/name.csv").read_text("utf-8")
+    assert run("generalize", "t.csv", *words, "--k", "5", "--suppression", "0.1", "-o", "o.csv").code == 0
+    assert "Bob" not in Path("o.csv").read_text("utf-8") + Path("o.csv.certificate.json").read_text("utf-8")
+    assert run("verify", "o.csv").code == 0
+
+
+def test_a_mapping_that_cannot_be_written_is_refused_before_anything_is_published(folder: Path, run: Run) -> None:
+    Path("age.csv").write_text("age\n" + "30\n" * 6, "utf-8")
+    words = ("age.csv", "--quasi", "age", "--hierarchies", "levels")
+    assert run("generalize", *words, "--make").code == 0
+    ask = ("generalize", *words, "--k", "2", "-o", "o.csv", "--ledger", "g.sqlite", "--mapping")
+    for place in (".", "age.csv"):  # it would replace the rows; it is a file
+        assert run(*ask, place).code == 2
+        assert not Path("o.csv").exists()
+        assert Path("age.csv").read_text("utf-8").startswith("age\n30\n")
 
 
 def test_the_certificate_of_a_run_that_was_killed_before_the_last_rename_is_replaced(folder: Path, run: Run) -> None:

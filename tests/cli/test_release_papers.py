@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from command_cases import Run
 
-from workbench.cli import releasing
 from workbench.params import WorkbenchError
 from workbench.release.documents import written_document
 

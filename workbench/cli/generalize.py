@@ -91,8 +91,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
     to = destination(options.output, options.data, options.ledger, options.population, replace=options.replace)
     if options.mapping is not None:
+        if options.mapping.exists() and not options.mapping.is_dir():
+            raise InputError("the folder for the mapping is a file", str(options.mapping), "name a folder")
         for name in columns.quasi:
-            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), options.output)
+            used = (options.data, options.population, options.ledger, options.output)
+            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), *used)
     method = read_options(options, Method)
     asked = Asked(columns.quasi, columns.sensitive, next(iter(columns.target), None))
     answerable(models, asked, method, population=options.population is not None)  # before figures are noted as seen

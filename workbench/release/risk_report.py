@@ -17,6 +17,7 @@ from workbench.params import InputError, ParameterError, Parameters, integer, re
 from workbench.release.attacked import attack, guarantee_of
 from workbench.release.certificate import is_model
 from workbench.release.ledger.study_note import note_study
+from workbench.release.own_release import note_unless_released
 from workbench.release.rows_beside import ReleasedRows, described, holds_rows, rows_of_release
 from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
@@ -45,7 +46,7 @@ class ReportRequest(Parameters):
         default=None, symbol="C", help="the column that an outsider must not learn of a person (default: the plan's)"
     )
     sample_fraction: float | None = real(
-        default=None, above=0.0, upto=1.0, symbol="F", help="share of the population that the table has"
+        default=None, at_least=1e-12, upto=1.0, symbol="F", help="share of the population that the table has"
     )
     attacks: int = integer(
         default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
@@ -168,6 +169,9 @@ def risk_report(
     risk = measured(subject)
     if place is None:
         return RiskReport(original.source, "", request, original.rows, risk)
+    if rows is not None:
+        for study in ("risk", "attack", "quality"):
+            note_unless_released(rows.table, study, ledger, emit)
     emit(Progress(1, _STEPS, "who could be found in the release"))
     return RiskReport(
         source=original.source,
@@ -237,6 +241,8 @@ def _tried(
 
     def note(name: str, table: Table) -> None:
         ledger, account = notes
+        if name == RELEASE:
+            return  # noted where it was read
         note_study(table, "attack", ledger, emit, account=None if table is control else account)
 
     for known in ATTACKS:
