@@ -211,3 +211,70 @@ def test_the_population_is_noted_as_well_and_a_hierarchy_is_not_replaced(folder:
     assert run(*ask, "-o", "o.csv").code == 0
     with Ledger.read(Path("g.sqlite")) as book:
         assert len({one.dataset for one in book.figures() if one.study == "generalise"}) == 2
+
+
+def test_a_value_without_a_line_is_named_with_its_file(folder: Path, run: Run) -> None:
+    assert run("generalize", "sample:clinic", "--quasi", "age,town", "--hierarchies", "h", "--make").code == 0
+    Path("h/town.csv").write_bytes(b"Arden;*\r\n")
+    words = ("--quasi", "age,town", "--hierarchies", "h", "--k", "2", "-o", "x.csv", "--ledger", "g.sqlite")
+    result = run("generalize", "sample:clinic", *words)
+    assert result.code == 2
+    said = "the value 'Brask' of the column town has no line in its hierarchy"
+    assert result.err.splitlines()[-1].startswith(f"error: {said} ({Path('h') / 'town.csv'}); ")
+
+
+@pytest.mark.parametrize("wrong", [("--suppression", "1.5"), ("--l", "2"), ("--k-map", "3")])
+def test_what_is_wrong_in_the_options_is_said_before_figures_are_noted(
+    wrong: tuple[str, ...], folder: Path, run: Run
+) -> None:
+    assert run("generalize", "sample:people", *QUASI, "--make").code == 0
+    words = ("--k", "5", *wrong, "-o", "x.csv", "--ledger", "g.sqlite")
+    result = run("generalize", "sample:people", *QUASI, *words)
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert not Path("g.sqlite").exists()
+
+
+def test_help_states_no_empty_default(run: Run) -> None:
+    assert "(default )" not in run("generalize", "--help").out
+
+
+def test_a_header_and_line_ends_of_windows_change_nothing(folder: Path, run: Run) -> None:
+    assert run("generalize", "sample:people", *QUASI, "--make").code == 0
+    bare = made(run)
+    for path in Path("levels").glob("*.csv"):
+        text = path.read_text("utf-8")
+        levels = text.splitlines()[0].count(";") + 1
+        header = ";".join(f"level{at}" for at in range(levels))
+        path.write_bytes(f"\ufeff{header}\n{text}".replace("\n", "\r\n").encode())
+    headed = made(run, out="headed.csv")
+    assert [headed[key] for key in ("levels", "losses", "suppressed", "tried")] == [
+        bare[key] for key in ("levels", "losses", "suppressed", "tried")
+    ]
+
+
+def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Run) -> None:
+    people = ["age,city", *(f"{20 + i % 40},{('Graz', 'Linz')[i % 2]}" for i in range(400))]
+    Path("people.csv").write_text("\n".join(people) + "\n", "utf-8")
+    Path("part.csv").write_text("\n".join([people[0], *people[1::5]]) + "\n", "utf-8")
+    words = (
+        "generalize",
+        "part.csv",
+        "--quasi",
+        "age,city",
+        "--hierarchies",
+        "own",
+        "--delimiter",
+        ",",
+        "--header",
+        "yes",
+    )
+    assert run("generalize", "people.csv", *words[2:], "--make").code == 0
+    more = ("--k", "2", "--suppression", "0.1", "--ledger", "g.sqlite")
+    assert "population" in run(*words, *more, "--k-map", "20", "-o", "a.csv").refused()
+    done = run(*words, *more, "--k-map", "20", "--population", "people.csv", "-o", "a.csv", "--json").done
+    assert {m["model"] for m in done["models"]} == {"k-anonymity", "k-map"}
+    few = run(*words, *more, "--presence-upto", "0.1", "--population", "people.csv", "-o", "b.csv")
+    assert "no generalisation" in few.refused()  # one in five of them is in the table, however coarse it is
+    assert run(*words, *more, "--presence-upto", "0.3", "--population", "people.csv", "-o", "b.csv").code == 0
+    assert run("verify", "a.csv").code == run("verify", "b.csv").code == 0

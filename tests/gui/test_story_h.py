@@ -120,7 +120,7 @@ def test_risk_k_anonymity_and_epsilon_side_by_side(hands, tmp_path, monkeypatch)
     of_general, of_synthetic = attack(hands, general, control), attack(hands, synthetic, control)
     assert of_general[-1] == "–"
     assert share(of_synthetic[3]) <= share(of_synthetic[-1])
-    assert "ε = 1 allows at most" in hands.text("attack_words")
+    assert "ε = 1 allows at most" in hands.text("attack_said")
     assert hands.window.page.chart.isVisible()
 
     # The report.

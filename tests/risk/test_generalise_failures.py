@@ -50,7 +50,7 @@ def test_each_failure_is_found_with_what_epsilon_would_allow() -> None:
     assert background.rows == 6
     assert composition.rows >= 1
     assert composition.epsilon == 2.0
-    assert "57.6%" in homogeneity.instead
+    assert "57.6 %" in homogeneity.instead
     assert "cancer" in homogeneity.sentence
 
 

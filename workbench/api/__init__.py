@@ -19,6 +19,8 @@ name tells the ledger that both are the same people. A dataset carries it, and s
     api.synthesize(people, plan, output="people-synthetic.csv")
     api.statistics(people, plan, output="people-figures.csv")
     api.curve(people, plan, target="sex", epsilons=[0.1, 1, 10])           # always a private study
+    api.quality("people-released.csv", people, target="sex")               # the same
+    api.report(people, "report.pdf", released="people-released.csv", quasi=["age", "sex"])
     model = api.NaiveBayes(epsilon=1, bounds={"age": (0, 110)}, classes=["female", "male"], output="model")
     model.fit(people[["age"]], people["sex"])
 

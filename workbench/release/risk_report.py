@@ -51,7 +51,7 @@ class ReportRequest(Parameters):
     attacks: int = integer(
         default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
     )
-    seed: int = integer(default=0, at_least=0, symbol="N", help="of the attackers' choices")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, symbol="N", help="of the attackers' choices")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from workbench.privacy.accounting.posterior import posterior
+from workbench.risk.attacks.outcome import percent
 from workbench.risk.generalise.generalised import Generalised
 from workbench.risk.generalise.losses import DISCERNIBILITY, Outcome
 from workbench.risk.generalise.problem import Node, Problem, Reals, Sensitive, Truths, Whole
@@ -80,7 +81,7 @@ class Failure:
             return ""
         stated = BOTH if self.name == "composition" else INSTEAD
         return stated.format(
-            value=self.value, prior=f"{self.prior:.1%}", allowed=f"{self.allowed:.1%}", epsilon=f"{self.epsilon:g}"
+            value=self.value, prior=percent(self.prior), allowed=percent(self.allowed), epsilon=f"{self.epsilon:g}"
         )
 
 
@@ -152,7 +153,7 @@ def _halves(found: Generalised) -> Outcome | None:
     below = np.cumsum([rows[values.index(value)] for value in order])
     cut = min(max(int(np.searchsorted(below, problem.rows / 2)) + 1, 1), len(order) - 1)
     lower = set(order[:cut])
-    halves = [f"{order[0]} to {order[cut - 1]}", f"{order[cut]} to {order[-1]}"]
+    halves = [f"{order[0]}–{order[cut - 1]}", f"{order[cut]}–{order[-1]}"]
     cut_in_two = Hierarchy((values, tuple(halves[value not in lower] for value in values), tuple(ANY for _ in values)))
     hierarchies = tuple(cut_in_two if at == place else h for at, h in enumerate(problem.hierarchies))
     own = dataclasses.replace(problem, hierarchies=hierarchies, memo={}, _kept=[])
@@ -214,7 +215,7 @@ def _failure(
     row = int(rows[np.argmin(shares[rows])])
     labels = _labels(row, found.outcome)
     if second is not None:
-        labels = [a if a == b else f"{a} and {b}" for a, b in zip(labels, _labels(row, second), strict=True)]
+        labels = [a if a == b else f"{a} / {b}" for a, b in zip(labels, _labels(row, second), strict=True)]
     prior = float(shares[row])
     stated = "–" if values[row] is None else str(values[row])
     return Failure(

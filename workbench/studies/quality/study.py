@@ -33,7 +33,9 @@ class QualityRequest(Parameters):
     """What is asked of a release."""
 
     target: str | None = text(default=None, symbol="COL", help="also train a model of this column on the released rows")
-    seed: int = integer(default=0, at_least=0, symbol="N", help="of the half of the original that is held out")
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, symbol="N", help="of the half of the original that is held out"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ Cells = Callable[[Problem], Sequence[Sequence[Reals]]]
 _Known = list[tuple[Reals, Reals]]
 
 
-def of_cells(name: str, title: str, help_text: str, cells: Cells) -> Loss:
+def of_cells(*, name: str, title: str, help: str, cells: Cells) -> Loss:
     """Return the loss that is the mean of what each cell loses; a suppressed cell loses what it loses at the top."""
 
     def known(problem: Problem) -> _Known:
@@ -117,7 +117,7 @@ def of_cells(name: str, title: str, help_text: str, cells: Cells) -> Loss:
         total: Lattice = sum(sums[1:], sums[0]) / (problem.rows * len(problem.names))
         return total
 
-    return Loss(name=name, title=title, help=help_text, of=of, least=lambda problem, groups: 0.0, floor=floor)
+    return Loss(name=name, title=title, help=help, of=of, least=lambda problem, groups: 0.0, floor=floor)
 
 
 def _known(problem: Problem, cells: Sequence[Sequence[Reals]]) -> _Known:

@@ -13,8 +13,8 @@ def _cells(problem: Problem) -> Sequence[Sequence[Reals]]:
 
 
 GRANULARITY: Loss = of_cells(
-    "granularity",
-    "granularity",
-    "the share of all values that a published label may be, on average over cells: 0 to 1",
-    _cells,
+    name="granularity",
+    title="granularity",
+    help="the share of all values that a published label may be, on average over cells: 0 to 1",
+    cells=_cells,
 )

@@ -26,8 +26,8 @@ def _cells(problem: Problem) -> Sequence[Sequence[Reals]]:
 
 
 NONUNIFORM_ENTROPY: Loss = of_cells(
-    "entropy",
-    "non-uniform entropy",
-    "the uncertainty about a value that its label leaves, as a share of that without any label: 0 to 1",
-    _cells,
+    name="entropy",
+    title="non-uniform entropy",
+    help="the uncertainty about a value that its label leaves, as a share of that without any label: 0 to 1",
+    cells=_cells,
 )
