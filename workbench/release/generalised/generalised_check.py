@@ -87,7 +87,7 @@ def _model_of(stated: dict[str, Any]) -> PrivacyModel:
     entry = next((model for model in MODELS if model.name == stated["model"]), None)
     if entry is None:
         raise InputError(f"the model {str(stated['model'])[:40]!r} is not known")
-    return entry.of.from_plain({k: v for k, v in stated.items() if k != "model"}, stated["model"])
+    return entry.from_plain({k: v for k, v in stated.items() if k != "model"}, stated["model"])
 
 
 def _class_problems(document: dict[str, Any], made: Problem, models: list[tuple[PrivacyModel, str]]) -> Iterator[str]:

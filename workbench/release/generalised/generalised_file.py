@@ -35,7 +35,7 @@ from workbench.release.parts import DrawFile
 from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.rows_work import csv_bytes
 from workbench.release.statements import PROMISES_NOTHING
-from workbench.risk.generalise.generalised import Generalised, model_of
+from workbench.risk.generalise.generalised import Generalised
 from workbench.signals import Progress
 from workbench.signals.cancel import WHOLE, CancelToken
 from workbench.signals.events import Emit, ignore
@@ -175,7 +175,7 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
         "rows": frame.height,
         "suppressed": made.outcome.suppressed,
         "k": made.k,
-        "models": [{"model": model_of(model).name, **model.to_plain()} for model in made.models],
+        "models": [{"model": model.name, **model.to_plain()} for model in made.models],
         "method": made.method.method,
         "suppression": made.method.suppression,
         "order": AS_READ if to.keep_order else RANDOM,

@@ -12,7 +12,7 @@ import polars as pl
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, real
 from workbench.risk.generalise.losses import LOSSES, Outcome, loss
-from workbench.risk.generalise.models import MODELS, Model, PrivacyModel
+from workbench.risk.generalise.models import PrivacyModel
 from workbench.risk.generalise.problem import Asked, Problem, Whole, problem
 from workbench.risk.generalise.recoding import cells, local
 from workbench.risk.generalise.search import Goal, Search, Tried, greedy, optimal
@@ -168,11 +168,6 @@ def chosen_models(given: Iterable[PrivacyModel]) -> tuple[PrivacyModel, ...]:
     return found
 
 
-def model_of(model: PrivacyModel) -> Model:
-    """Return the entry of the list that a model is of."""
-    return next(entry for entry in MODELS if isinstance(model, entry.of))
-
-
 def generalise(
     table: Table,
     asked: Asked,
@@ -203,10 +198,10 @@ def generalise(
     models = chosen_models(models)
     for model in models:
         if model.needs == "sensitive" and not asked.sensitive:
-            what = f"{model_of(model).title} is about a sensitive column, and none is named"
+            what = f"{model.title} is about a sensitive column, and none is named"
             raise ParameterError(what, "sensitive", "name one")
         if model.needs == "population" and population is None:
-            what = f"{model_of(model).title} needs a table of the population, and none is given"
+            what = f"{model.title} needs a table of the population, and none is given"
             raise ParameterError(what, "population", "give one")
     if loss(how.loss).needs == "target" and asked.target is None:
         raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")

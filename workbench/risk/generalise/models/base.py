@@ -20,6 +20,9 @@ class PrivacyModel(Parameters):
     """A privacy model; it is asked for where its first parameter is given.
 
     Attributes:
+        name: its name in results and certificates.
+        title: its name for a person.
+        help: what it requires, one line.
         survives: whether a class that is allowed stays so whatever is joined to it. Then coarser nodes never suppress
             more rows.
         monotone: whether classes that are allowed are so when they are joined. Then, without suppression, a node above
@@ -28,6 +31,9 @@ class PrivacyModel(Parameters):
         full_domain: whether it can be judged only where all rows have one level in each column.
     """
 
+    name: ClassVar[str]
+    title: ClassVar[str]
+    help: ClassVar[str]
     survives: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
     needs: ClassVar[str] = ""
@@ -48,23 +54,6 @@ class PrivacyModel(Parameters):
         All other rows are suppressed.
         """
         return kept
-
-
-@dataclass(frozen=True, kw_only=True)
-class Model:
-    """An entry of the list of models.
-
-    Attributes:
-        name: its name in results and certificates.
-        title: its name for a person.
-        help: what it requires, one line.
-        of: its class.
-    """
-
-    name: str
-    title: str
-    help: str
-    of: type[PrivacyModel]
 
 
 def of_each_sensitive(

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from workbench.params import InputError, choice, real
-from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel, of_each_sensitive, shares
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive, shares
 from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive, Truths
 
 
@@ -65,7 +64,10 @@ DISTANCES: Mapping[str, Callable[[Reals, Sensitive], Reals]] = {
 class Closeness(PrivacyModel):
     """Its t, and what is near."""
 
-    needs: ClassVar[str] = "sensitive"
+    name = "t-closeness"
+    title = "t-closeness"
+    help = "in every class the sensitive values are distributed nearly as among all rows (earth mover's distance)"
+    needs = "sensitive"
 
     t: float | None = real(
         default=None, at_least=0, upto=1, symbol="T", help="how far a class's sensitive values are from those of all"
@@ -79,11 +81,3 @@ class Closeness(PrivacyModel):
         assert self.t is not None
         far, most = DISTANCES[self.distance], self.t + ROUNDING
         return of_each_sensitive(problem, groups, judged, lambda counts, of: far(shares(counts), of) <= most)
-
-
-CLOSENESS = Model(
-    name="t-closeness",
-    title="t-closeness",
-    help="in every class the sensitive values are distributed nearly as among all rows (earth mover's distance)",
-    of=Closeness,
-)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from workbench.params import real
-from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel, of_each_sensitive, shares
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive, shares
 from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
 
 
@@ -17,7 +16,10 @@ from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
 class EntropyDiversity(PrivacyModel):
     """Its ℓ, which need not be whole."""
 
-    needs: ClassVar[str] = "sensitive"
+    name = "entropy-l-diversity"
+    title = "entropy ℓ-diversity"
+    help = "the entropy of the sensitive values of every class is at least ln ℓ"
+    needs = "sensitive"
 
     entropy_l: float | None = real(
         default=None,
@@ -38,11 +40,3 @@ def entropy(share: Reals) -> Reals:
     """Return the entropy of each row of shares, in nats."""
     found: Reals = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=1)
     return found
-
-
-ENTROPY_DIVERSITY = Model(
-    name="entropy-l-diversity",
-    title="entropy ℓ-diversity",
-    help="the entropy of the sensitive values of every class is at least ln ℓ",
-    of=EntropyDiversity,
-)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from workbench.params import boolean, real
-from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel, of_each_sensitive, shares
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive, shares
 from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive, Truths
 
 
@@ -16,7 +15,10 @@ from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive,
 class Likeness(PrivacyModel):
     """Its β."""
 
-    needs: ClassVar[str] = "sensitive"
+    name = "beta-likeness"
+    title = "β-likeness"
+    help = "in no class is a sensitive value more than 1 + β times as frequent as among all rows"
+    needs = "sensitive"
 
     beta: float | None = real(
         default=None, above=0, upto=1e6, symbol="B", help="how much more frequent a sensitive value may be in a class"
@@ -36,11 +38,3 @@ class Likeness(PrivacyModel):
             return found
 
         return of_each_sensitive(problem, groups, judged, judge)
-
-
-LIKENESS = Model(
-    name="beta-likeness",
-    title="β-likeness",
-    help="in no class is a sensitive value more than 1 + β times as frequent as among all rows",
-    of=Likeness,
-)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from workbench.params import integer, real
-from workbench.risk.generalise.models.base import Model, PrivacyModel, of_each_sensitive
+from workbench.risk.generalise.models.base import PrivacyModel, of_each_sensitive
 from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
 
 
@@ -16,7 +15,10 @@ from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
 class RecursiveDiversity(PrivacyModel):
     """Its c and its ℓ."""
 
-    needs: ClassVar[str] = "sensitive"
+    name = "recursive-l-diversity"
+    title = "recursive (c, ℓ)-diversity"
+    help = "the most frequent sensitive value of a class is rarer than c times those from the ℓ-th on"
+    needs = "sensitive"
 
     recursive_c: float | None = real(
         default=None, above=0, upto=1e6, symbol="C", help="c of recursive (c, l)-diversity of the sensitive values"
@@ -32,11 +34,3 @@ class RecursiveDiversity(PrivacyModel):
             return found
 
         return of_each_sensitive(problem, groups, judged, judge)
-
-
-RECURSIVE_DIVERSITY = Model(
-    name="recursive-l-diversity",
-    title="recursive (c, ℓ)-diversity",
-    help="the most frequent sensitive value of a class is rarer than c times those from the ℓ-th on",
-    of=RecursiveDiversity,
-)
