@@ -14,12 +14,11 @@ from workbench.data.columns.numerals import doubles
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
 from workbench.risk.classes import Classes, Codes, classes, coded
+from workbench.risk.distances import DISTANCES
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-
-DISTANCES = ("auto", "equal", "ordered", "hierarchical")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class RiskOptions(Parameters):
     )
     recursive: float = real(default=3.0, above=0.0, upto=1e6, symbol="c", help="c of recursive (c, ℓ)-diversity")
     distance: str = choice(
-        choices=DISTANCES,
+        choices=("auto", *DISTANCES),
         default="auto",
         help="ground distance of t-closeness between sensitive values; auto is ordered for numbers, equal for others",
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.params import Parameters
 from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive, Truths, Whole
+from workbench.risk.sensitive_counts import SensitiveCounts, counts_of
 
 ROUNDING = 1e-9
 """How far a figure may be beyond its limit for rounding alone."""
@@ -57,19 +58,13 @@ class PrivacyModel(Parameters):
 
 
 def of_each_sensitive(
-    problem: Problem, groups: Groups, judged: Truths, judge: Callable[[Reals, Sensitive], Truths]
+    problem: Problem, groups: Groups, judged: Truths, judge: Callable[[SensitiveCounts, Sensitive], Truths]
 ) -> Truths:
-    """Return which of the ``judged`` classes have only histograms of sensitive values that ``judge`` allows."""
+    """Return which of the ``judged`` classes have only sensitive values that ``judge`` allows."""
 
     def by(of: Sensitive) -> Callable[[Reals], Whole]:
-        return lambda counts: judge(counts, of).astype(np.int64)
+        return lambda counts: judge(counts_of(counts), of).astype(np.int64)
 
     for sensitive in problem.sensitive:
         judged = problem.histograms(groups, sensitive, judged, by(sensitive)) > 0
     return judged
-
-
-def shares(counts: Reals) -> Reals:
-    """Return histograms as shares of their classes."""
-    found: Reals = counts / counts.sum(axis=1, keepdims=True)
-    return found

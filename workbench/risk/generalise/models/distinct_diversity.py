@@ -25,4 +25,4 @@ class DistinctDiversity(PrivacyModel):
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes have ℓ different values."""
-        return of_each_sensitive(problem, groups, judged, lambda counts, _: (counts > 0).sum(axis=1) >= self.l)
+        return of_each_sensitive(problem, groups, judged, lambda found, _: found.distinct >= self.l)

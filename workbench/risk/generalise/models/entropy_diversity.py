@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from workbench.params import real
-from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive, shares
-from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive
+from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +31,4 @@ class EntropyDiversity(PrivacyModel):
         """Return which classes have the entropy."""
         assert self.entropy_l is not None
         least = math.log(self.entropy_l) - ROUNDING
-        return of_each_sensitive(problem, groups, judged, lambda counts, _: entropy(shares(counts)) >= least)
-
-
-def entropy(share: Reals) -> Reals:
-    """Return the entropy of each row of shares, in nats."""
-    found: Reals = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=1)
-    return found
+        return of_each_sensitive(problem, groups, judged, lambda found, _: found.entropy >= least)

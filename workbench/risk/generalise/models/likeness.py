@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.params import boolean, real
-from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive, shares
-from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive, Truths
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive
+from workbench.risk.generalise.problem import Groups, Problem, Sensitive, Truths
+from workbench.risk.sensitive_counts import SensitiveCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +31,12 @@ class Likeness(PrivacyModel):
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes have no value that is too frequent."""
 
-        def judge(counts: Reals, of: Sensitive) -> Truths:
-            most = np.full(len(of.share), self.beta, dtype=np.float64)
-            limit = np.minimum(most, -np.log(of.share)) if self.enhanced else most
-            too_frequent = shares(counts) > of.share * (1 + limit) + ROUNDING
-            found: Truths = too_frequent.sum(axis=1) == 0
-            return found
+        def judge(found: SensitiveCounts, of: Sensitive) -> Truths:
+            limit = np.full(len(of.share), self.beta, dtype=np.float64)
+            if self.enhanced:
+                limit = np.minimum(limit, -np.log(of.share))
+            most = of.share * (1 + limit) + ROUNDING
+            allowed: Truths = found.per_class(found.shares > most[found.values]) == 0
+            return allowed
 
         return of_each_sensitive(problem, groups, judged, judge)

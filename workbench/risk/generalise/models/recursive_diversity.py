@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from workbench.params import integer, real
 from workbench.risk.generalise.models.base import PrivacyModel, of_each_sensitive
-from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
+from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +25,6 @@ class RecursiveDiversity(PrivacyModel):
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes are (c, ℓ)-diverse."""
-
-        def judge(counts: Reals, _: object) -> Truths:
-            falling = -np.sort(-counts, axis=1)
-            found: Truths = falling[:, 0] < self.recursive_c * falling[:, self.recursive_l - 1 :].sum(axis=1)
-            return found
-
-        return of_each_sensitive(problem, groups, judged, judge)
+        assert self.recursive_c is not None
+        c, least = self.recursive_c, self.recursive_l
+        return of_each_sensitive(problem, groups, judged, lambda found, _: found.recursive(c) >= least)
