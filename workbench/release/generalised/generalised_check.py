@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
 from workbench.release.open_release import released_table
 from workbench.release.statements import PROMISES_NOTHING
@@ -29,7 +30,7 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
     if document["statement"] != PROMISES_NOTHING:
         yield "the certificate does not say that the table has no guarantee"
     names = [c["name"] for c in document["columns"]]
-    if len(set(names)) < len(names) or not any(c["role"] == "quasi-identifier" for c in document["columns"]):
+    if len(set(names)) < len(names) or not any(c["role"] == QUASI for c in document["columns"]):
         yield "the certificate names a column twice, or no quasi-identifier"
         return
     table = released_table(release, document["output"]["format"], names, cancel)
@@ -54,17 +55,17 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
 
 
 def _asked_of(document: dict[str, Any]) -> tuple[Asked, dict[str, Hierarchy]]:
-    roles: dict[str, list[str]] = {"quasi-identifier": [], "sensitive": [], "kept": []}
+    roles: dict[str, list[str]] = {QUASI: [], SENSITIVE: [], "kept": []}
     hierarchies = {}
     for column in document["columns"]:
         roles[column["role"]].append(column["name"])
         chains = column.get("labels", [])
-        if column["role"] == "quasi-identifier":  # what is published is what an outsider compares
+        if column["role"] == QUASI:  # what is published is what an outsider compares
             labels = tuple(chain[0] for chain in chains)
             hierarchies[column["name"]] = Hierarchy((labels, tuple(ANY for _ in labels)))
         elif chains:
             hierarchies[column["name"]] = Hierarchy(tuple(zip(*chains, strict=True)))
-    return Asked(tuple(roles["quasi-identifier"]), tuple(roles["sensitive"])), hierarchies
+    return Asked(tuple(roles[QUASI]), tuple(roles[SENSITIVE])), hierarchies
 
 
 def _label_problems(column: dict[str, Any], found: set[str], *, full_domain: bool) -> Iterator[str]:

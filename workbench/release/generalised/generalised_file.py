@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import ParameterError, WorkbenchError
 from workbench.privacy.entropy import OsEntropy, permutation
 from workbench.release.atomic import PART, write_error
@@ -161,11 +162,9 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
         if name in made.asked.quasi:
             height = made.problem.hierarchies[made.asked.quasi.index(name)].height
             level = {"level": made.levels[name]} if made.full_domain else {}
-            columns.append(
-                {"name": name, "role": "quasi-identifier", **level, "height": height, "labels": made.vocabulary(name)}
-            )
+            columns.append({"name": name, "role": QUASI, **level, "height": height, "labels": made.vocabulary(name)})
             continue
-        role = "sensitive" if name in made.asked.sensitive else "kept"
+        role = SENSITIVE if name in made.asked.sensitive else "kept"
         own, found = hierarchies.get(name), set(frame[name].fill_null("").to_list())
         chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]
         columns.append({"name": name, "role": role, **({"labels": sorted(chains)} if chains else {})})

@@ -10,12 +10,25 @@ from typing import Any, Protocol
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError, Parameters
+from workbench.params.field import IntegerField, RealField
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 RELEASE, MODEL = "release", "model"
+
+SEED = IntegerField(at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True)
+PEOPLE = IntegerField(at_least=10, upto=100_000, title="attacks", help="how many people are attacked")
+CHANCE = RealField(
+    above=0,
+    below=1,
+    title="known chance",
+    empty="not known",
+    help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
+    advanced=True,
+)
+"""Parameters that several attacks have."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +88,12 @@ class Subject:
     model: OpenedModel | None = None
     tables: Mapping[str, Table] = field(default_factory=dict)
 
-    def attacked(self) -> Table:
-        """Return the released table."""
+    def attacked(self, people: str = "original") -> tuple[Table, ...]:
+        """Return the released table, that of the people, and the control set where there is one."""
         if self.release is None:
             raise ParameterError("no release is given", hint="name the released table")
-        return self.release
+        control = self.tables.get("control")
+        return self.release, self.tables[people], *([] if control is None else [control])
 
 
 Run = Callable[[Subject, Any, Emit, CancelToken], Outcome]
@@ -95,8 +109,7 @@ class Attack:
         title: its name for people.
         help: what it tries, one line without a final full stop.
         given: what it reads.
-        request: ``module:Class`` of the :class:`Parameters` that a person may choose.
-        function: ``module:function``, a :data:`Run`.
+        request: ``module:Class`` of the :class:`Parameters` that a person may choose; beside it is ``run``.
     """
 
     name: str
@@ -104,11 +117,11 @@ class Attack:
     help: str
     given: tuple[Given, ...]
     request: str
-    function: str
 
     def asked(self) -> type[Parameters]:
         """Return the class of what may be chosen."""
-        found: type[Parameters] = _named(self.request)
+        module, _, name = self.request.partition(":")
+        found: type[Parameters] = getattr(importlib.import_module(module), name)
         return found
 
     def run(self, subject: Subject, request: Parameters, emit: Emit, cancel: CancelToken) -> Outcome:
@@ -118,10 +131,5 @@ class Attack:
             InputError: the tables do not fit together.
             ParameterError: a chosen column does not exist.
         """
-        run: Run = _named(self.function)
+        run: Run = importlib.import_module(self.request.partition(":")[0]).run
         return run(subject, request, emit, cancel)
-
-
-def _named(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)

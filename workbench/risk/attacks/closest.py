@@ -42,7 +42,7 @@ def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> 
         InputError: the tables share no column, or there are too few people.
         CancelledError: ``cancel`` was set.
     """
-    shared = common_columns([subject.attacked(), subject.tables["original"], subject.tables["control"]])
+    shared = common_columns(subject.attacked())
     rng = np.random.default_rng(request.seed)
     released, used, others = (rows[rng.permutation(len(rows))] for rows in shared.tables)
     used, others = used[: request.attacks], others[: request.attacks]

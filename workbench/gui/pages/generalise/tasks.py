@@ -120,35 +120,15 @@ def read(
     return jobs.start(Job(tr("Reading a hierarchy"), work), on_result=show, on_failure=refuse)
 
 
-def write(session: Session, jobs: JobCenter, hierarchy: Hierarchy, path: Path) -> JobHandle:
-    """Write a hierarchy as a semicolon-separated file."""
+def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str], title: str, said: str) -> JobHandle:
+    """Write a hierarchy or a mapping as a semicolon-separated file, and say where it is."""
 
-    def work(emit: Emit, cancel: CancelToken) -> Path:
+    def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.release.atomic import write_output
 
-        write_output(path, hierarchy.to_text().encode())
-        return path
+        write_output(path, text().encode())
 
-    def done(written: Path) -> None:
-        session.notify("info", tr("The hierarchy is in {path}.", path=str(written)))
-
-    return jobs.start(Job(tr("Writing a hierarchy"), work), on_result=done)
-
-
-def write_mapping(session: Session, jobs: JobCenter, made: Generalised, name: str, path: Path) -> JobHandle:
-    """Write what each value of a column became."""
-
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        from workbench.release.atomic import write_output
-        from workbench.risk.hierarchies.hierarchy import semicolons
-
-        write_output(path, semicolons(made.mapping(name)).encode())
-        return path
-
-    def done(written: Path) -> None:
-        session.notify("info", tr("What the values became is in {path}: it is private.", path=str(written)))
-
-    return jobs.start(Job(tr("Writing a mapping"), work), on_result=done)
+    return jobs.start(Job(title, work), on_result=lambda _done: session.notify("info", said))
 
 
 def search(

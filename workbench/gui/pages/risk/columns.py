@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 
-from workbench.gui.pages.risk import QUASI, SENSITIVE
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.style.stylesheet import ROW
