@@ -138,3 +138,37 @@ def test_the_picture_beside_the_table_grows_with_the_window(people, qtbot):
     low = picture.height()
     people.resize(2560, 1440)
     qtbot.waitUntil(lambda: picture.height() > 1.3 * low)
+
+
+def test_a_large_window_shows_rows_at_the_questions_and_columns_at_the_settings(people, qtbot, press, idle):
+    people.resize(2560, 1440)
+    press(people, "tab_questions")
+    idle(people)
+    rows = people.findChild(QWidget, "questions_rows")
+    qtbot.waitUntil(rows.isVisible)
+    assert rows.model().rowCount() == 2000
+    for way in ("rows", "synthetic", "statistics"):
+        people.session.choose_way(way)
+        press(people, "tab_release")
+        idle(people)
+        columns = people.findChild(QWidget, "release_columns")
+        qtbot.waitUntil(columns.isVisible)
+        assert [columns.lines.cell(at, 0).text for at in range(columns.lines.height())] == [
+            c.name for c in people.session.plan.columns if c.action != "drop"
+        ]
+    people.resize(1280, 800)
+    qtbot.waitUntil(lambda: not people.findChild(QWidget, "release_columns").isVisible())
+    press(people, "tab_questions")
+    qtbot.waitUntil(lambda: not rows.isVisible())
+
+
+def test_what_epsilon_means_has_two_columns_in_a_large_window(people, qtbot):
+    people.resize(2560, 1440)
+    people.show_page("explain")
+    first, second = (people.page._order[at] for at in (0, 1))
+    qtbot.waitUntil(lambda: first.x() < second.x())
+    assert first.y() == second.y()
+    assert first.x() + first.width() <= second.x()
+    people.resize(1280, 800)
+    qtbot.waitUntil(lambda: second.y() >= first.y() + first.height())
+    assert first.width() > people.page.width() - 80, "the whole width is for one column"

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFont,
-    QFontMetrics,
     QGuiApplication,
     QKeyEvent,
     QMouseEvent,
@@ -39,11 +37,13 @@ from workbench.gui.widgets.table_view import TableView
 from workbench.params import ParameterError
 
 NARROWEST = 56
-LONG_WORDS = 150
-"""Pixels that the column of the longest words keeps in a narrow window."""
+LAST_PIXELS = 4
+"""Pixels that the heading of the names gives up before a table is scrolled sideways."""
+LONG_WORDS = 110
+"""Pixels that a column of words which differ from row to row keeps in a narrow window."""
 SQUEEZE = 64
 """Pixels that the names give at most to a narrow window."""
-TITLE_PAD = 22
+TITLE_PAD = 18
 """Pixels beside the title of a column."""
 
 
@@ -285,18 +285,20 @@ class SettingsTable(TableView):
         for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
             widths[column] = max(width + change, self._title_width(column))
-        missing, widest = sum(widths.values()) - self.viewport().width(), max(widths, key=widths.__getitem__, default=0)
-        if missing > 0 and widths:  # the longest words end in an ellipsis before a figure at the end is cut
-            widths[widest] = max(widths[widest] - missing, LONG_WORDS)
+        missing = sum(widths.values()) - self.viewport().width()
+        for column in widths:
+            if missing > 0 and callable(self._rows.columns[column].choices):
+                # Long words end in an ellipsis before a figure at the end is cut.
+                widths[column] = max(widths[column] - missing, LONG_WORDS)
+        if 0 in widths:
+            widths[0] -= min(max(missing, 0), LAST_PIXELS)
         for column, width in widths.items():
             self.horizontalHeader().resizeSection(column, width)
 
     def _title_width(self, column: int) -> int:
         """Return the width in which the title of a column is read whole, however large its letters are."""
         title = str(self.model().headerData(column, Qt.Orientation.Horizontal) or "")
-        letters = QFont(self.horizontalHeader().font())
-        letters.setWeight(QFont.Weight.DemiBold)  # as the style sheet writes it
-        return QFontMetrics(letters).horizontalAdvance(title) + TITLE_PAD
+        return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + TITLE_PAD
 
     def _widest_choice(self, column: int) -> int:
         """Return the width in which every word that can be chosen in a column, or stands beside a tick, is whole."""
