@@ -55,13 +55,7 @@ class ReportRequest(Parameters):
 
 @dataclass(frozen=True)
 class Tried:
-    """One attack.
-
-    Attributes:
-        attack: which.
-        outcome: what it found; ``None`` where it could not be made.
-        why_not: why it could not, as a sentence.
-    """
+    """One attack; without an outcome ``why_not`` says, as a sentence, why it could not be made."""
 
     attack: Attack
     outcome: Outcome | None
@@ -73,17 +67,12 @@ class RiskReport:
     """What a report says. Private.
 
     Attributes:
-        source: the table.
         release: the released file or folder; empty of a table alone.
         request: what was asked, with the columns that were used.
-        rows: rows of the table.
-        risk: figures of the table by the measures' keys.
         released_risk: the same of the released rows; ``None`` where there are none with all of these columns.
-        tried: the attacks.
         quality: how good the released rows are; ``None`` where there are none.
         guarantee: what the release promises.
         document: its certificate or card; ``None`` where it has none.
-        control: rows that were held out; 0 without them.
     """
 
     source: str
@@ -135,17 +124,9 @@ def risk_report(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> RiskReport:
-    """Note in the ledger that private figures are shown, then measure the table and attack the release.
+    """Note in the ledger that private figures are shown, then measure the table and attack what was released of it.
 
-    Args:
-        original: the rows.
-        released: the file or folder that was released of them.
-        control: rows of other people, who were not released.
-        request: quasi-identifiers, sensitive column, number of attacks.
-        ledger: the ledger's file; ``None`` for the user's own.
-        account: the account of the original, where it is named.
-        emit: receives progress and notices.
-        cancel: stops it.
+    ``control`` holds rows of other people, who were not released; without a ledger it is the user's own.
 
     Raises:
         ParameterError: no quasi-identifier is named, or a column does not exist.

@@ -52,9 +52,6 @@ class Publication:
     """How a generalised table is published.
 
     Attributes:
-        path: the file.
-        format: ``csv``, ``tsv`` or ``parquet``.
-        replace: whether it may replace an output that exists.
         keep: columns that are published as they are, besides the sensitive ones.
         keep_order: whether rows stay in their order.
         account: the public name of the account that the table is said to belong to.
@@ -70,13 +67,7 @@ class Publication:
 
 @dataclass(frozen=True)
 class Published:
-    """A generalised table that was published.
-
-    Attributes:
-        output: the file.
-        certificate: beside it.
-        document: what it says.
-    """
+    """A generalised table that was published."""
 
     output: Path
     certificate: Path

@@ -38,8 +38,6 @@ class Given:
     Attributes:
         name: ``release`` (the command's argument), ``model`` (``--model DIR``), else a table (``--NAME DATA``).
         help: one line, without a final full stop.
-        title: its name in a form.
-        required: whether it must be given.
     """
 
     name: str
@@ -77,9 +75,6 @@ class Subject:
     """What is attacked and what it is judged by; whoever calls has read it and noted in the ledger that it is shown.
 
     Attributes:
-        guarantee: what the release or model promises.
-        release: the released table.
-        model: the released model.
         tables: the tables of people, by the names of their :class:`Given`.
     """
 
@@ -105,10 +100,7 @@ class Attack:
     """One attack.
 
     Attributes:
-        name: its name on the command line.
-        title: its name for people.
         help: what it tries, one line without a final full stop.
-        given: what it reads.
         request: ``module:Class`` of the :class:`Parameters` that a person may choose; beside it is ``run``.
     """
 

@@ -54,13 +54,7 @@ class _ReadsRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Members and others as a model reads them, members first.
-
-    Attributes:
-        X: the rows.
-        y: what is to be predicted in them.
-        members: how many are members.
-    """
+    """Members and others as a model reads them, members first: ``members`` says how many they are."""
 
     X: NDArray[Any]
     y: NDArray[Any]

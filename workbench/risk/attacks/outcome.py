@@ -101,16 +101,13 @@ class Outcome:
     """The result of an attack; private where it was computed from rows that were not released.
 
     Attributes:
-        attack: the name of the attack.
         main: how often it was right about people who were released.
         naive: how often somebody is right who guesses without the release.
-        control: how often it was right about people who were not released; ``None`` without a control set.
         guarantee: what the release promises.
         allowed: the most that ``main`` can be on average under that promise; ``None`` where no bound follows.
         unbounded: why none follows, where it is neither for want of a promise nor of a control set.
         figures: what this attack has beside that, by the keys of ``--json``.
         notes: sentences a reader needs beside the figures: what was not corrected, what is not covered.
-        private: whether it was computed from rows that were not released.
         main_sentence: what it found, where that is not how often it is right.
         base: what the risk is counted beyond: that of ``control``, or another known share; ``None`` for ``main`` as is.
     """

@@ -109,12 +109,7 @@ BOTH = (
 
 
 def failures(found: Generalised, epsilon: float = 1.0) -> list[Failure]:
-    """Return what is certain in a generalised table, for each sensitive column; see also :func:`second_table`.
-
-    Args:
-        found: the table.
-        epsilon: of the release that it is compared with.
-    """
+    """Return what is certain in a generalised table, for each sensitive column, beside a release with ``epsilon``."""
     second = second_table(found)
     out = []
     for sensitive in found.problem.sensitive:

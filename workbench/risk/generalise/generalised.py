@@ -51,10 +51,6 @@ class Generalised:
     """The result.
 
     Attributes:
-        table: the rows.
-        asked: which columns.
-        models: what was asked for.
-        method: how it was made.
         outcome: the classes and levels.
         tried: the nodes that the search looked at; empty of a method that has none.
     """
@@ -179,16 +175,6 @@ def generalise(
     cancel: CancelToken | None = None,
 ) -> Generalised:
     """Return a table generalised as asked.
-
-    Args:
-        table: the rows.
-        asked: quasi-identifiers, sensitive attributes, and the column that a classifier predicts.
-        hierarchies: of each quasi-identifier, and of a sensitive attribute where a distance needs it.
-        models: all must allow every class that is published.
-        method: how.
-        population: the people that the rows are a part of, for models that need them.
-        emit: receives progress.
-        cancel: looked at before each node.
 
     Raises:
         InputError: something is missing, a value has no line in its hierarchy, or nothing is allowed.

@@ -229,13 +229,7 @@ def _part(of: Sensitive, number: Whole) -> Sensitive:
 
 @dataclass(frozen=True)
 class Asked:
-    """Which columns a problem is made of.
-
-    Attributes:
-        quasi: the quasi-identifiers.
-        sensitive: the sensitive attributes.
-        target: the column that a classifier is to predict.
-    """
+    """Which columns a problem is made of: ``target`` is the one that a classifier is to predict."""
 
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...] = ()
@@ -246,12 +240,6 @@ def problem(
     table: Table, asked: Asked, hierarchies: Mapping[str, Hierarchy], population: Table | None = None
 ) -> Problem:
     """Return the rows of a table as the search sees them.
-
-    Args:
-        table: the rows.
-        asked: which columns.
-        hierarchies: of each quasi-identifier, and of those sensitive attributes that have one.
-        population: a table of the people that the rows are a part of, with the quasi-identifiers.
 
     Raises:
         InputError: the table has no row or lacks a column, or a value has no line in its hierarchy.

@@ -34,13 +34,7 @@ _NODES_A_STEP = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What a generalised table must be like.
-
-    Attributes:
-        models: all of them must allow every class.
-        limit: how many rows may be suppressed.
-        loss: what is as small as possible.
-    """
+    """What a generalised table must be like: ``limit`` rows may be suppressed."""
 
     models: tuple[PrivacyModel, ...]
     limit: int
@@ -69,10 +63,6 @@ class Search:
     """A search that is going on.
 
     Attributes:
-        problem: the rows.
-        goal: what is looked for.
-        emit: receives progress.
-        cancel: looked at before each node.
         tried: every node that was grouped.
         best: the best outcome, with its loss.
     """

@@ -33,9 +33,6 @@ class Hierarchy:
     """What each value becomes at each level. Level 0 is the values themselves.
 
     A level never separates what the level below it joins: two values with one label have one label above as well.
-
-    Attributes:
-        levels: the label of each value at each level, by level; all as long as the first, which has no value twice.
     """
 
     levels: tuple[tuple[str, ...], ...]

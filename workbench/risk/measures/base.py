@@ -69,12 +69,8 @@ class Subject:
     """A table with what is asked of it; what several measures need is computed once.
 
     Attributes:
-        table: the rows.
-        options: what is asked.
         population: the rows of the whole population, ``None`` where nobody has them.
         hierarchies: of the sensitive columns that have one.
-        cancel: ends a search.
-        emit: receives its progress.
     """
 
     table: Table
@@ -181,9 +177,6 @@ class Line:
     """One figure in words.
 
     Attributes:
-        title: what it is.
-        value: the figure, as it is shown.
-        help: what it means.
         detail: whether it is one of a list, which a window shows as a table of its own.
     """
 
@@ -198,13 +191,9 @@ class Measure:
     """One measure of what an outsider could learn.
 
     Attributes:
-        name: one word.
-        title: what a heading says.
         shows: the key of its figures that says they are there.
         of: the figures of a table, ready for JSON; no two measures share a key.
         lines: the same figures in words.
-        anonymity: whether ``workbench anonymity`` has it.
-        sensitive: whether it needs a sensitive column.
         slow: whether it may take seconds, so that a window shows the others first.
     """
 

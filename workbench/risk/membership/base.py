@@ -74,9 +74,6 @@ class Guess:
     """A way to guess membership.
 
     Attributes:
-        name: one word, for options and files.
-        title: its name for a person.
-        about: what it does, in a sentence.
         score: returns a score of each row, higher where membership is likelier; it does not know who is a member.
         shadows: whether it needs :attr:`Seen.shadows`.
     """

@@ -38,7 +38,6 @@ class Rows:
 
     Attributes:
         columns: its columns; codes of names mean the same in every table that was read with it.
-        count: its rows.
     """
 
     columns: tuple[Variable, ...]

@@ -33,13 +33,7 @@ MOST_ROWS = 500
 
 @dataclass(frozen=True)
 class Levels:
-    """The hierarchy of a column, and how it was made.
-
-    Attributes:
-        way: the builder and its parameters; ``None`` of a file.
-        hierarchy: what each value becomes.
-        file: the file that it was read from.
-    """
+    """The hierarchy of a column, and the way in which it was made, or the file that it was read from."""
 
     way: Way | None
     hierarchy: Hierarchy
@@ -48,15 +42,7 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the search found, and what is shown of it. Private.
-
-    Attributes:
-        made: the table.
-        failures: what is certain in it all the same.
-        accuracy: of a classifier on it; ``None`` where nothing is to be predicted.
-        before: the first rows that are published, as they were.
-        after: the same rows as they are published.
-    """
+    """What the search found, and the first rows that are published, as they were and as they would be. Private."""
 
     made: Generalised
     failures: tuple[Failure, ...]

@@ -22,8 +22,6 @@ class PrivacyModel(Parameters):
 
     Attributes:
         name: its name in results and certificates.
-        title: its name for a person.
-        help: what it requires, one line.
         survives: whether a class that is allowed stays so whatever is joined to it. Then coarser nodes never suppress
             more rows.
         monotone: whether classes that are allowed are so when they are joined. Then, without suppression, a node above
