@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from hands import Hands
-
 from workbench.data.samples.sample_tables import sample_table
-
-
-@pytest.fixture
-def hands(window, qtbot) -> Hands:
-    window.activateWindow()
-    return Hands(window, qtbot)
 
 
 def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(hands, tmp_path):

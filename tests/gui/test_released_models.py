@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from hands import Hands
 from PySide6.QtWidgets import QPushButton
-
-
-@pytest.fixture
-def hands(window, qtbot) -> Hands:
-    window.activateWindow()
-    return Hands(window, qtbot)
 
 
 def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(hands, tmp_path):
