@@ -181,11 +181,7 @@ def _released(
 
 
 def _completed(request: ReportRequest, rows: ReleasedRows | None) -> ReportRequest:
-    """Return the request with what the release's plan says of its columns.
-
-    Raises:
-        ParameterError: nobody says which columns an outsider may know.
-    """
+    """Return the request with what the release's plan says of its columns."""
     columns = rows.plan.columns if rows is not None and rows.plan is not None else ()
     quasi = request.quasi or tuple(c.name for c in columns if c.role == QUASI)
     if not quasi:

@@ -14,9 +14,7 @@ class SensitiveCounts:
     """How often each class has each value; only what occurs, in the order of classes, then of values.
 
     Attributes:
-        of: the class of each pair.
         values: its value.
-        counts: how many rows have both.
         first: where each class begins.
         sizes: the rows of each class.
     """

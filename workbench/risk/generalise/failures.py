@@ -34,10 +34,8 @@ class Failure:
     """How one failure turns out.
 
     Attributes:
-        name: ``homogeneity``, ``background`` or ``composition``.
         sensitive: the column.
         rows: how many people's value is certain.
-        published: of how many.
         example: of one of them, the published labels, by quasi-identifier; of composition those of both tables.
         value: the value of this person.
         prior: the share of that value among all rows: what one believes without any table.

@@ -46,7 +46,6 @@ class Tried:
     """A node that was grouped.
 
     Attributes:
-        node: its levels.
         loss: what it loses; ``None`` where it is not allowed.
         suppressed: how many rows it suppresses; ``None`` where the table as a whole cannot be allowed.
         least: what it and every node above it lose at least, as far as its classes show.
@@ -228,9 +227,6 @@ def greedy(search: Search) -> Outcome:
 
     Each step up raises the attribute that saves most rows from suppression for what it loses; then every attribute is
     lowered again as long as that is allowed and loses less.
-
-    Raises:
-        InputError: nothing was found.
     """
     problem, node = search.problem, search.problem.bottom
     floor: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem))

@@ -91,11 +91,9 @@ class Hierarchy:
         return np.bincount(codes)[codes]
 
     def of(self, values: Sequence[str | None], what: str) -> Hierarchy:
-        """Return the hierarchy of ``values`` alone, in their order; a missing one stays missing below the top.
+        """Return the hierarchy of different ``values`` of the column ``what``, in their order.
 
-        Args:
-            values: values of a column, each once.
-            what: the column, for messages.
+        A missing one stays missing below the top.
 
         Raises:
             InputError: a value has no line in the hierarchy.
