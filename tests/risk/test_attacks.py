@@ -21,8 +21,7 @@ from workbench.risk import attacks
 from workbench.risk.attacks import singling_out, traces
 from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most, most_of_coin
-from workbench.risk.attacks.common_columns import common_columns
-from workbench.risk.attacks.generalised import written_as
+from workbench.risk.attacks.common_columns import common_columns, written_as
 from workbench.risk.attacks.outcome import Outcome, Rate, beyond, bounded
 from workbench.risk.attacks.reconstruction import solved
 from workbench.signals.cancel import CancelToken

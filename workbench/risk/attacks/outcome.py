@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import Any
 
+from workbench.privacy.audit import wilson
 from workbench.risk.attacks.bound import Guarantee, most
 
 LEVEL = 0.95
@@ -47,9 +47,7 @@ class Rate:
         """Return the share ``count`` of ``of`` with the interval of Wilson (1927)."""
         if of <= 0:
             return cls(0.0, 0.0, 1.0, 0, 0)
-        z = NormalDist().inv_cdf((1 + level) / 2)
-        centre, spread = count + z * z / 2, z * math.sqrt(max(count * (of - count) / of, 0.0) + z * z / 4)
-        low, high = (centre - spread) / (of + z * z), (centre + spread) / (of + z * z)
+        low, high = map(float, wilson(count, of, 1 - level))
         return cls(count / of, min(max(low, 0.0), count / of), max(min(high, 1.0), count / of), count, of)
 
     @classmethod

@@ -106,7 +106,7 @@ class ComparisonCard(Card):
             CopyRows(table, session, private=False)
             self._model.modelReset.connect(table.fit_columns)
             self._views[ROWS] = table
-        titles = [(key, *map(tr, LOOKS[key])) for key in self._views]
+        titles = [(key, tr(LOOKS[key][0]), tr(LOOKS[key][1])) for key in self._views]
         self._segments = segments(self, f"{name}_", titles, self._press)
         for view in self._views.values():
             self._pictures.addWidget(view)
