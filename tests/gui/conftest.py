@@ -351,3 +351,18 @@ def listed(people: MainWindow, press: Any, idle: Any, answer: Any, qtbot: QtBot,
     press(people, "tab_released")
     idle(people)
     return people
+
+
+@pytest.fixture
+def trained(hands: Hands, tmp_path: Path) -> Hands:
+    """A window in which a model of the sample of irises was released by clicks."""
+    hands.click("sample_iris")
+    hands.idle()
+    hands.click("tab_train")
+    hands.type_into("train_folder", str(tmp_path / "model"))
+    hands.until(lambda: hands.window.page.primary.isEnabled())
+    hands.answer("yes")
+    hands.click("train_start")
+    hands.until(lambda: bool(hands.window.session.released))
+    hands.idle()
+    return hands
