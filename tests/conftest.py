@@ -50,6 +50,9 @@ POOLS = ("TCP-Executor", "Dask-Offload")
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
+SELDOM = 20_000, 20, 20
+"""When Python looks for what can be thrown away: windows and tables make many objects that stay as long as a test."""
+
 NUMBERS = itertools.count()
 """Of the folders of tests."""
 
@@ -75,6 +78,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+        gc.set_threshold(*SELDOM)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -244,12 +244,16 @@ class Hands:
 
     # -- the keyboard ---------------------------------------------------------------------------------------------
 
+    def _active(self) -> bool:
+        """Activate the window, as a window manager does once a question is answered; the first time may do nothing."""
+        self.window.activateWindow()
+        return QApplication.focusWidget() is not None
+
     @property
     def focus(self) -> QWidget:
         """What has the focus."""
         if QApplication.activeWindow() is None:
-            self.window.activateWindow()  # as a window manager does once a question is answered
-            self.until(lambda: QApplication.focusWidget() is not None)
+            self.until(self._active)
         found = QApplication.focusWidget()
         assert found is not None, "nothing has the focus"
         return found

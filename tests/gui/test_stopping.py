@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBox, QPushButton
 
 from workbench.gui.widgets.stopping import ask_to_stop
-from workbench.jobs import Job
+from workbench.jobs import Job, network
 from workbench.release import path as export
 from workbench.signals.events import AtStake, Cancelled
 
@@ -265,12 +265,22 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
 
 @needs_torch
 @pytest.mark.slow
-def test_a_training_that_is_paused_before_its_first_step_can_go_on(window, press, idle, qtbot, answer, tmp_path):
+def test_a_training_that_is_paused_before_its_first_step_can_go_on(
+    window, press, idle, qtbot, answer, tmp_path, monkeypatch
+):
+    asked, begin = threading.Event(), network.run_in_process
+
+    def begin_when_asked(*given):
+        asked.wait()
+        return begin(*given)
+
+    # A process that began at once would have charged, or taken its first step, before a slow window pauses it.
+    monkeypatch.setattr(network, "run_in_process", begin_when_asked)
     press(window, "sample_iris")
     idle(window)
     press(window, "tab_train")
     press(window, "train_model_logistic")
-    retype(window, qtbot, "train_logistic_epochs", "3000")
+    retype(window, qtbot, "train_logistic_epochs", "20000")  # nor does it end before a slow window cancels it
     retype(window, qtbot, "train_logistic_batch", "30")
     retype(window, qtbot, "train_folder", tmp_path / "net")
     qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
@@ -279,6 +289,7 @@ def test_a_training_that_is_paused_before_its_first_step_can_go_on(window, press
     qtbot.waitUntil(lambda: window.page.job is not None, timeout=PATIENCE)
     assert window.page.job.at_stake == 0
     press(window, "train_pause")
+    asked.set()
     idle(window)
     idle(window)
     assert statuses() == ["reserved"]

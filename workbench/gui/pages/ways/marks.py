@@ -40,10 +40,12 @@ class Marks(QObject):
     """The ways at the chosen ε and at those beside it, for the plan and the questions of the session.
 
     Signals:
-        changed: more is known, or nothing of what was.
+        changed: more is known at the chosen ε, all is known, or nothing of what was.
+        beside: more is known at another ε.
     """
 
     changed = Signal()
+    beside = Signal()
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
@@ -121,7 +123,7 @@ class Marks(QObject):
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found, fine
             if key == self._key(epsilon):
-                self.changed.emit()
+                (self.changed if epsilon == self._session.plan.epsilon else self.beside).emit()
                 self._next()
 
         def failed(error: BaseException) -> None:

@@ -83,6 +83,7 @@ class WaysPage(PageFrame):
         self.body.addWidget(self._nothing, 1)
         self._marks.changed.connect(self._advise)
         self._marks.changed.connect(self.in_sight(self.refresh))
+        self._marks.beside.connect(self.in_sight(self._show_counts))
         session.table_changed.connect(self._forget)
         follow = self.in_sight(self._follow)
         session.plan_changed.connect(follow)
