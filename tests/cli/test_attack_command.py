@@ -107,8 +107,21 @@ def test_columns_that_are_kept_a_changed_file_and_no_certificate_have_no_bound(r
 def test_people_are_looked_up_by_what_is_known(run: Run) -> None:
     found = run("attack", "link", "people.csv", "--known", "people.csv", "--on", "a,b,c", "--ledger", "l.sqlite")
     frame = pl.read_csv("people.csv")
+    with Ledger.read(Path("l.sqlite")) as book:
+        assert [one.study for one in book.figures()] == ["attack"]
     alone = int((frame.group_by("a", "b", "c").len()["len"] == 1).sum())
     assert found["reidentified_fraction"] == pytest.approx(alone / 300)
+
+
+def test_rows_that_no_certificate_shows_to_be_released_are_noted(run: Run) -> None:
+    pl.DataFrame({"a": [1], "x": ["?"]}).write_csv("one.csv")  # what is looked up is not of the table at all
+    run("attack", "link", "people.csv", "--known", "one.csv", "--on", "a", "--ledger", "l.sqlite")
+    with Ledger.read(Path("l.sqlite")) as book:
+        assert len({one.dataset for one in book.figures()}) == 2
+    released(run)
+    run("attack", "link", "out.csv", "--known", "one.csv", "--on", "a", "--ledger", "other.sqlite")
+    with Ledger.read(Path("other.sqlite")) as book:
+        assert len({one.dataset for one in book.figures()}) == 1
 
 
 def test_a_seed_repeats_an_attack(run: Run) -> None:

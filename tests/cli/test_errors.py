@@ -217,7 +217,6 @@ DRAFT = ["plan", "people.csv", "--epsilon", "1", "-o"]
 FORECAST = ["forecast", "--plan", "plan.toml", "--rows"]
 WORDS: dict[str, tuple[list[str], str]] = {
     "an unknown command": (["sanitise"], "the command 'sanitise' is not known, did you mean 'sanitize'?; see"),
-    "a command of later": (["attack"], "`workbench attack` is not in this version"),
     "an option before the command": (["--json", "samples"], "the command '--json' is not known"),
     "an empty command": ([""], "the command '' is not known"),
     "no argument": (["sanitize"], "the following arguments are required: DATA, --plan, -o/--output"),

@@ -113,6 +113,37 @@ def test_changes_are_found(folder: Path, run: Run) -> None:
     columns = [{**c, "level": c["level"] + 1} if c["name"] == "age" else c for c in document["columns"]]
     assert any("level" in p for p in problems(columns=columns))
     assert problems(statement="This is differential privacy.") != []
+    kept = [{**c, "role": "kept"} if c["role"] == "sensitive" else c for c in document["columns"]]
+    assert any("no model covers" in p for p in problems(columns=kept, models=[{"model": "k-anonymity", "k": 5}]))
+    assert any("parameter" in p for p in problems(models=[{"model": "k-anonymity"}]))
+    ragged = [{**c, "labels": [["no", "*"], ["yes"]]} if c["name"] == "label" else c for c in document["columns"]]
+    assert any("height" in p for p in problems(columns=ragged))
+    assert any("left out" in p for p in problems(suppressed=500))
+    assert any("t-closeness" in p for p in problems(suppressed=1, models=[{"model": "t-closeness", "t": 0}]))
+    assert any("method" in p for p in problems(method="magic"))
+    levels_gone = [{k: v for k, v in c.items() if k != "level"} for c in document["columns"]]
+    assert any("level" in p for p in problems(columns=levels_gone))
+
+
+def test_the_certificate_has_no_value_of_a_row_that_was_left_out(folder: Path, run: Run) -> None:
+    Path("t.csv").write_text("name;x\n" + "Ann;1\n" * 5 + "Bob;1\n" + "Zoe;1\n" * 5, "utf-8")
+    words = ("--quasi", "name", "--hierarchies", "order")
+    assert run("generalize", "t.csv", *words, "--make", "--build", "name=order:size=2").code == 0
+    assert "Bob" in Path("order/name.csv").read_text("utf-8")
+    assert run("generalize", "t.csv", *words, "--k", "5", "--suppression", "0.1", "-o", "o.csv").code == 0
+    assert "Bob" not in Path("o.csv").read_text("utf-8") + Path("o.csv.certificate.json").read_text("utf-8")
+    assert run("verify", "o.csv").code == 0
+
+
+def test_a_mapping_that_cannot_be_written_is_refused_before_anything_is_published(folder: Path, run: Run) -> None:
+    Path("age.csv").write_text("age\n" + "30\n" * 6, "utf-8")
+    words = ("age.csv", "--quasi", "age", "--hierarchies", "levels")
+    assert run("generalize", *words, "--make").code == 0
+    ask = ("generalize", *words, "--k", "2", "-o", "o.csv", "--ledger", "g.sqlite", "--mapping")
+    for place in (".", "age.csv"):  # it would replace the rows; it is a file
+        assert run(*ask, place).code == 2
+        assert not Path("o.csv").exists()
+        assert Path("age.csv").read_text("utf-8").startswith("age\n30\n")
 
 
 def test_the_certificate_of_a_run_that_was_killed_before_the_last_rename_is_replaced(folder: Path, run: Run) -> None:
@@ -166,6 +197,46 @@ def test_refusals(words: tuple[str, ...], sentence: str, folder: Path, run: Run)
     assert result.code == 2
     assert sentence in result.err
     assert not list(Path().glob("x.csv*"))
+
+
+def test_a_value_without_a_line_is_named_with_its_file(folder: Path, run: Run) -> None:
+    assert run("generalize", "sample:clinic", "--quasi", "age,town", "--hierarchies", "h", "--make").code == 0
+    Path("h/town.csv").write_bytes(b"Arden;*\r\n")
+    words = ("--quasi", "age,town", "--hierarchies", "h", "--k", "2", "-o", "x.csv", "--ledger", "g.sqlite")
+    result = run("generalize", "sample:clinic", *words)
+    assert result.code == 2
+    said = "the value 'Brask' of the column town has no line in its hierarchy"
+    assert result.err.splitlines()[-1].startswith(f"error: {said} ({Path('h') / 'town.csv'}); ")
+
+
+@pytest.mark.parametrize("wrong", [("--suppression", "1.5"), ("--l", "2"), ("--k-map", "3")])
+def test_what_is_wrong_in_the_options_is_said_before_figures_are_noted(
+    wrong: tuple[str, ...], folder: Path, run: Run
+) -> None:
+    assert run("generalize", "sample:people", *QUASI, "--make").code == 0
+    words = ("--k", "5", *wrong, "-o", "x.csv", "--ledger", "g.sqlite")
+    result = run("generalize", "sample:people", *QUASI, *words)
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert not Path("g.sqlite").exists()
+
+
+def test_help_states_no_empty_default(run: Run) -> None:
+    assert "(default )" not in run("generalize", "--help").out
+
+
+def test_a_header_and_line_ends_of_windows_change_nothing(folder: Path, run: Run) -> None:
+    assert run("generalize", "sample:people", *QUASI, "--make").code == 0
+    bare = made(run)
+    for path in Path("levels").glob("*.csv"):
+        text = path.read_text("utf-8")
+        levels = text.splitlines()[0].count(";") + 1
+        header = ";".join(f"level{at}" for at in range(levels))
+        path.write_bytes(f"\ufeff{header}\n{text}".replace("\n", "\r\n").encode())
+    headed = made(run, out="headed.csv")
+    assert [headed[key] for key in ("levels", "losses", "suppressed", "tried")] == [
+        bare[key] for key in ("levels", "losses", "suppressed", "tried")
+    ]
 
 
 def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Run) -> None:

@@ -15,6 +15,7 @@ from workbench.cli.catalogue import COMMANDS
 from workbench.cli.console import ProgressBar
 from workbench.params.errors import visible
 from workbench.release.certificate import checksum
+from workbench.risk.hierarchies import file_name
 from workbench.signals import Notice, Progress
 
 CLEAR, C1, TURNED, ISOLATE = "\x1b[2J", "\x9b2J", "\u202e", "\u2066"
@@ -32,6 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "r.csv").write_text("k,h,m,p,q,f\n32,2,2,0.5,0.75,0\n", "utf-8")
     (tmp_path / "cand.txt").write_text(f'"{GRAZ}"\n"{LINZ}"\n', "utf-8", newline="")
     (tmp_path / "bad.txt").write_text(f'"{GRAZ}"\n"{GRAZ}"\n', "utf-8", newline="")
+    (tmp_path / "wrong").mkdir()
+    for name in (AGE, CITY):
+        (tmp_path / "wrong" / file_name(name)).write_text(f"a{CLEAR};*\n", "utf-8")
     write_plan("plan.toml")
     sweep = {"data": "t.csv", "target": CITY, "bounds": "plan.toml", "repeats": 1, "settings": SWEEP}
     (tmp_path / "sweep.toml").write_text(tomli_w.dumps(sweep), "utf-8")
@@ -49,6 +53,8 @@ def write_plan(name: str, city: str = CITY, mechanism: str = "grr") -> None:
 
 READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header", "yes"]
 LEDGER = ["--ledger", "l.sqlite"]
+ATTACK = ["--original", "t.csv", *LEDGER]
+REPORT = ["--quasi", AGE, "--sensitive", CITY, "--attacks", "20"]
 GENERAL = ["--quasi", f"{AGE},{CITY}", "--hierarchies", "levels"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
 MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
@@ -86,10 +92,21 @@ WALK: list[tuple[list[str], int]] = [
     (["generalize", "t.csv", *GENERAL, "--make", *READING], 0),
     (["generalize", "t.csv", *GENERAL, "--k", "2", "-o", f"k{CLEAR}.csv", *LEDGER, *READING], 0),
     (["generalize", "t.csv", *GENERAL, "--k", "2", "--sensitive", f"no{CLEAR}", "-o", "no.csv", *LEDGER, *READING], 2),
+    (["generalize", "t.csv", *GENERAL[:2], "--hierarchies", "wrong", "--k", "2", "-o", "no.csv", *LEDGER, *READING], 2),
     (["synthesize", "t.csv", *SYNTHESIS, "--target", CITY, "-o", f"made{CLEAR}.csv", *READING], 0),
     (["synthesize", "t.csv", *SYNTHESIS, "--target", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["synthesize", "t.csv", *SYNTHESIS, "--method", f"mst{CLEAR}", "-o", "no.csv", *READING], 2),
     (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
+    (["verify", f"k{CLEAR}.csv", *LEDGER], 0),
+    (["quality", f"out{CLEAR}.csv", "--original", "t.csv", "--target", CITY, *LEDGER, *READING], 0),
+    (["quality", f"out{CLEAR}.csv", "--original", "t.csv", "--target", f"no{CLEAR}", *LEDGER, *READING], 2),
+    (["attack", "inference", f"out{CLEAR}.csv", *ATTACK, "--secret", CITY, "--known", AGE, *READING], 0),
+    (["attack", "inference", f"k{CLEAR}.csv", *ATTACK, "--secret", f"no{CLEAR}", *READING], 2),
+    (["attack", "link", f"k{CLEAR}.csv", "--known", "t.csv", "--on", CITY, *LEDGER, *READING], 0),
+    (["attack", "link", f"no{CLEAR}.csv", "--known", "t.csv", "--on", f"no{C1}", *LEDGER, *READING], 2),
+    (["attack", f"link{CLEAR}"], 2),
+    (["report", f"out{CLEAR}.csv", *ATTACK, *REPORT, "-o", f"report{CLEAR}.html", *READING], 0),
+    (["report", "t.csv", "--quasi", f"no{CLEAR}", "-o", "no.html", *LEDGER, *READING], 2),
     (["verify", f"made{CLEAR}.csv"], 0),
     (["certificate", f"out{CLEAR}.csv", "--html", f"out{CLEAR}.html"], 0),
     (["certificate", f"made{CLEAR}.csv", "--html", f"made{C1}.html"], 0),

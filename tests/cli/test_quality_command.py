@@ -58,3 +58,18 @@ def test_what_is_no_table_of_rows_is_refused(folder: Path, run: Run) -> None:
     Path("n.csv").write_text(Path("n.csv").read_text() + "1,Graz\n")
     assert "not the file" in run("quality", "n.csv", "--original", "t.csv", *book).refused()
     assert "no column 'age2'" in run("quality", "t.csv", "--original", "t.csv", "--target", "age2", *book).refused()
+
+
+def test_numbers_nearer_than_the_steps_of_a_double_are_scored(folder: Path, run: Run) -> None:
+    lines = [f"{10**18 + i},{'xy'[i % 2]}" for i in range(60)]
+    Path("long.csv").write_text("\n".join(["n,c", *lines]) + "\n", "utf-8")
+    assert run("quality", "long.csv", "--original", "long.csv", "--json").done["overall"] is not None
+
+
+def test_the_original_is_no_control_set_and_rows_without_a_certificate_are_noted(folder: Path, run: Run) -> None:
+    book = ("--ledger", "book.sqlite")
+    assert run("quality", "t.csv", "--original", "t.csv", "--control", "t.csv", *book).code == 2
+    Path("other.csv").write_text("age,city\n" + "\n".join(f"{20 + i},x{i % 3}" for i in range(40)) + "\n", "utf-8")
+    run("quality", "other.csv", "--original", "t.csv", "--ledger", "two.sqlite")
+    with Ledger.read(Path("two.sqlite")) as ledger:
+        assert len({shown.dataset for shown in ledger.figures()}) == 2

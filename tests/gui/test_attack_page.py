@@ -158,3 +158,19 @@ def test_a_release_is_attacked_from_its_card(people, press, idle, tmp_path):
     people.session.ask_to_attack(tmp_path / "model")
     assert people.page.form.attack.name == "membership"
     assert people.page.form.target == "model"
+
+
+def test_what_is_aimed_at_is_the_target_of_every_attack_on_it(people, released):
+    people.session.ask_to_attack(released / "out.csv")
+    for name in ("inference", "singling-out", "link"):
+        choose(people, name)
+        assert people.page.form.given()["release"] == released / "out.csv"
+    choose(people, "membership")
+    assert "model" not in people.page.form.given()
+
+
+def test_a_short_form_is_not_scrolled(people, qtbot):
+    choose(people, "inference")
+    choose(people, "membership")
+    area = people.page.findChild(QWidget, "attack_setup")
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)

@@ -110,6 +110,10 @@ def test_release_asks_once_and_writes_a_file_that_is_verified(searched, press, i
     assert verify_release(path) == []
     assert json.loads(Path(f"{path}.certificate.json").read_text("utf-8"))["k"] == 2
     assert not searched.session.released  # it costs nothing and is no release with a guarantee
+    press(searched, "generalise_attack")
+    idle(searched)
+    assert searched.page.objectName() == "page_attack"
+    assert searched.page.form.given()["release"] == path
 
 
 def test_other_settings_ask_for_another_search(searched, press, idle, qtbot):
@@ -130,3 +134,9 @@ def test_what_is_missing_is_said(window, press, idle):
     press(window, "tab_generalise")
     idle(window)
     assert "quasi-identifier" in text_of(window, "generalise_nothing_why")
+
+
+def test_the_ways_that_hierarchies_are_made_are_read_whole(clinic):
+    listed = clinic.findChild(QTableView, "generalise_columns")
+    for at in range(2):
+        assert listed.columnWidth(1) >= listed.sizeHintForIndex(listed.model().index(at, 1)).width()

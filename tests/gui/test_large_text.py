@@ -67,3 +67,12 @@ def test_the_bars_of_mechanisms_keep_their_names(people, press, idle, qtbot) -> 
     assert bars.minimumHeight() <= 1.2 * before  # fewer lines, not taller: the picture below keeps its room
     people.theme.set_scale(100)
     qtbot.waitUntil(lambda: bars.minimumHeight() % 25 == 0)  # as many as before
+
+
+def test_figures_of_risk_are_read_whole(people, press, idle, qtbot) -> None:
+    press(people, "tab_risk")
+    idle(people)
+    enlarged(people, qtbot)
+    table = people.findChild(QTableView, "risk_columns")
+    for at in range(3, 7):
+        assert table.columnWidth(at) >= table.fontMetrics().horizontalAdvance("99.9 %") + 22, at

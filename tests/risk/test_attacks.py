@@ -324,6 +324,12 @@ def test_a_copy_gives_back_the_secret_of_people_whom_the_attacker_knows() -> Non
     assert found.control.value <= 0.9
 
 
+def test_a_secret_that_everybody_shares_is_none() -> None:
+    alike = table({"age": [30 + at for at in range(20)], "town": ["H"] * 20})
+    with pytest.raises(InputError, match="'town' has one value"):
+        run("reconstruction", alike, of={"original": alike}, secret="town")
+
+
 def test_the_linear_programme_finds_the_only_solution() -> None:
     rng = np.random.default_rng(14)
     bits, met = rng.random(12) < 0.5, rng.random((80, 12)) < 0.5

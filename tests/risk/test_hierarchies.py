@@ -78,6 +78,7 @@ def test_a_level_never_separates_what_the_one_below_joins() -> None:
         ("a;*\na;*\n", "two lines"),
         ("a;*\nb\n", "line 2 of the hierarchy has 1 columns"),
         ("", "no value"),
+        ("a,*\nb,*\n", "not separated by semicolons"),
     ],
 )
 def test_a_file_that_is_none_is_refused(text: str, message: str) -> None:
@@ -91,6 +92,14 @@ def test_an_unknown_value_is_named_with_its_column() -> None:
         hierarchy.of(["a", "c"], "town")
     missing = hierarchy.of(["a", None], "town")
     assert missing.levels == (("a", ""), ("*", "*"))
+
+
+@pytest.mark.parametrize("header", ["Town;level 1", "level0;level1"])
+def test_a_header_is_no_value(header: str) -> None:
+    bare = Hierarchy.from_text("a;*\nb;*\n")
+    assert Hierarchy.from_text(f"{header}\na;*\nb;*\n").without_header("town", ["a", "b"]) == bare
+    assert bare.without_header("town", ["b"]) == bare  # a value that does not occur has the label of the others
+    assert bare.without_header("a", ["a", "b"]) == bare
 
 
 def test_labels_with_separators_and_quotes_survive_the_file() -> None:

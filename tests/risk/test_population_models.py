@@ -72,6 +72,12 @@ def test_zayatz_by_counting_samples() -> None:
     assert share(ZAYATZ.estimate(of), of) == pytest.approx(one / (one + two) / 0.3 / 10)
 
 
+def test_zayatz_ends_for_a_population_as_large_as_is_allowed() -> None:
+    found = ZAYATZ.estimate(Sample(np.array([1, 2]), np.array([1, 1]), 1e-12))
+    assert found is not None
+    assert found.unique == pytest.approx(1e12 / 3, rel=1e-9)  # a pair is hit twice as often
+
+
 def test_the_likelihood_of_pitman_is_the_product_it_stands_for() -> None:
     """Summed over every way to split five rows into classes, the formula's probabilities are 1."""
     theta, alpha, n = 1.7, 0.4, 5

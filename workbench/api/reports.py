@@ -13,6 +13,7 @@ from workbench.api.places import Place, path_of
 from workbench.data.read import ReadOptions
 from workbench.release.documents.risk_document import in_short, risk_document
 from workbench.release.documents.written_document import check_document_path, write_document
+from workbench.release.own_release import is_release
 from workbench.release.risk_report import ReportRequest, risk_report
 from workbench.release.rows_beside import ReleasedRows, rows_of_release
 from workbench.studies.quality.study import QualityRequest
@@ -56,6 +57,8 @@ def quality(
     tables = [table_of(frame) for frame in (original, control) if frame is not None]
     for table, frame in zip(tables, (original, control), strict=False):
         note("quality", table, frame, study_ledger=study_ledger)
+    if not is_release(rows.table):
+        note("quality", rows.table, released, original, study_ledger=study_ledger)
     request = QualityRequest(target=target, seed=seed)
     found = scored(tables[0], rows.table, tables[1] if len(tables) > 1 else None, plan=rows.plan, request=request)
     warn_of_study("a comparison with the original", hint="its figures come from private rows")

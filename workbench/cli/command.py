@@ -92,7 +92,7 @@ def add_options(
         if isinstance(spec, BooleanField):
             _add_flag(parser, cls, name, f"{prefix}.{name}", default=default)
             continue
-        stated = "" if default in (None, dataclasses.MISSING) else f" (default {_written(spec.plain(default))})"
+        stated = "" if default in (None, dataclasses.MISSING, ()) else f" (default {_written(spec.plain(default))})"
         parser.add_argument(
             flag_of(cls, name),
             dest=f"{prefix}.{name}",

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, command_in_use, read_options
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, filled, read_as, read_data
+from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, texts
 from workbench.params.errors import one_line
@@ -21,8 +21,9 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.attacks.outcome import percent
 from workbench.risk.generalise.accuracy import accuracy
-from workbench.risk.generalise.generalised import Generalised, Method, generalise
+from workbench.risk.generalise.generalised import Generalised, Method, answerable, generalise
 from workbench.risk.generalise.models import MODELS
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import BUILDERS, file_name
@@ -31,7 +32,7 @@ from workbench.risk.hierarchies.hierarchy import semicolons
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 
-ACCURACY = "a classifier is right for {after:.1%} of the rows, {before:.1%} from the original, {guess:.1%} by a guess"
+ACCURACY = "a classifier is right for {after} of the rows, {before} from the original, {guess} by a guess"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,15 +91,24 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
     to = destination(options.output, options.data, options.ledger, options.population, replace=options.replace)
     if options.mapping is not None:
+        if options.mapping.exists() and not options.mapping.is_dir():
+            raise InputError("the folder for the mapping is a file", str(options.mapping), "name a folder")
         for name in columns.quasi:
-            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), options.output)
+            used = (options.data, options.population, options.ledger, options.output)
+            keep_inputs(options.mapping / file_name(name), options.hierarchies / file_name(name), *used)
+    method = read_options(options, Method)
+    asked = Asked(columns.quasi, columns.sensitive, next(iter(columns.target), None))
+    answerable(models, asked, method, population=options.population is not None)  # before figures are noted as seen
     hierarchies = read_hierarchies(options.hierarchies, columns.quasi, columns.sensitive)
     table = read_data(options, context)
     population = None if options.population is None else read_as(options.population, options, context, None)
     note_study(options, context, table, "generalise")
-    asked = Asked(columns.quasi, columns.sensitive, next(iter(columns.target), None))
-    method = read_options(options, Method)
-    found = generalise(table, asked, hierarchies, models, method, population, context.emit, context.cancel)
+    try:
+        found = generalise(table, asked, hierarchies, models, method, population, context.emit, context.cancel)
+    except InputError as error:
+        if error.code == "not-in-hierarchy":  # its place is the file, which the search does not know
+            raise error.at(str(options.hierarchies / file_name(error.field))) from None
+        raise
     publication = Publication(
         path=to.path,
         format=to.format,
@@ -203,11 +213,15 @@ def _text(result: Mapping[str, Any]) -> str:
             f"{result['rows']} rows in {result['classes']} classes of at least {result['k']}; "
             f"{result['suppressed']} left out",
             f"loss: {losses}",
-            *([] if "accuracy" not in result else [filled(ACCURACY, result["accuracy"])]),
+            *([] if "accuracy" not in result else [_accuracy_text(result["accuracy"])]),
             f"written to {one_line(result['output'])}",
             f"certificate {one_line(result['certificate'])}",
         ]
     )
+
+
+def _accuracy_text(shares: Mapping[str, float]) -> str:
+    return ACCURACY.format_map({of: percent(share) for of, share in shares.items()})
 
 
 COMMAND = Command(

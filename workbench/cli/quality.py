@@ -10,6 +10,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_ledger, add_reading, columns_text, noticed, read_as
 from workbench.data.read import ReadOptions
+from workbench.release.own_release import note_unless_released
 from workbench.release.rows_beside import rows_of_release
 from workbench.studies.quality.study import QualityRequest, quality
 
@@ -36,6 +37,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     tables = [noticed(read_as(name, options, context, released.plan), context) for name in names]
     for table in tables:
         note_study(options, context, table, "quality")
+    note_unless_released(released.table, "quality", options.ledger, context.emit)
     found = quality(
         tables[0],
         released.table,

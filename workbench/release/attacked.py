@@ -19,6 +19,7 @@ from workbench.release.certificate import CARD_FORMAT, certificate_path
 from workbench.release.choosing import without_choice
 from workbench.release.described_release import stated
 from workbench.release.ledger.study_note import note_study
+from workbench.release.own_release import is_release, note_unless_released
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
@@ -104,6 +105,10 @@ def attack(
         guarantee, release = guarantee_of(released), read_released(released, cancel=cancel)
     elif released is not None:
         release = released
+    if release is not None and note is None:
+        note_unless_released(release, STUDY, ledger, emit)
+    elif release is not None and note is not None and not is_release(release):
+        note(RELEASE, release)
     if isinstance(folder := given.get(MODEL), Path):
         from workbench.release.model.open_model import open_model  # a network loads torch
 

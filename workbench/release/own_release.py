@@ -6,7 +6,9 @@ from pathlib import Path
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release.certificate import FILES, GENERALISED_FORMAT, certificate_path, read_document
+from workbench.release.certificate import FILES, GENERALISED_FORMAT, certificate_path, checksum, read_document
+from workbench.release.ledger.study_note import note_study
+from workbench.signals.events import Emit, ignore
 
 
 def is_release(table: Table) -> bool:
@@ -18,4 +20,11 @@ def is_release(table: Table) -> bool:
         document = read_document(beside, *FILES, GENERALISED_FORMAT)
     except InputError:  # none, or one that proves nothing: the rows count as private
         return False
-    return bool(document["output"]["sha256"] == table.digest.hex())
+    unchanged = checksum(document) == document["checksum"]
+    return bool(unchanged and document["output"]["sha256"] == table.digest.hex())
+
+
+def note_unless_released(table: Table, study: str, ledger: Path | None = None, emit: Emit = ignore) -> None:
+    """Note, as :func:`note_study`, rows that somebody calls released, where no certificate shows that they are."""
+    if not is_release(table):
+        note_study(table, study, ledger, emit)

@@ -18,6 +18,7 @@ from workbench.params import InputError, ParameterError, Parameters, integer, re
 from workbench.release.attacked import attack, guarantee_of
 from workbench.release.certificate import is_model
 from workbench.release.ledger.study_note import note_study
+from workbench.release.own_release import note_unless_released
 from workbench.release.rows_beside import ReleasedRows, described, holds_rows, rows_of_release
 from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
@@ -45,12 +46,12 @@ class ReportRequest(Parameters):
         default=None, symbol="C", help="the column that an outsider must not learn of a person (default: the plan's)"
     )
     sample_fraction: float | None = real(
-        default=None, above=0.0, upto=1.0, symbol="F", help="share of the population that the table has"
+        default=None, at_least=1e-12, upto=1.0, symbol="F", help="share of the population that the table has"
     )
     attacks: int = integer(
         default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
     )
-    seed: int = integer(default=0, at_least=0, symbol="N", help="of the attackers' choices")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, symbol="N", help="of the attackers' choices")
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,9 @@ def risk_report(
     risk = measured(subject)
     if place is None:
         return RiskReport(original.source, "", request, original.rows, risk)
+    if rows is not None:
+        for study in ("risk", "attack", "quality"):
+            note_unless_released(rows.table, study, ledger, emit)
     emit(Progress(1, _STEPS, "who could be found in the release"))
     beside = _Beside(original, control, request, ledger, account, emit, cancel)
     return RiskReport(
@@ -230,6 +234,11 @@ class _Beside:
         account = None if table is self.control else self.account
         note_study(table, study, self.ledger, self.emit, account=account)
 
+    def note_attack(self, name: str, table: Table) -> None:
+        """Note a table that is attacked; the release was noted where it was read."""
+        if name != RELEASE:
+            self.note("attack", table)
+
     def tried(self, place: Path) -> Iterator[Tried]:
         """Make every attack on a release of this kind."""
         self.emit(Progress(2, _STEPS, "attacks on the release"))
@@ -252,7 +261,7 @@ class _Beside:
                     known,
                     _asked(known, request),
                     given,
-                    note=lambda _name, table: self.note("attack", table),
+                    note=self.note_attack,
                     emit=self.emit,
                     cancel=self.cancel,
                 )

@@ -6,7 +6,8 @@ A table is a list of n rows; how the bytes of a file become rows is stated publi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from workbench.sanitize.plan import Plan
 
@@ -34,6 +35,15 @@ PROMISES_NOTHING = (
     "same people, may learn more than the models below suggest."
 )
 """What the certificate of a generalised table says first."""
+
+KEPT = "The column {name} is published as it is."
+"""A sentence of the certificate on each column that no model covers."""
+
+
+def kept_columns(columns: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the sentences on the columns of a generalised table's certificate that no model covers."""
+    return [KEPT.format(name=column["name"]) for column in columns if column["role"] == "kept"]
+
 
 CANNOT_KNOW = (
     "not checked, because no file can show it: who wrote the certificate, whether bounds, domains and the reading of "

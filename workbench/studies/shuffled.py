@@ -58,7 +58,7 @@ class Simulation(Parameters):
 
     values: int = integer(at_least=3, upto=1000, default=8, help="how many values a person can have")
     repeats: int = integer(at_least=2, upto=10_000, default=200, help="collections that errors are means of")
-    seed: int = integer(at_least=0, default=0, help="of the made-up people and the draws")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="of the made-up people and the draws")
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,10 @@ class LinesTable(TableView):
         super().resizeEvent(event)
         self._share_out()
 
+    def make_room(self) -> None:
+        """Fit the columns to lines that took the place of as many others."""
+        self._share_out()
+
     def _share_out(self) -> None:
         # A figure that is cut reads as another figure: figures come first, words give way.
         wanted = [self._fitting(at) for at in range(len(self._columns))]

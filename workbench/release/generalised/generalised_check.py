@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,16 @@ import polars as pl
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
 from workbench.release.open_release import released_table
-from workbench.release.statements import PROMISES_NOTHING
+from workbench.release.statements import PROMISES_NOTHING, kept_columns
+from workbench.risk.generalise.generalised import METHODS
 from workbench.risk.generalise.models import MODELS, PrivacyModel
+from workbench.risk.generalise.models.base import ROUNDING
+from workbench.risk.generalise.models.closeness import Closeness
 from workbench.risk.generalise.problem import Asked, Problem, problem
 from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy
 from workbench.signals.cancel import CancelToken
 
-_OF_ALL_ROWS = ("t-closeness", "beta-likeness")
+_OF_ALL_ROWS = ("beta-likeness",)
 """Models that compare a class with all rows: with rows left out, the file does not hold what they compare with."""
 
 
@@ -29,6 +33,15 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
     """Yield a sentence for everything in a generalised file that is not as its certificate says."""
     if document["statement"] != PROMISES_NOTHING:
         yield "the certificate does not say that the table has no guarantee"
+    if document["outside"] != kept_columns(document["columns"]):
+        yield "the certificate does not name the columns that no model covers"
+    if document["suppressed"] > document["suppression"] * (document["rows"] + document["suppressed"]) + ROUNDING:
+        yield "more rows were left out than the certificate says could be"
+    levels_for_all = document["method"] not in ("local", "cells")
+    if document["method"] not in METHODS:
+        yield "the certificate names a method that is not known"
+    elif levels_for_all and any("level" not in c for c in document["columns"] if c["role"] == QUASI):
+        yield "the certificate does not state the level of each quasi-identifier"
     names = [c["name"] for c in document["columns"]]
     if len(set(names)) < len(names) or not any(c["role"] == QUASI for c in document["columns"]):
         yield "the certificate names a column twice, or no quasi-identifier"
@@ -44,8 +57,8 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
         if "labels" in column:
             found = table.column(column["name"]).cast(pl.String).unique().fill_null("")
             yield from _label_problems(column, set(found.to_list()), full_domain="level" in column)
-    asked, hierarchies = _asked_of(document)
     try:
+        asked, hierarchies = _asked_of(document)
         made = problem(table, asked, hierarchies)
         models = [(_model_of(stated), stated["model"]) for stated in document["models"]]
     except WorkbenchError as error:
@@ -64,6 +77,8 @@ def _asked_of(document: dict[str, Any]) -> tuple[Asked, dict[str, Hierarchy]]:
             labels = tuple(chain[0] for chain in chains)
             hierarchies[column["name"]] = Hierarchy((labels, tuple(ANY for _ in labels)))
         elif chains:
+            if len({len(chain) for chain in chains}) > 1:
+                raise InputError(f"the labels of the column {column['name']} are not all of one height")
             hierarchies[column["name"]] = Hierarchy(tuple(zip(*chains, strict=True)))
     return Asked(tuple(roles[QUASI]), tuple(roles[SENSITIVE])), hierarchies
 
@@ -88,7 +103,10 @@ def _model_of(stated: dict[str, Any]) -> PrivacyModel:
     entry = next((model for model in MODELS if model.name == stated["model"]), None)
     if entry is None:
         raise InputError(f"the model {str(stated['model'])[:40]!r} is not known")
-    return entry.from_plain({k: v for k, v in stated.items() if k != "model"}, stated["model"])
+    found = entry.from_plain({k: v for k, v in stated.items() if k != "model"}, stated["model"])
+    if not found.asked:
+        raise InputError(f"the model {stated['model']} is named without its parameter")
+    return found
 
 
 def _class_problems(document: dict[str, Any], made: Problem, models: list[tuple[PrivacyModel, str]]) -> Iterator[str]:
@@ -99,6 +117,9 @@ def _class_problems(document: dict[str, Any], made: Problem, models: list[tuple[
     for model, name in models:
         if model.needs == "population" or (name in _OF_ALL_ROWS and document["suppressed"]):
             continue
+        if isinstance(model, Closeness):  # s of n rows left out are as far from the others as s/n at the most
+            left_out = document["suppressed"] / (document["suppressed"] + made.rows)
+            model = replace(model, t=min((model.t or 0.0) + left_out, 1.0))
         allowed = model.allows(made, groups, groups.occupied)
         kept = model.whole(made, groups, allowed)
         if not allowed.all() or kept is None or not kept.all():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import os
 import secrets
 from dataclasses import dataclass
@@ -35,14 +36,12 @@ from workbench.release.ledger.study_note import whose
 from workbench.release.parts import DrawFile
 from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.rows_work import csv_bytes
-from workbench.release.statements import PROMISES_NOTHING
+from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.risk.generalise.generalised import Generalised
+from workbench.risk.hierarchies.hierarchy import ANY
 from workbench.signals import Progress
 from workbench.signals.cancel import WHOLE, CancelToken
 from workbench.signals.events import Emit, ignore
-
-KEPT = "The column {name} is published as it is."
-"""A sentence of the certificate on each column that no model covers."""
 
 RANDOM, AS_READ = "random", "as read"
 
@@ -145,7 +144,7 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
     """Return what the certificate says, except for the file.
 
     Nothing in it says more than the file and the number of rows, which is public: no loss, and of the hierarchies
-    only the labels that are published and those above them.
+    only the labels that are published and which of them each level above joins.
     """
     hierarchies = {of.name: of.hierarchy for of in made.problem.sensitive}
     columns = []
@@ -153,12 +152,20 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
         if name in made.asked.quasi:
             height = made.problem.hierarchies[made.asked.quasi.index(name)].height
             level = {"level": made.levels[name]} if made.full_domain else {}
-            columns.append({"name": name, "role": QUASI, **level, "height": height, "labels": made.vocabulary(name)})
+            columns.append(
+                {
+                    "name": name,
+                    "role": QUASI,
+                    **level,
+                    "height": height,
+                    "labels": veiled(made.vocabulary(name)),
+                }
+            )
             continue
         role = SENSITIVE if name in made.asked.sensitive else "kept"
         own, found = hierarchies.get(name), set(frame[name].fill_null("").to_list())
         chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]
-        columns.append({"name": name, "role": role, **({"labels": sorted(chains)} if chains else {})})
+        columns.append({"name": name, "role": role, **({"labels": veiled(sorted(chains))} if chains else {})})
     return {
         "format": GENERALISED_FORMAT,
         "statement": PROMISES_NOTHING,
@@ -170,5 +177,17 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
         "suppression": made.method.suppression,
         "order": AS_READ if to.keep_order else RANDOM,
         "columns": columns,
-        "outside": [KEPT.format(name=c["name"]) for c in columns if c["role"] == "kept"],
+        "outside": kept_columns(columns),
     }
+
+
+def veiled(chains: list[list[str]]) -> list[list[str]]:
+    """Return published labels, each followed by those above it, those that are not published by a number.
+
+    A label above, such as ``Ann - Zoe``, may name a value of a row that was left out.
+    """
+    shown = {ANY: ANY} | {chain[0]: chain[0] for chain in chains}
+    numbers = (name for name in map(str, itertools.count(1)) if name not in shown)
+    veil = {label: next(numbers) for label in dict.fromkeys(itertools.chain(*chains)) if label not in shown}
+    said = shown | veil
+    return [[said[label] for label in chain] for chain in chains]

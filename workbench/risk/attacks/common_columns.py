@@ -21,6 +21,9 @@ from workbench.data.columns.numerals import doubles
 from workbench.data.table import Table
 from workbench.params import InputError
 
+_EXACT = 2**53
+"""The largest double up to which every whole number is one."""
+
 Matrix = NDArray[np.float64]
 
 
@@ -87,7 +90,8 @@ def _column(tables: Sequence[Table], name: str) -> tuple[list[Matrix], tuple[str
     cells = [t.column(name).cast(pl.String) for t in tables]
     cells = [c.set(missing_cells(t, c), None) for t, c in zip(tables, cells, strict=True)]
     read = [doubles(c, t.decimal) for t, c in zip(tables, cells, strict=True)]
-    if all((r.is_finite().fill_null(value=False) | c.is_null()).all() for r, c in zip(read, cells, strict=True)):
+    numbers = all((r.is_finite().fill_null(value=False) | c.is_null()).all() for r, c in zip(read, cells, strict=True))
+    if numbers and not _merged(pl.concat(cells), pl.concat(read)):
         return [r.fill_null(np.nan).to_numpy() for r in read], None
     cells = [cells[0], *(written_as(cells[0].str.strip_chars(), c.str.strip_chars()) for c in cells[1:])]
     words = pl.concat([c.str.strip_chars() for c in cells]).drop_nulls().unique().sort()
@@ -151,3 +155,9 @@ def _covered(word: str, values: pl.Series, numbers: NDArray[np.float64]) -> NDAr
         pattern = "".join("." if letter == _ANY else re.escape(letter) for letter in word)
         return values.str.contains(f"^{pattern}$").to_numpy()
     return None
+
+
+def _merged(words: pl.Series, numbers: pl.Series) -> bool:
+    """Return whether different long numbers, such as those of accounts, are one as a double."""
+    long = (numbers.abs() > _EXACT).fill_null(value=False)
+    return bool(words.filter(long).str.strip_chars().n_unique() > numbers.filter(long).n_unique())

@@ -181,6 +181,9 @@ def _bit(shared: CommonColumns, place: int, value: str | None, original: Table) 
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
     if not len(values):
         raise InputError(f"the column {shared.names[place]!r} is empty", original.source, "name another secret")
+    if len(values) == 1:  # a guess is always right, and so is an attack
+        what = f"the column {shared.names[place]!r} has one value as released"
+        raise InputError(what, original.source, "name another secret")
     return float(values[-1 if len(values) == 2 else counts.argmax()])
 
 

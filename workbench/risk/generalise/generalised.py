@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from workbench.risk.generalise.models import PrivacyModel
 from workbench.risk.generalise.problem import Asked, Problem, Whole, problem
 from workbench.risk.generalise.recoding import cells, local
 from workbench.risk.generalise.search import Goal, Search, Tried, greedy, optimal
+from workbench.risk.hierarchies.folder import values_of
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -164,6 +165,32 @@ def chosen_models(given: Iterable[PrivacyModel]) -> tuple[PrivacyModel, ...]:
     return found
 
 
+def answerable(
+    given: Iterable[PrivacyModel], asked: Asked, how: Method, *, population: bool
+) -> tuple[PrivacyModel, ...]:
+    """Return the models that are asked for, once all that they and the loss need was named; no row is needed for it.
+
+    Raises:
+        ParameterError: no model is asked for, or one needs what was not named.
+    """
+    models = chosen_models(given)
+    for model in models:
+        if model.needs == "sensitive" and not asked.sensitive:
+            what = f"{model.title} is about a sensitive column, and none is named"
+            raise ParameterError(what, "sensitive", "name one")
+        if model.needs == "population" and not population:
+            what = f"{model.title} needs a table of the population, and none is given"
+            raise ParameterError(what, "population", "give one")
+    if loss(how.loss).needs == "target" and asked.target is None:
+        raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
+    return models
+
+
+def _without_header(hierarchy: Hierarchy, name: str, tables: Sequence[Table]) -> Hierarchy:
+    known = {value for table in tables if name in table.names for value in values_of(table, name)}
+    return hierarchy.without_header(name, known)
+
+
 def generalise(
     table: Table,
     asked: Asked,
@@ -181,23 +208,16 @@ def generalise(
         ParameterError: no model is asked for, or one needs what was not named.
     """
     how = method or Method()
-    models = chosen_models(models)
-    for model in models:
-        if model.needs == "sensitive" and not asked.sensitive:
-            what = f"{model.title} is about a sensitive column, and none is named"
-            raise ParameterError(what, "sensitive", "name one")
-        if model.needs == "population" and population is None:
-            what = f"{model.title} needs a table of the population, and none is given"
-            raise ParameterError(what, "population", "give one")
-    if loss(how.loss).needs == "target" and asked.target is None:
-        raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
+    models = answerable(models, asked, how, population=population is not None)
     absent = [name for name in asked.quasi if name not in hierarchies]
     if absent:
         raise InputError(
             f"the column {absent[0]} has no hierarchy", hint="make one", code="no-hierarchy", field=absent[0]
         )
     table.require([*asked.quasi, *asked.sensitive, *([asked.target] if asked.target else [])])
-    made = problem(table, asked, hierarchies, population)
+    people = [table] if population is None else [table, population]
+    bare = {name: _without_header(hierarchy, name, people) for name, hierarchy in hierarchies.items()}
+    made = problem(table, asked, bare, population)
     goal = Goal(models=models, limit=int(how.suppression * made.rows + 1e-9), loss=loss(how.loss))
     search = Search(made, goal, emit, cancel or CancelToken())
     outcome = METHODS[how.method](search)

@@ -114,7 +114,7 @@ class Search:
             InputError: no node is allowed.
         """
         if self.best is None:
-            what = "no generalisation of this table is allowed"
+            what = "no generalisation of this table meets what is asked for"
             raise InputError(what, hint="allow more suppressed rows, or ask for less", code="no-solution")
         return self.best[1]
 

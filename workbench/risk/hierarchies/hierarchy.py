@@ -1,14 +1,14 @@
 """A generalisation hierarchy: what each value of an attribute becomes at each level, and its file.
 
 The file has one line per value and one column per level, separated by semicolons, the value itself first: the format of
-ARX. There is no header, and the last level usually has one label, ``*``.
+ARX. There is usually no header, and the last level has one label, ``*``.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -111,6 +111,20 @@ class Hierarchy:
             columns.append(tuple(self.levels[level][places[v]] if v in places else missing for v in values))
         return Hierarchy(tuple(columns))
 
+    def without_header(self, column: str, values: Collection[str]) -> Hierarchy:
+        """Return the hierarchy without a first line that names its columns: it would count as one more value.
+
+        A header is no value of the column, and begins with the column's name or has a label at the top that no other
+        line has, where these have one.
+        """
+        first, top = self.values[0], self.levels[-1]
+        if first in values or len(self.values) == 1:
+            return self
+        odd = len(self.values) > 2 and len(set(top[1:])) == 1 and top[0] != top[1]
+        if not odd and first.strip().casefold() != column.strip().casefold():
+            return self
+        return Hierarchy(tuple(level[1:] for level in self.levels))
+
     def mapping(self, level: int) -> Iterable[tuple[str, str]]:
         """Return what each value becomes at ``level``."""
         return zip(self.values, self.levels[level], strict=True)
@@ -136,6 +150,10 @@ class Hierarchy:
             if len(row) != len(rows[0]):
                 what = f"line {number} of the hierarchy has {len(row)} columns, line 1 has {len(rows[0])}"
                 raise InputError(what, where, "give each value a label at each level, separated by semicolons")
+        if rows and all(len(row) == 1 and set(row[0]) & set(",\t") for row in rows):
+            raise InputError(
+                "the hierarchy is not separated by semicolons", where, "write value;level 1;…;* on each line"
+            )
         try:
             return cls(tuple(zip(*rows, strict=True)))
         except InputError as error:

@@ -33,7 +33,7 @@ class RiskOptions(Parameters):
     )
     sample_fraction: float | None = real(
         default=None,
-        above=0.0,
+        at_least=1e-12,
         upto=1.0,
         symbol="F",
         help="share of the population that the table has; without it the table is the whole population",

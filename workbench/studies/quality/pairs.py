@@ -60,7 +60,9 @@ def _names(column: Variable) -> NDArray[np.int64]:
     present = column.values[column.present]
     if not len(present):
         return np.zeros(len(column.values), dtype=np.int64)
-    edges = np.histogram_bin_edges(present, RANGES)
+    low, high = float(present.min()), float(present.max())
+    # NumPy's own edges of a histogram are an error for numbers that are nearer than ten steps of a double.
+    edges = np.linspace(*((low, high) if low < high else (low - 0.5, high + 0.5)), RANGES + 1)
     ranges: NDArray[np.int64] = np.digitize(column.values, edges).astype(np.int64)
     return ranges  # a missing value is in the last, beyond the others
 

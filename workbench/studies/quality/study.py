@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.data.table import Table
-from workbench.params import Parameters, integer, text
+from workbench.params import InputError, Parameters, integer, text
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -33,7 +33,9 @@ class QualityRequest(Parameters):
     """What is asked of a release."""
 
     target: str | None = text(default=None, symbol="COL", help="also train a model of this column on the released rows")
-    seed: int = integer(default=0, at_least=0, symbol="N", help="of the half of the original that is held out")
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, symbol="N", help="of the half of the original that is held out"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,9 @@ def quality(
         CancelledError: ``cancel`` was set.
     """
     cancel, request = cancel or CancelToken(), request or QualityRequest()
+    if control is not None and control.frame.equals(original.frame):
+        what = "the control set is the original itself"
+        raise InputError(what, control.source, "give rows of people who were not released", field="control")
     compared = read_compared(original, released, control, plan, request.target, request.seed, cancel)
     found = []
     for done, score in enumerate(SCORES):

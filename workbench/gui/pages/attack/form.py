@@ -111,6 +111,10 @@ class AttackForm(QWidget):
         else:
             self.choose(Path(chosen))
 
+    def takes(self, kind: str) -> bool:
+        """Return whether the attack is on what ``kind`` says: a release, or a model."""
+        return any(needed.name == kind for needed in self.attack.given)
+
     def choose(self, target: Path) -> None:
         """Attack a release that is not listed, or one that is."""
         assert self._target is not None
@@ -126,7 +130,7 @@ class AttackForm(QWidget):
 
         if self._target is None:
             return
-        models = any(needed.name == MODEL for needed in self.attack.given)
+        models = self.takes(MODEL)
         listed = [one.past.files[0][1] for one in releases if one.past.files and one.past.model == models]
         known = [self._target.itemData(at) for at in range(self._target.count())]
         self._target.blockSignals(True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.attack import PAGE
 from workbench.gui.pages.attack.form import AttackForm
@@ -142,7 +142,7 @@ class AttackPage(RunPage):
         self._report.setVisible(self._reported() is not None)
         missing = form.missing()
         self.show_buttons("", ready=not missing and form.value() is not None, done=False)
-        self.set_note(missing or tr_sentence(NOT_COVERED))
+        self.set_note(missing or tr_sentence(NOT_COVERED), wrapped=True)
 
     def job_ended(self, handle: JobHandle) -> None:
         """Nothing but the buttons differs: an outcome comes by itself."""
@@ -158,7 +158,9 @@ class AttackPage(RunPage):
         fits = [k.name for k in attacks.ATTACKS if any(needed.name == wanted for needed in k.given)]
         if self.attack.currentData() not in fits:
             self.attack.setCurrentIndex(self.attack.findData(fits[0]))
-        self.form.choose(target)
+        for form in self._forms.values():
+            if form.takes(wanted):
+                form.choose(target)
 
     def _read(self) -> None:
         read_releases(self.jobs, self._offer, self.session.report)
@@ -174,8 +176,14 @@ class AttackPage(RunPage):
         if chosen.name not in self._forms:
             made = self._forms[chosen.name] = AttackForm(self.session, chosen)
             made.offer(self._releases)
+            aimed = self.session.to_attack
+            if aimed is not None and made.takes(attacks.MODEL if is_model(aimed) else attacks.RELEASE):
+                made.choose(aimed)
             made.changed.connect(self.refresh)
             self._fields.addWidget(made)
+        for form in self._forms.values():  # those that are hidden ask for no room, which would be scrolled to
+            upright = QSizePolicy.Policy.Preferred if form is self.form else QSizePolicy.Policy.Ignored
+            form.setSizePolicy(QSizePolicy.Policy.Preferred, upright)
         self._fields.setCurrentWidget(self.form)
         text = tr_sentence(chosen.help)
         self._about.setText(f"{text[:1].upper()}{text[1:]}.")

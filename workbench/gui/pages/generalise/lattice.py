@@ -100,7 +100,7 @@ class LatticeChart(Chart):
                 x=Scale(0, 1),
                 y=Scale(low - 0.5, high + 0.5),
                 left=((low, tr("fine")), (high, tr("coarse"))),
-                below=(Below(0.0, tr("{drawn} of {nodes} were grouped", drawn=tr_number(drawn, ","), nodes=nodes)),),
+                below=(Below(0.0, tr("{drawn} of {nodes} were tried", drawn=tr_number(drawn, ","), nodes=nodes)),),
                 key=(
                     Key(tr("allowed"), "accent"),
                     Key(tr("not allowed"), "muted"),
@@ -108,7 +108,7 @@ class LatticeChart(Chart):
                 ),
                 frame="none",
                 spoken=tr(
-                    "The lattice: {drawn} nodes were grouped, {allowed} are allowed; {levels} loses least",
+                    "The lattice: {drawn} nodes were tried, {allowed} are allowed; {levels} loses least",
                     drawn=tr_number(drawn, ","),
                     allowed=tr_number(len(best_nodes(made)), ","),
                     levels=levels_words(best),

@@ -42,15 +42,17 @@ if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
     from workbench.risk.hierarchies import Builder
 
-LIST_WIDTH = 300
+LIST_WIDTH = 340
 HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "failures"
 OF_COLUMNS = (
     Column(tr_later("Column"), width=90),
-    Column(tr_later("Made by"), width=90),
+    Column(tr_later("Made by"), width=114),
     Column(tr_later("Levels"), help=tr_later("The highest level of its hierarchy"), width=72, right=True),
     Column(tr_later("Found"), help=tr_later("The level that loses least"), width=64, right=True),
 )
 NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role is quasi-identifier.")
+AS_THEY_ARE = tr_later("The first rows as they are")
+AS_PUBLISHED = tr_later("The same rows as they would be published")
 NOT_ASKED = tr_later("not asked for")
 TABLES = tr_later("Tables (*.csv *.tsv *.parquet)")
 
@@ -97,6 +99,7 @@ class GeneralisePage(RunPage):
         super().__init__(session, jobs, PAGE)
         self._levels: dict[str, Levels] = {}
         self._found: Found | None = None
+        self._published_as: Path | None = None
         self._searched: object = None
         self._refusal = ""
         self._nothing = NothingYet(
@@ -118,8 +121,8 @@ class GeneralisePage(RunPage):
         self.editor.saved.connect(self._write)
         self.chart = LatticeChart(session)
         self.nodes = LinesTable(session, "generalise_nodes", tr("The best nodes"), OF_NODES, private=True)
-        self.before = TextTable(session, "generalise_before", tr("The first rows as they are"))
-        self.after = TextTable(session, "generalise_after", tr("The same rows as they would be published"))
+        self.before = TextTable(session, "generalise_before", tr(AS_THEY_ARE))
+        self.after = TextTable(session, "generalise_after", tr(AS_PUBLISHED))
         self._failures = stack(spacing=4)
         self._views = QStackedWidget()
         self._whole = QWidget()
@@ -136,6 +139,13 @@ class GeneralisePage(RunPage):
         )
         self._mapping.clicked.connect(self._write_mapping)
         self.foot.addWidget(self._mapping)
+        self._attack = button(
+            tr("Attack it →"),
+            "generalise_attack",
+            tip=tr("See what an attacker gets from the published table"),
+        )
+        self._attack.clicked.connect(self._to_attack)
+        self.foot.addWidget(self._attack)
         self._onward = button(
             tr("Release…"),
             "generalise_release",
@@ -154,7 +164,7 @@ class GeneralisePage(RunPage):
         for place, parts, shares in (
             (hierarchies, (self.columns, self.editor), (0, 1)),
             (lattice, (self.nodes, self.chart), (0, 1)),
-            (table, (self.before, self.after), (1, 1)),
+            (table, (_under(AS_THEY_ARE, self.before), _under(AS_PUBLISHED, self.after)), (1, 1)),
         ):
             line = row(*parts, spacing=16)
             for at, share in enumerate(shares):
@@ -275,7 +285,7 @@ class GeneralisePage(RunPage):
         self.follow(tasks.search(*given, self._take, self._refused))
 
     def _take(self, found: Found) -> None:
-        self._found = found
+        self._found, self._published_as = found, None
         self._show()
         self._segments[TABLE].click()
         self.refresh()
@@ -309,6 +319,13 @@ class GeneralisePage(RunPage):
             "The generalised table is in {path}, its certificate beside it; no ε was charged.", path=str(done.output)
         )
         self.session.notify("info", stated)
+        self._published_as = done.output
+        self.refresh()
+
+    def _to_attack(self) -> None:
+        assert self._published_as is not None
+        self.session.ask_to_attack(self._published_as)
+        self.session.go("attack")
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 
@@ -323,6 +340,7 @@ class GeneralisePage(RunPage):
         done = self._found is not None and self._searched == self._present()
         self.show_buttons(missing, ready=ready, done=done)
         self._mapping.setVisible(done and not self.running)
+        self._attack.setVisible(done and not self.running and self._published_as is not None)
         self._show_columns()
         note = ""
         if self._found is not None and not done and not self.running and not missing:
@@ -331,7 +349,7 @@ class GeneralisePage(RunPage):
             note = tr("Not differential privacy: look at what it reveals.")
         elif figures_first.is_first(self.session) and not missing:
             note = tr(figures_first.BESIDE)
-        self.set_note(note)
+        self.set_note(note, wrapped=True)
 
     def _show_columns(self) -> None:
         names, found = self._names(QUASI), self._found
@@ -345,6 +363,7 @@ class GeneralisePage(RunPage):
             lines.append((Cell(name, tip=name), Cell(by), Cell(height), Cell(stated)))
         at = max(self.columns.currentIndex().row(), 0)
         self.columns.lines.show_lines(lines, same=True)
+        self.columns.make_room()
         if lines and not self.columns.currentIndex().isValid():
             self.columns.selectRow(min(at, len(lines) - 1))
         self._show_column()
@@ -382,9 +401,16 @@ class GeneralisePage(RunPage):
 
     def _forget(self) -> None:
         self.forget()
-        self._levels, self._found, self._searched = {}, None, None
+        self._levels, self._found, self._searched, self._published_as = {}, None, None, None
         self._show()
         self._follow()
+
+
+def _under(heading: str, table: QWidget) -> QWidget:
+    """Return a table under a line that says what it is."""
+    whole = QWidget()
+    whole.setLayout(stack(label(tr(heading), "muted"), table, spacing=4))
+    return whole
 
 
 def _invitation() -> str:

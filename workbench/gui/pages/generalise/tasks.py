@@ -99,8 +99,9 @@ def read(
         from workbench.risk.hierarchies import read_hierarchy
         from workbench.risk.hierarchies.folder import values_of
 
-        hierarchy = read_hierarchy(path)
-        hierarchy.of(values_of(opened.table, name), name)
+        values = values_of(opened.table, name)
+        hierarchy = read_hierarchy(path).without_header(name, values)
+        hierarchy.of(values, name)
         return {name: Levels(None, hierarchy, path)}
 
     return jobs.start(Job(tr("Reading a hierarchy"), work), on_result=show, on_failure=refuse)

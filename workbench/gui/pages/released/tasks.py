@@ -30,11 +30,13 @@ def compare(
     def work(emit: Emit, cancel: CancelToken) -> Quality:
         from workbench.data.read import ReadOptions
         from workbench.release.ledger.study_note import note_study
+        from workbench.release.own_release import note_unless_released
         from workbench.release.rows_beside import rows_of_release
         from workbench.studies.quality.study import QualityRequest, quality
 
         rows = rows_of_release(release, ReadOptions(), cancel)
         note_study(opened.table, "quality", emit=emit)
+        note_unless_released(rows.table, "quality", emit=emit)
         asked = QualityRequest(target=target if target in rows.table.names else None)
         return quality(opened.table, rows.table, plan=rows.plan, request=asked, emit=emit, cancel=cancel)
 

@@ -18,6 +18,9 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 
 KNOWN_AT, FIGURE = 1, 72
+LONGEST, PAD = "99.9 %", 24
+"""The longest figure, and the points around it."""
+
 Part = dict[str, Any]
 
 
@@ -169,6 +172,10 @@ class RiskColumnsTable(SettingsTable):
             session, self.listed, "risk_columns", tr("Columns: ticked if an outsider knows them"), private=True
         )
         self.verticalHeader().setDefaultSectionSize(ROW - 4)
+
+    def _widest_choice(self, column: int) -> int:
+        figure = self.fontMetrics().horizontalAdvance(LONGEST) + PAD if self.listed.columns[column].right else 0
+        return max(super()._widest_choice(column), figure)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Space tick from any cell of a row but another box."""

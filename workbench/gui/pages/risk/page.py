@@ -56,7 +56,7 @@ OF_SETS = (
 )
 EMPTY = tr_later("Tick what an outsider may know of a person, such as age, sex and place.")
 READY = tr_later("Who could be found by {names}?")
-LISTED = tr_later("{most} of them, the highest scores first.")
+LISTED = tr_later("The {most} with the highest scores.")
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
 
 
@@ -336,7 +336,7 @@ class RiskPage(PageFrame):
         self.said.setText(self._invitation() if found is None else _said(found))
         more = found is not None and found.figures["unique"] > len(found.rows) > 0
         self.listed.setVisible(more)
-        self.listed.setText(tr(LISTED, most=count(MOST_ROWS, "row")))
+        self.listed.setText(tr(LISTED, most=tr_number(MOST_ROWS, ",")))
         self.columns.listed.show_parts({} if found is None else found.figures)
         self.chart.show_found(found)
         self.figures.lines.show_lines([] if found is None else _figure_lines(found))
