@@ -11,6 +11,7 @@ from command_cases import Run
 
 from workbench.release.certificate import checksum
 from workbench.release.choosing import BESIDE
+from workbench.release.ledger.ledger import Ledger
 
 QUASI = ("--quasi", "age,sex,zip", "--hierarchies", "levels")
 
@@ -197,6 +198,19 @@ def test_refusals(words: tuple[str, ...], sentence: str, folder: Path, run: Run)
     assert result.code == 2
     assert sentence in result.err
     assert not list(Path().glob("x.csv*"))
+
+
+def test_the_population_is_noted_as_well_and_a_hierarchy_is_not_replaced(folder: Path, run: Run) -> None:
+    Path("t.csv").write_text("age\n" + "30\n" * 6, "utf-8")
+    Path("all.csv").write_text("age\n" + "30\n" * 9 + "40\n" * 5, "utf-8")
+    words = ("t.csv", "--quasi", "age", "--hierarchies", "levels")
+    assert run("generalize", "all.csv", *words[1:], "--make").code == 0
+    ask = ("generalize", *words, "--k", "2", "--k-map", "3", "--population", "all.csv", "--ledger", "g.sqlite")
+    assert run(*ask, "-o", "levels/age.csv", "--replace").code == 2
+    assert "30;" in Path("levels/age.csv").read_text("utf-8")
+    assert run(*ask, "-o", "o.csv").code == 0
+    with Ledger.read(Path("g.sqlite")) as book:
+        assert len({one.dataset for one in book.figures() if one.study == "generalise"}) == 2
 
 
 def test_a_value_without_a_line_is_named_with_its_file(folder: Path, run: Run) -> None:

@@ -84,6 +84,8 @@ def generalize(
     to = None if pays is None else destination(pays.output, pays.ledger, replace=replace)
     if pays is None:
         note("generalise", table, frame, study_ledger=study_ledger)
+    if people is not None:
+        note("generalise", people, population, study_ledger=study_ledger if pays is None else pays.ledger)
     found = generalise(table, asked, levels, chosen, how, people)
     if pays is None or to is None:
         warn_of_study("this generalised table", hint="with a ledger and output= it can be published")

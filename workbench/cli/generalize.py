@@ -18,6 +18,7 @@ from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.generalised.generalised_file import Publication, publish
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.own_release import note_unless_released
 from workbench.release.parts import keep_inputs
 from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
@@ -90,6 +91,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         missing = "--output" if options.output is None else "--k"
         raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
     to = destination(options.output, options.data, options.ledger, options.population, replace=options.replace)
+    keep_inputs(
+        options.output, *(options.hierarchies / file_name(name) for name in (*columns.quasi, *columns.sensitive))
+    )
     if options.mapping is not None:
         if options.mapping.exists() and not options.mapping.is_dir():
             raise InputError("the folder for the mapping is a file", str(options.mapping), "name a folder")
@@ -103,6 +107,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     table = read_data(options, context)
     population = None if options.population is None else read_as(options.population, options, context, None)
     note_study(options, context, table, "generalise")
+    if population is not None:
+        note_unless_released(population, "generalise", options.ledger, context.emit)
     try:
         found = generalise(table, asked, hierarchies, models, method, population, context.emit, context.cancel)
     except InputError as error:
