@@ -256,7 +256,7 @@ def assigned(module: ast.Module, name: str) -> ast.Assign | ast.AnnAssign | None
 def element_of(listing: ast.Assign | ast.AnnAssign) -> str:
     """Return T of ``name: tuple[T, ...]`` or ``dict[T, …]``; empty where the statement does not say."""
     annotation = ast.unparse(listing.annotation) if isinstance(listing, ast.AnnAssign) else ""
-    found = re.match(r"(?:tuple|dict)\[(\w+), ", annotation)
+    found = re.match(r"(?:tuple|dict)\[(?:type\[)?(\w+)\]?, ", annotation)
     return found[1] if found else ""
 
 
@@ -287,12 +287,13 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: 
 
 
 def describes(module: ast.Module, constant: str, kind: str) -> bool:
-    """Return whether ``module`` holds something to be listed: ``constant``, or a top-level value of type ``kind``."""
+    """Return whether ``module`` holds something to be listed: ``constant``, or a value or class of ``kind``."""
     if assigned(module, constant):
         return True
     values = [s.value for s in module.body if isinstance(s, ast.Assign | ast.AnnAssign)]
     makers = [ast.unparse(value.func).rpartition(".")[2] for value in values if isinstance(value, ast.Call)]
-    return bool(kind) and kind in makers
+    bases = [ast.unparse(base) for s in module.body if isinstance(s, ast.ClassDef) for base in s.bases]
+    return bool(kind) and kind in (*makers, *bases)
 
 
 RULES: tuple[Callable[[Tree], Iterator[str]], ...] = (

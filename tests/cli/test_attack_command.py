@@ -162,8 +162,8 @@ def toy(subject: Subject, request: ToyRequest, emit: object, cancel: object) -> 
 
 
 def test_a_new_attack_is_one_entry_of_the_list(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = f"{__name__}"
-    made = Attack(name="toy", title="Toy", help="t", given=(), request=f"{here}:ToyRequest", function=f"{here}:toy")
+    made = Attack(name="toy", title="Toy", help="t", given=(), request=f"{__name__}:ToyRequest")
+    monkeypatch.setattr(f"{__name__}.run", toy)
     monkeypatch.setattr(attacks, "ATTACKS", (*attacks.ATTACKS, made))
     assert run("attack", "toy", "--tosses", "3")["main"] == 0.3
 

@@ -21,7 +21,7 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
-from hands import choose_model, go_to
+from hands import Hands, choose_model, go_to
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
@@ -328,3 +328,41 @@ def releasing(
         assert any(p.stat().st_size for p in target.parent.glob("*.part"))
         assert statuses() == ["charged"]
         yield people, target, turn
+
+
+@pytest.fixture
+def hands(window: MainWindow, qtbot: QtBot) -> Hands:
+    window.activateWindow()
+    return Hands(window, qtbot)
+
+
+@pytest.fixture
+def listed(people: MainWindow, press: Any, idle: Any, answer: Any, qtbot: QtBot, tmp_path: Path) -> MainWindow:
+    """The page after a release of noisy rows by clicks."""
+    people.session.choose_way("rows")
+    people.show_page("release")
+    idle(people)
+    retype(people, qtbot, "release_target", tmp_path / "released.csv")
+    answer("yes")
+    press(people, "release_now")
+    idle(people)
+    qtbot.waitUntil(lambda: statuses() == ["charged"])
+    idle(people)
+    press(people, "tab_released")
+    idle(people)
+    return people
+
+
+@pytest.fixture
+def trained(hands: Hands, tmp_path: Path) -> Hands:
+    """A window in which a model of the sample of irises was released by clicks."""
+    hands.click("sample_iris")
+    hands.idle()
+    hands.click("tab_train")
+    hands.type_into("train_folder", str(tmp_path / "model"))
+    hands.until(lambda: hands.window.page.primary.isEnabled())
+    hands.answer("yes")
+    hands.click("train_start")
+    hands.until(lambda: bool(hands.window.session.released))
+    hands.idle()
+    return hands

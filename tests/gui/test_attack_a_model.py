@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from hands import Hands
-
 from workbench.data.samples.sample_tables import sample_table
 
 
-@pytest.fixture
-def hands(window, qtbot) -> Hands:
-    window.activateWindow()
-    return Hands(window, qtbot)
-
-
-def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(hands, tmp_path):
-    hands.click("sample_iris")
-    hands.idle()
-    hands.click("tab_train")
-    hands.type_into("train_folder", str(tmp_path / "model"))
-    hands.until(lambda: hands.window.page.primary.isEnabled())
-    hands.answer("yes")
-    hands.click("train_start")
-    hands.until(lambda: bool(hands.window.session.released))
-    hands.idle()
+def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(trained, tmp_path):
+    hands = trained
     hands.click("tab_released")
     hands.idle()
     hands.click("shown_release_1_attack")

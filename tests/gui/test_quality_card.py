@@ -5,30 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from mishaps import retype, statuses
 from PySide6.QtWidgets import QLabel, QWidget
 
 from workbench.gui.pages.released.quality_card import QualityCard
 from workbench.gui.widgets import report_button
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
-
-
-@pytest.fixture
-def listed(people, press, idle, answer, qtbot, tmp_path):
-    """The page after a release of noisy rows by clicks."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, "release_target", tmp_path / "released.csv")
-    answer("yes")
-    press(people, "release_now")
-    idle(people)
-    qtbot.waitUntil(lambda: statuses() == ["charged"])
-    idle(people)
-    press(people, "tab_released")
-    idle(people)
-    return people
 
 
 def test_released_rows_are_scored_beside_the_open_table(listed, press, idle):

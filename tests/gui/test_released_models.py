@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from hands import Hands
 from PySide6.QtWidgets import QPushButton
 
 
-@pytest.fixture
-def hands(window, qtbot) -> Hands:
-    window.activateWindow()
-    return Hands(window, qtbot)
-
-
-def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(hands, tmp_path):
-    hands.click("sample_iris")
-    hands.idle()
-    hands.click("tab_train")
-    hands.type_into("train_folder", str(tmp_path / "model"))
-    hands.until(lambda: hands.window.page.primary.isEnabled())
-    hands.answer("yes")
-    hands.click("train_start")
-    hands.until(lambda: bool(hands.window.session.released))
-    hands.idle()
+def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(trained, tmp_path):
+    hands = trained
     hands.click("train_show_release")
     hands.idle()
     assert hands.window.page.objectName() == "page_released"

@@ -5,28 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from types import SimpleNamespace
 
-import pytest
-from mishaps import retype, statuses
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 
 from workbench.deep.networks import network
-
-
-@pytest.fixture
-def listed(people, press, idle, answer, qtbot, tmp_path):
-    """The page after a release of noisy rows by clicks."""
-    people.session.choose_way("rows")
-    people.show_page("release")
-    idle(people)
-    retype(people, qtbot, "release_target", tmp_path / "released.csv")
-    answer("yes")
-    press(people, "release_now")
-    idle(people)
-    qtbot.waitUntil(lambda: statuses() == ["charged"])
-    idle(people)
-    press(people, "tab_released")
-    idle(people)
-    return people
 
 
 def test_before_the_first_release_the_page_leads_to_one(people, press, idle):

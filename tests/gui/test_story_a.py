@@ -22,12 +22,6 @@ MECHANISMS = {"age": "bounded Laplace", "income": "piecewise mechanism", "sex": 
 FACTS = ("0", "120", "f, m", "0", "200000", "no, yes")
 
 
-@pytest.fixture
-def hands(window, qtbot) -> Hands:
-    window.activateWindow()
-    return Hands(window, qtbot)
-
-
 def charges() -> int:
     """Return how many releases the ledger has charged."""
     with Ledger.open() as book:

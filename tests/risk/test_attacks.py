@@ -21,8 +21,7 @@ from workbench.risk import attacks
 from workbench.risk.attacks import singling_out, traces
 from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most, most_of_coin
-from workbench.risk.attacks.common_columns import common_columns
-from workbench.risk.attacks.generalised import written_as
+from workbench.risk.attacks.common_columns import common_columns, written_as
 from workbench.risk.attacks.outcome import Outcome, Rate, beyond, bounded
 from workbench.risk.attacks.reconstruction import solved
 from workbench.signals.cancel import CancelToken
@@ -377,7 +376,7 @@ def test_more_points_single_out_more_people() -> None:
 
 def test_every_attack_of_the_folder_is_listed() -> None:
     folder = attacks.__name__
-    listed = {known.function.partition(":")[0] for known in attacks.ATTACKS}
+    listed = {known.request.partition(":")[0] for known in attacks.ATTACKS}
     for module in pkgutil.iter_modules(attacks.__path__):
         name = f"{folder}.{module.name}"
         if hasattr(importlib.import_module(name), "run"):

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from workbench.params import InputError
+from workbench.risk.distances import DISTANCES
 from workbench.risk.generalise.losses import LOSSES, loss
 from workbench.risk.generalise.models import MODELS
 from workbench.risk.generalise.models.average_risk import AverageRisk
 from workbench.risk.generalise.models.base import PrivacyModel
-from workbench.risk.generalise.models.closeness import DISTANCES, Closeness
+from workbench.risk.generalise.models.closeness import Closeness
 from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
 from workbench.risk.generalise.models.entropy_diversity import EntropyDiversity
 from workbench.risk.generalise.models.k_anonymity import KAnonymity

@@ -17,12 +17,11 @@ from scipy.stats import nbinom
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.risk.distances import equal, hierarchical, ordered
 from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured
-from workbench.risk.measures.closeness import equal, hierarchical, ordered
-from workbench.risk.measures.diversity import entropy, recursive
 from workbench.risk.measures.hipaa import HIPAA, hints
 from workbench.risk.measures.reidentification import class_risk
-from workbench.risk.measures.sensitive_counts import SensitiveCounts, sensitive_counts
+from workbench.risk.sensitive_counts import SensitiveCounts, sensitive_counts
 
 AGE, TOWN, ILLNESS = "age", "town", "diagnosis"
 SIX = {
@@ -204,13 +203,13 @@ def test_each_distance_is_the_least_cost_of_moving(rows: list[tuple[int, int]]) 
 def test_diversity_is_what_its_definition_says(rows: list[tuple[int, int]], c: float) -> None:
     found, _, shares = counted(rows)
     entropies = [-(s[s > 0] * np.log(s[s > 0])).sum() for s in shares]
-    assert entropy(found) == pytest.approx(np.exp(min(entropies)))
+    assert np.exp(found.entropy.min()) == pytest.approx(np.exp(min(entropies)))
     largest = []
     for counts, share in zip(found.sizes, shares, strict=True):
         r = sorted((share * counts).round().astype(int), reverse=True)
         holds = [ell for ell in range(1, int((share > 0).sum()) + 1) if r[0] < c * sum(r[ell - 1 :])]
         largest.append(max(holds, default=0))
-    assert recursive(found, c) == min(largest)
+    assert found.recursive(c).min() == min(largest)
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.3, 0.999])

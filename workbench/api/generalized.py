@@ -118,14 +118,14 @@ def _frame(found: Generalised, keep: Sequence[str], **stated: Any) -> pd.DataFra
 
 
 def _models(given: Mapping[str, Any]) -> tuple[PrivacyModel, ...]:
-    known = {name: model.of for model in MODELS for name in model.of.declared()}
+    known = [name for model in MODELS for name in model.declared()]
     unknown = [name for name in given if name not in known]
     if unknown:
         near = did_you_mean(unknown[0], known)
         raise ParameterError(
             f"{unknown[0]!r} is no parameter of a privacy model{near}", hint=f"the parameters are {', '.join(known)}"
         )
-    return tuple(model.of(**{n: v for n, v in given.items() if n in model.of.declared()}) for model in MODELS)
+    return tuple(model(**{n: v for n, v in given.items() if n in model.declared()}) for model in MODELS)
 
 
 def _hierarchies(table: Table, asked: Asked, given: Place | Mapping[str, Any] | None) -> dict[str, Hierarchy]:

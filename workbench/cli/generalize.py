@@ -24,7 +24,7 @@ from workbench.release.path import destination
 from workbench.release.statements import PROMISES_NOTHING
 from workbench.risk.attacks.outcome import percent
 from workbench.risk.generalise.accuracy import accuracy
-from workbench.risk.generalise.generalised import Generalised, Method, answerable, generalise, model_of
+from workbench.risk.generalise.generalised import Generalised, Method, answerable, generalise
 from workbench.risk.generalise.models import MODELS
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import BUILDERS, file_name
@@ -60,7 +60,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     models = parser.add_argument_group("privacy models; all that are given must hold")
     for model in MODELS:
-        add_options(models, model.of)
+        add_options(models, model)
     models.add_argument("--population", metavar="DATA", help="a table of the people that the rows are a part of")
     add_options(parser, Method)
     parser.add_argument(
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.make:
         return _make(options, context, columns)
     started = time.monotonic()
-    models = tuple(read_options(options, model.of) for model in MODELS)
+    models = tuple(read_options(options, model) for model in MODELS)
     if options.output is None or not models[0].asked:
         missing = "--output" if options.output is None else "--k"
         raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
@@ -147,7 +147,7 @@ def _facts(found: Generalised) -> dict[str, Any]:
         "losses": found.losses,
         "k": found.k,
         "classes": len(found.outcome.sizes),
-        "models": [{"model": model_of(model).name, **model.to_plain()} for model in found.models],
+        "models": [{"model": model.name, **model.to_plain()} for model in found.models],
         **found.method.to_plain(),
         "method": found.method.method,
         "loss_name": found.method.loss,

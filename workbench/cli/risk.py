@@ -13,7 +13,7 @@ from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, re
 from workbench.params.errors import one_line
 from workbench.release.own_release import is_release
 from workbench.risk import measures
-from workbench.risk.hierarchies.hierarchy import file_name, read_hierarchy
+from workbench.risk.hierarchies.folder import read_hierarchies
 from workbench.risk.measures import RiskOptions, Subject, measured
 
 _WIDEST = 60
@@ -41,8 +41,7 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
     asked = read_options(options, RiskOptions)
     table = read_data(options, context)
     population = None if options.population is None else read_as(options.population, options, context, None)
-    trees = {name: options.hierarchies / file_name(name) for name in asked.sensitive if options.hierarchies is not None}
-    known = {name: read_hierarchy(path) for name, path in trees.items() if path.exists()}
+    known = {} if options.hierarchies is None else read_hierarchies(options.hierarchies, (), asked.sensitive)
     subject = Subject(table, asked, population, known, context.cancel, context.emit)
     private = [rows for rows in (table, population) if rows is not None and not is_release(rows)]
     for rows in private:

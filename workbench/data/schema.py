@@ -14,6 +14,7 @@ from workbench.privacy.local.limits import MOST_CELLS
 
 KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
+_, QUASI, SENSITIVE, _ = ROLES
 DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
 DECLARED, GUESS = "declared", "guess"

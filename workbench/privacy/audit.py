@@ -198,13 +198,16 @@ def _counted(*sides: Outputs) -> tuple[Outputs, list[NDArray[np.int64]]]:
     return atoms, [np.bincount(cell, minlength=len(atoms)) for cell in cells]
 
 
+def wilson(count: Any, n: int, alpha: float) -> tuple[Any, Any]:
+    """Return the interval of Wilson (1927) of the probability of which ``count`` of ``n`` were counted."""
+    z = NormalDist().inv_cdf(1 - alpha / 2)
+    middle, spread = count + z * z / 2, z * np.sqrt(np.maximum(count * (n - count) / n, 0.0) + z * z / 4)
+    return (middle - spread) / (n + z * z), (middle + spread) / (n + z * z)
+
+
 def _promised(hits: NDArray[np.int64], misses: NDArray[np.int64], n: int, alpha: float, delta: float) -> NDArray[Any]:
     """Approximate :func:`_proved` by Wilson's quick bounds: they choose an event and prove nothing."""
-    z = NormalDist().inv_cdf(1 - alpha / 2)
-    low, high = (
-        (count + z * z / 2 + sign * z * np.sqrt(count * (n - count) / n + z * z / 4)) / (n + z * z)
-        for count, sign in ((hits, -1), (misses, 1))
-    )
+    (low, _), (_, high) = (wilson(count, n, alpha) for count in (hits, misses))
     bounds: NDArray[Any] = np.log(np.maximum(low - delta, math.ulp(0.0)) / high)
     if bounds.max() > 0:
         return bounds

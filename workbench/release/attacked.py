@@ -88,15 +88,8 @@ def attack(
 ) -> Outcome:
     """Read what an attack needs, note in the ledger that it is shown, and run it.
 
-    Args:
-        chosen: the attack.
-        request: what was chosen of it.
-        given: the release, the model's folder and the tables by the names of its ``given``; paths, or tables in memory.
-        ledger: the ledger's file; ``None`` for the user's own.
-        options: how tables of people are read, where the guess is wrong.
-        note: notes a table in place of the ledger named here.
-        emit: receives progress and notices.
-        cancel: stops it.
+    ``given`` has paths, or tables in memory, by the names of the attack's own ``given``; ``options`` say how tables of
+    people are read; ``note`` notes one in place of ``ledger``, which is the user's own where none is named.
 
     Raises:
         ParameterError: something that it needs is not given.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.read import ReadOptions
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
 from workbench.release.attacked import attack, guarantee_of
@@ -27,7 +28,6 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 from workbench.studies.quality.study import Quality, QualityRequest, quality
 
-QUASI, SENSITIVE = "quasi-identifier", "sensitive"
 LARGEST_SET = 4
 """Most attributes in a set that is searched for special uniques: a report is made by one click."""
 
@@ -56,13 +56,7 @@ class ReportRequest(Parameters):
 
 @dataclass(frozen=True)
 class Tried:
-    """One attack.
-
-    Attributes:
-        attack: which.
-        outcome: what it found; ``None`` where it could not be made.
-        why_not: why it could not, as a sentence.
-    """
+    """One attack; without an outcome ``why_not`` says, as a sentence, why it could not be made."""
 
     attack: Attack
     outcome: Outcome | None
@@ -74,17 +68,12 @@ class RiskReport:
     """What a report says. Private.
 
     Attributes:
-        source: the table.
         release: the released file or folder; empty of a table alone.
         request: what was asked, with the columns that were used.
-        rows: rows of the table.
-        risk: figures of the table by the measures' keys.
         released_risk: the same of the released rows; ``None`` where there are none with all of these columns.
-        tried: the attacks.
         quality: how good the released rows are; ``None`` where there are none.
         guarantee: what the release promises.
         document: its certificate or card; ``None`` where it has none.
-        control: rows that were held out; 0 without them.
     """
 
     source: str
@@ -136,17 +125,9 @@ def risk_report(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> RiskReport:
-    """Note in the ledger that private figures are shown, then measure the table and attack the release.
+    """Note in the ledger that private figures are shown, then measure the table and attack what was released of it.
 
-    Args:
-        original: the rows.
-        released: the file or folder that was released of them.
-        control: rows of other people, who were not released.
-        request: quasi-identifiers, sensitive column, number of attacks.
-        ledger: the ledger's file; ``None`` for the user's own.
-        account: the account of the original, where it is named.
-        emit: receives progress and notices.
-        cancel: stops it.
+    ``control`` holds rows of other people, who were not released; without a ledger it is the user's own.
 
     Raises:
         ParameterError: no quasi-identifier is named, or a column does not exist.
@@ -173,6 +154,7 @@ def risk_report(
         for study in ("risk", "attack", "quality"):
             note_unless_released(rows.table, study, ledger, emit)
     emit(Progress(1, _STEPS, "who could be found in the release"))
+    beside = _Beside(original, control, request, ledger, account, emit, cancel)
     return RiskReport(
         source=original.source,
         release=str(place),
@@ -180,8 +162,8 @@ def risk_report(
         rows=original.rows,
         risk=risk,
         released_risk=_released_risk(rows, options, cancel),
-        tried=tuple(_tried(place, original, control, request, (ledger, account), emit, cancel)),
-        quality=_quality(original, rows, control, request, (ledger, account), emit, cancel),
+        tried=tuple(beside.tried(place)),
+        quality=None if rows is None else beside.quality(rows),
         guarantee=guarantee_of(place),
         document=document,
         control=0 if control is None else control.rows,
@@ -189,7 +171,6 @@ def risk_report(
 
 
 _STEPS = 4
-_Notes = tuple[Path | None, str | None]
 
 
 def _released(
@@ -204,11 +185,7 @@ def _released(
 
 
 def _completed(request: ReportRequest, rows: ReleasedRows | None) -> ReportRequest:
-    """Return the request with what the release's plan says of its columns.
-
-    Raises:
-        ParameterError: nobody says which columns an outsider may know.
-    """
+    """Return the request with what the release's plan says of its columns."""
     columns = rows.plan.columns if rows is not None and rows.plan is not None else ()
     quasi = request.quasi or tuple(c.name for c in columns if c.role == QUASI)
     if not quasi:
@@ -221,44 +198,6 @@ def _released_risk(rows: ReleasedRows | None, options: RiskOptions, cancel: Canc
     if rows is None or not {*options.quasi, *options.sensitive} <= set(rows.table.names):
         return None
     return measured(Subject(rows.table, options, cancel=cancel))
-
-
-def _tried(
-    place: Path,
-    original: Table,
-    control: Table | None,
-    request: ReportRequest,
-    notes: _Notes,
-    emit: Emit,
-    cancel: CancelToken,
-) -> Iterator[Tried]:
-    """Make every attack on a release of this kind."""
-    emit(Progress(2, _STEPS, "attacks on the release"))
-    what = MODEL if is_model(place) else RELEASE
-    has: dict[str, Path | Table] = {what: place, "original": original, "known": original, "members": original}
-    if control is not None:
-        has |= {"control": control, "nonmembers": control}
-
-    def note(name: str, table: Table) -> None:
-        ledger, account = notes
-        if name == RELEASE:
-            return  # noted where it was read
-        note_study(table, "attack", ledger, emit, account=None if table is control else account)
-
-    for known in ATTACKS:
-        if what not in {needed.name for needed in known.given}:
-            continue
-        cancel.check()
-        lacking = [needed.help for needed in known.given if needed.required and needed.name not in has]
-        if lacking:
-            yield Tried(known, None, f"It needs {lacking[0]}.")
-            continue
-        given = {needed.name: has[needed.name] for needed in known.given if needed.name in has}
-        try:
-            asked = _asked(known, request if what == RELEASE else replace(request, sensitive=None))
-            yield Tried(known, attack(known, asked, given, note=note, emit=emit, cancel=cancel))
-        except (InputError, ParameterError) as error:  # this attack cannot be made here: the report says why
-            yield Tried(known, None, f"{error.what[:1].upper()}{error.what[1:]}.")
 
 
 def _asked(known: Attack, request: ReportRequest) -> Parameters:
@@ -278,21 +217,64 @@ def _asked(known: Attack, request: ReportRequest) -> Parameters:
     return known.asked()(**{name: value for name, value in stated.items() if name in declared and value is not None})
 
 
-def _quality(
-    original: Table,
-    rows: ReleasedRows | None,
-    control: Table | None,
-    request: ReportRequest,
-    notes: _Notes,
-    emit: Emit,
-    cancel: CancelToken,
-) -> Quality | None:
-    if rows is None:
-        return None
-    emit(Progress(3, _STEPS, "how good the released rows are"))
-    note_study(original, "quality", notes[0], emit, account=notes[1])
-    if control is not None:
-        note_study(control, "quality", notes[0], emit)
-    target = request.sensitive if request.sensitive in rows.table.names else None
-    asked = QualityRequest(target=target, seed=request.seed)
-    return quality(original, rows.table, control, plan=rows.plan, request=asked, cancel=cancel)
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """A release beside the rows that it was made of: attacks and quality, each noted in the ledger."""
+
+    original: Table
+    control: Table | None
+    request: ReportRequest
+    ledger: Path | None
+    account: str | None
+    emit: Emit
+    cancel: CancelToken
+
+    def note(self, study: str, table: Table) -> None:
+        """Note that figures of a table are shown; a control set is of no account."""
+        account = None if table is self.control else self.account
+        note_study(table, study, self.ledger, self.emit, account=account)
+
+    def note_attack(self, name: str, table: Table) -> None:
+        """Note a table that is attacked; the release was noted where it was read."""
+        if name != RELEASE:
+            self.note("attack", table)
+
+    def tried(self, place: Path) -> Iterator[Tried]:
+        """Make every attack on a release of this kind."""
+        self.emit(Progress(2, _STEPS, "attacks on the release"))
+        what = MODEL if is_model(place) else RELEASE
+        has: dict[str, Path | Table] = {what: place} | dict.fromkeys(("original", "known", "members"), self.original)
+        if self.control is not None:
+            has |= {"control": self.control, "nonmembers": self.control}
+        request = self.request if what == RELEASE else replace(self.request, sensitive=None)
+        for known in ATTACKS:
+            if what not in {needed.name for needed in known.given}:
+                continue
+            self.cancel.check()
+            lacking = [needed.help for needed in known.given if needed.required and needed.name not in has]
+            if lacking:
+                yield Tried(known, None, f"It needs {lacking[0]}.")
+                continue
+            given = {needed.name: has[needed.name] for needed in known.given if needed.name in has}
+            try:
+                found = attack(
+                    known,
+                    _asked(known, request),
+                    given,
+                    note=self.note_attack,
+                    emit=self.emit,
+                    cancel=self.cancel,
+                )
+                yield Tried(known, found)
+            except (InputError, ParameterError) as error:  # this attack cannot be made here: the report says why
+                yield Tried(known, None, f"{error.what[:1].upper()}{error.what[1:]}.")
+
+    def quality(self, rows: ReleasedRows) -> Quality:
+        """Return how good the released rows are."""
+        self.emit(Progress(3, _STEPS, "how good the released rows are"))
+        self.note("quality", self.original)
+        if self.control is not None:
+            self.note("quality", self.control)
+        target = self.request.sensitive if self.request.sensitive in rows.table.names else None
+        asked = QualityRequest(target=target, seed=self.request.seed)
+        return quality(self.original, rows.table, self.control, plan=rows.plan, request=asked, cancel=self.cancel)

@@ -27,13 +27,7 @@ ROWS_OF_PEOPLE = ("synthetic",)
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRows:
-    """Rows that an outsider has.
-
-    Attributes:
-        table: the rows.
-        plan: what its certificate says of the columns; ``None`` of a table without one.
-        document: its certificate; ``None`` of a table without one.
-    """
+    """Rows that an outsider has, with what their certificate says; without one there is neither plan nor document."""
 
     table: Table
     plan: Plan | None = None
@@ -41,10 +35,7 @@ class ReleasedRows:
 
 
 def described(path: Path) -> DescribedRelease | None:
-    """Return a release by its certificate or card; ``None`` of a table without one.
-
-    Args:
-        path: a released file, its certificate, a model's folder, a bundle, or any table.
+    """Return the release at a file, certificate, model's folder or bundle; ``None`` of a table without a certificate.
 
     Raises:
         InputError: the certificate cannot be read.

@@ -33,12 +33,7 @@ _SPREAD = 16
 
 @dataclass(frozen=True)
 class Classes:
-    """Which rows are alike.
-
-    Attributes:
-        of: the class of each row, from 0; shape (rows,).
-        sizes: the number of rows of each class; shape (classes,).
-    """
+    """Which rows are alike: the class of each row, from 0, and the rows of each class."""
 
     of: np.ndarray
     sizes: np.ndarray

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import (
     QBoxLayout,
+    QButtonGroup,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -136,6 +138,26 @@ def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: s
     out.setAutoDefault(False)
     out.setCursor(Qt.CursorShape.PointingHandCursor if kind == "link" else Qt.CursorShape.ArrowCursor)
     return named(out, name, accessible or text.replace("&", ""), tip)
+
+
+def segments(
+    parent: QWidget, prefix: str, choices: Iterable[tuple[str, str, str]], show: Callable[[str], object]
+) -> dict[str, QPushButton]:
+    """Return buttons of which one is checked, by key; one that is pressed gives ``show`` its key.
+
+    Args:
+        parent: holds their group.
+        prefix: of their object names, which end in the key.
+        choices: key, text and tip of each.
+        show: what follows.
+    """
+    group, made = QButtonGroup(parent), {}
+    for key, text, tip in choices:
+        segment = made[key] = button(text, f"{prefix}{key}", "segment", tip=tip)
+        segment.setCheckable(True)
+        group.addButton(segment)
+        segment.clicked.connect(lambda _checked, key=key: show(key))
+    return made
 
 
 class _Once(QObject):

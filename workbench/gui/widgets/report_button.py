@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QPushButton
 
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
@@ -18,7 +19,6 @@ from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-QUASI, SENSITIVE = "quasi-identifier", "sensitive"
 MOST_KNOWN = 6
 """Columns that are taken to be known where nobody says which are."""
 

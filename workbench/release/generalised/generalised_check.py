@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
 from workbench.release.open_release import released_table
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
@@ -39,10 +40,10 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
     levels_for_all = document["method"] not in ("local", "cells")
     if document["method"] not in METHODS:
         yield "the certificate names a method that is not known"
-    elif levels_for_all and any("level" not in c for c in document["columns"] if c["role"] == "quasi-identifier"):
+    elif levels_for_all and any("level" not in c for c in document["columns"] if c["role"] == QUASI):
         yield "the certificate does not state the level of each quasi-identifier"
     names = [c["name"] for c in document["columns"]]
-    if len(set(names)) < len(names) or not any(c["role"] == "quasi-identifier" for c in document["columns"]):
+    if len(set(names)) < len(names) or not any(c["role"] == QUASI for c in document["columns"]):
         yield "the certificate names a column twice, or no quasi-identifier"
         return
     table = released_table(release, document["output"]["format"], names, cancel)
@@ -67,19 +68,19 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
 
 
 def _asked_of(document: dict[str, Any]) -> tuple[Asked, dict[str, Hierarchy]]:
-    roles: dict[str, list[str]] = {"quasi-identifier": [], "sensitive": [], "kept": []}
+    roles: dict[str, list[str]] = {QUASI: [], SENSITIVE: [], "kept": []}
     hierarchies = {}
     for column in document["columns"]:
         roles[column["role"]].append(column["name"])
         chains = column.get("labels", [])
-        if column["role"] == "quasi-identifier":  # what is published is what an outsider compares
+        if column["role"] == QUASI:  # what is published is what an outsider compares
             labels = tuple(chain[0] for chain in chains)
             hierarchies[column["name"]] = Hierarchy((labels, tuple(ANY for _ in labels)))
         elif chains:
             if len({len(chain) for chain in chains}) > 1:
                 raise InputError(f"the labels of the column {column['name']} are not all of one height")
             hierarchies[column["name"]] = Hierarchy(tuple(zip(*chains, strict=True)))
-    return Asked(tuple(roles["quasi-identifier"]), tuple(roles["sensitive"])), hierarchies
+    return Asked(tuple(roles[QUASI]), tuple(roles[SENSITIVE])), hierarchies
 
 
 def _label_problems(column: dict[str, Any], found: set[str], *, full_domain: bool) -> Iterator[str]:
@@ -102,7 +103,7 @@ def _model_of(stated: dict[str, Any]) -> PrivacyModel:
     entry = next((model for model in MODELS if model.name == stated["model"]), None)
     if entry is None:
         raise InputError(f"the model {str(stated['model'])[:40]!r} is not known")
-    found = entry.of.from_plain({k: v for k, v in stated.items() if k != "model"}, stated["model"])
+    found = entry.from_plain({k: v for k, v in stated.items() if k != "model"}, stated["model"])
     if not found.asked:
         raise InputError(f"the model {stated['model']} is named without its parameter")
     return found

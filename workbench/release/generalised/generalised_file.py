@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import ParameterError, WorkbenchError
 from workbench.privacy.entropy import OsEntropy, permutation
 from workbench.release.atomic import PART, write_error
@@ -36,7 +37,7 @@ from workbench.release.parts import DrawFile
 from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.rows_work import csv_bytes
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
-from workbench.risk.generalise.generalised import Generalised, model_of
+from workbench.risk.generalise.generalised import Generalised
 from workbench.risk.hierarchies.hierarchy import ANY
 from workbench.signals import Progress
 from workbench.signals.cancel import WHOLE, CancelToken
@@ -50,9 +51,6 @@ class Publication:
     """How a generalised table is published.
 
     Attributes:
-        path: the file.
-        format: ``csv``, ``tsv`` or ``parquet``.
-        replace: whether it may replace an output that exists.
         keep: columns that are published as they are, besides the sensitive ones.
         keep_order: whether rows stay in their order.
         account: the public name of the account that the table is said to belong to.
@@ -68,13 +66,7 @@ class Publication:
 
 @dataclass(frozen=True)
 class Published:
-    """A generalised table that was published.
-
-    Attributes:
-        output: the file.
-        certificate: beside it.
-        document: what it says.
-    """
+    """A generalised table that was published."""
 
     output: Path
     certificate: Path
@@ -163,14 +155,14 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
             columns.append(
                 {
                     "name": name,
-                    "role": "quasi-identifier",
+                    "role": QUASI,
                     **level,
                     "height": height,
                     "labels": veiled(made.vocabulary(name)),
                 }
             )
             continue
-        role = "sensitive" if name in made.asked.sensitive else "kept"
+        role = SENSITIVE if name in made.asked.sensitive else "kept"
         own, found = hierarchies.get(name), set(frame[name].fill_null("").to_list())
         chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]
         columns.append({"name": name, "role": role, **({"labels": veiled(sorted(chains))} if chains else {})})
@@ -180,7 +172,7 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
         "rows": frame.height,
         "suppressed": made.outcome.suppressed,
         "k": made.k,
-        "models": [{"model": model_of(model).name, **model.to_plain()} for model in made.models],
+        "models": [{"model": model.name, **model.to_plain()} for model in made.models],
         "method": made.method.method,
         "suppression": made.method.suppression,
         "order": AS_READ if to.keep_order else RANDOM,

@@ -25,7 +25,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="find conditions that exactly one person meets",
         given=(_RELEASE, _ORIGINAL, _CONTROL),
         request="workbench.risk.attacks.singling_out:SinglingOut",
-        function="workbench.risk.attacks.singling_out:run",
     ),
     Attack(
         name="linkability",
@@ -33,7 +32,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="join two files about the same people through the release",
         given=(_RELEASE, _ORIGINAL, _CONTROL),
         request="workbench.risk.attacks.linkability:Linkability",
-        function="workbench.risk.attacks.linkability:run",
     ),
     Attack(
         name="inference",
@@ -41,7 +39,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="guess a secret from what is known of a person",
         given=(_RELEASE, _ORIGINAL, _CONTROL),
         request="workbench.risk.attacks.inference:Inference",
-        function="workbench.risk.attacks.inference:run",
     ),
     Attack(
         name="membership",
@@ -49,7 +46,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="find out who was used to train a model",
         given=(_MODEL, _MEMBERS, _NONMEMBERS),
         request="workbench.risk.attacks.membership:Membership",
-        function="workbench.risk.attacks.membership:run",
     ),
     Attack(
         name="closest",
@@ -57,7 +53,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="find out who is in a release by the nearest of its rows",
         given=(_RELEASE, _ORIGINAL, _OTHERS),
         request="workbench.risk.attacks.closest:Closest",
-        function="workbench.risk.attacks.closest:run",
     ),
     Attack(
         name="inversion",
@@ -65,7 +60,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="infer a column of a person from a model and all her other columns",
         given=(_MODEL, _MEMBERS, _NONMEMBERS),
         request="workbench.risk.attacks.inversion:Inversion",
-        function="workbench.risk.attacks.inversion:run",
     ),
     Attack(
         name="reconstruction",
@@ -73,7 +67,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="give back everybody's secret bit from many counts",
         given=(_STATISTICS, _ORIGINAL, _CONTROL),
         request="workbench.risk.attacks.reconstruction:Reconstruction",
-        function="workbench.risk.attacks.reconstruction:run",
     ),
     Attack(
         name="link",
@@ -81,7 +74,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="look up people in the release by what is known of them",
         given=(_RELEASE, Given("known", "the people that the attacker knows", "Known people"), _CONTROL),
         request="workbench.risk.attacks.link:Link",
-        function="workbench.risk.attacks.link:run",
     ),
     Attack(
         name="traces",
@@ -89,7 +81,6 @@ ATTACKS: tuple[Attack, ...] = (
         help="single people out by a few points of a generated sample of traces",
         given=(),
         request="workbench.risk.attacks.traces:Traces",
-        function="workbench.risk.attacks.traces:run",
     ),
 )
 

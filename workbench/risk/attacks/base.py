@@ -10,12 +10,25 @@ from typing import Any, Protocol
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError, Parameters
+from workbench.params.field import IntegerField, RealField
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 RELEASE, MODEL = "release", "model"
+
+SEED = IntegerField(at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True)
+PEOPLE = IntegerField(at_least=10, upto=100_000, title="attacks", help="how many people are attacked")
+CHANCE = RealField(
+    above=0,
+    below=1,
+    title="known chance",
+    empty="not known",
+    help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
+    advanced=True,
+)
+"""Parameters that several attacks have."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +38,6 @@ class Given:
     Attributes:
         name: ``release`` (the command's argument), ``model`` (``--model DIR``), else a table (``--NAME DATA``).
         help: one line, without a final full stop.
-        title: its name in a form.
-        required: whether it must be given.
     """
 
     name: str
@@ -64,9 +75,6 @@ class Subject:
     """What is attacked and what it is judged by; whoever calls has read it and noted in the ledger that it is shown.
 
     Attributes:
-        guarantee: what the release or model promises.
-        release: the released table.
-        model: the released model.
         tables: the tables of people, by the names of their :class:`Given`.
     """
 
@@ -75,11 +83,12 @@ class Subject:
     model: OpenedModel | None = None
     tables: Mapping[str, Table] = field(default_factory=dict)
 
-    def attacked(self) -> Table:
-        """Return the released table."""
+    def attacked(self, people: str = "original") -> tuple[Table, ...]:
+        """Return the released table, that of the people, and the control set where there is one."""
         if self.release is None:
             raise ParameterError("no release is given", hint="name the released table")
-        return self.release
+        control = self.tables.get("control")
+        return self.release, self.tables[people], *([] if control is None else [control])
 
 
 Run = Callable[[Subject, Any, Emit, CancelToken], Outcome]
@@ -91,12 +100,8 @@ class Attack:
     """One attack.
 
     Attributes:
-        name: its name on the command line.
-        title: its name for people.
         help: what it tries, one line without a final full stop.
-        given: what it reads.
-        request: ``module:Class`` of the :class:`Parameters` that a person may choose.
-        function: ``module:function``, a :data:`Run`.
+        request: ``module:Class`` of the :class:`Parameters` that a person may choose; beside it is ``run``.
     """
 
     name: str
@@ -104,11 +109,11 @@ class Attack:
     help: str
     given: tuple[Given, ...]
     request: str
-    function: str
 
     def asked(self) -> type[Parameters]:
         """Return the class of what may be chosen."""
-        found: type[Parameters] = _named(self.request)
+        module, _, name = self.request.partition(":")
+        found: type[Parameters] = getattr(importlib.import_module(module), name)
         return found
 
     def run(self, subject: Subject, request: Parameters, emit: Emit, cancel: CancelToken) -> Outcome:
@@ -118,10 +123,5 @@ class Attack:
             InputError: the tables do not fit together.
             ParameterError: a chosen column does not exist.
         """
-        run: Run = _named(self.function)
+        run: Run = importlib.import_module(self.request.partition(":")[0]).run
         return run(subject, request, emit, cancel)
-
-
-def _named(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)

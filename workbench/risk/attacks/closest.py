@@ -36,13 +36,8 @@ class Closest(Parameters):
 
 
 def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> Outcome:
-    """Run the attack on a released table.
-
-    Raises:
-        InputError: the tables share no column, or there are too few people.
-        CancelledError: ``cancel`` was set.
-    """
-    shared = common_columns([subject.attacked(), subject.tables["original"], subject.tables["control"]])
+    """Run the attack on a released table."""
+    shared = common_columns(subject.attacked())
     rng = np.random.default_rng(request.seed)
     released, used, others = (rows[rng.permutation(len(rows))] for rows in shared.tables)
     used, others = used[: request.attacks], others[: request.attacks]

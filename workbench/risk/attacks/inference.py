@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import ParameterError, Parameters, integer, real, text, texts
-from workbench.risk.attacks.base import Subject
+from workbench.params import ParameterError, Parameters, declared_by, real, text, texts
+from workbench.risk.attacks.base import CHANCE, PEOPLE, SEED, Subject
 from workbench.risk.attacks.common_columns import Matrix, common_columns, require
 from workbench.risk.attacks.neighbours import nearest
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
@@ -45,9 +45,7 @@ class Inference(Parameters):
         empty="all others",
         help="columns that the attacker knows (default: all others)",
     )
-    attacks: int = integer(
-        default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"
-    )
+    attacks: int = declared_by(PEOPLE, default=2000)
     tolerance: float = real(
         default=0.05,
         at_least=0,
@@ -56,18 +54,8 @@ class Inference(Parameters):
         help="a guess of a number is right within this share of it",
         advanced=True,
     )
-    chance: float | None = real(
-        default=None,
-        above=0,
-        below=1,
-        title="known chance",
-        empty="not known",
-        help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
-        advanced=True,
-    )
-    seed: int = integer(
-        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
-    )
+    chance: float | None = declared_by(CHANCE, default=None)
+    seed: int = declared_by(SEED, default=0)
 
 
 def columns_of(names: tuple[str, ...], secret: str | None, known: tuple[str, ...] | None) -> tuple[str, list[str]]:
@@ -85,8 +73,7 @@ def columns_of(names: tuple[str, ...], secret: str | None, known: tuple[str, ...
 
 def run(subject: Subject, request: Inference, emit: Emit, cancel: CancelToken) -> Outcome:
     """Run the attack on a released table."""
-    release, original, control = subject.attacked(), subject.tables["original"], subject.tables.get("control")
-    tables = [release, original, *([control] if control is not None else [])]
+    tables = subject.attacked()
     require(tables, request.known, request.secret)
     shared = common_columns(tables)
     secret, known = columns_of(shared.names, request.secret, request.known)
@@ -105,7 +92,7 @@ def run(subject: Subject, request: Inference, emit: Emit, cancel: CancelToken) -
     emit(Progress(0, 2, "people"))
     main, truth = guessed(shared.tables[1])
     emit(Progress(1, 2, "people"))
-    base = guessed(shared.tables[2])[0] if control is not None else None
+    base = guessed(shared.tables[2])[0] if len(shared.tables) > 2 else None
     usual = _commonest(released[:, place], tolerance)
     chance = None if request.chance is None else Rate.known(request.chance)
     return Outcome(

@@ -40,13 +40,7 @@ class Inversion(Parameters):
 
 
 def run(subject: Subject, request: Inversion, emit: Emit, cancel: CancelToken) -> Outcome:
-    """Infer a column of people who were used, and of people who were not.
-
-    Raises:
-        InputError: the model predicts nothing or reads images, or the rows do not fit it, or there are too few.
-        ParameterError: it reads no such column.
-        CancelledError: ``cancel`` was set.
-    """
+    """Infer a column of people who were used, and of people who were not."""
     model = subject.model
     assert model is not None
     require_prediction(model)
@@ -81,11 +75,7 @@ def _sides(people: People, known: NDArray[np.bool_]) -> tuple[NDArray[np.bool_],
 
 
 def _secret(model: OpenedModel, name: str | None) -> tuple[int, Attribute]:
-    """Return the column that is inferred, and where it is.
-
-    Raises:
-        ParameterError: the model reads no such column.
-    """
+    """Return the column that is inferred, and where it is."""
     names = [a.name for a in model.attributes]
     if name is not None and name not in names:
         raise ParameterError(

@@ -30,16 +30,15 @@ class Link(Parameters):
 
 def run(subject: Subject, request: Link, emit: Emit, cancel: CancelToken) -> Outcome:
     """Run the attack on a released table."""
-    release, known, control = subject.attacked(), subject.tables["known"], subject.tables.get("control")
-    tables = [release, known, *([control] if control is not None else [])]
+    release, known, *control = tables = subject.attacked("known")
     require(tables, request.on)
     shared = common_columns([release, known])
     asked = common_columns(tables, request.on)
     found = _rows(asked.tables[0], asked.tables[1])
     main = Rate.counted(int((found >= 0).sum()), known.rows)
     base = None
-    if control is not None:
-        base = Rate.counted(int((_rows(asked.tables[0], asked.tables[2]) >= 0).sum()), control.rows)
+    if control:
+        base = Rate.counted(int((_rows(asked.tables[0], asked.tables[2]) >= 0).sum()), control[0].rows)
     others = [name for name in shared.names if name not in request.on]
     confirmed = None
     notes: tuple[str, ...] = ()

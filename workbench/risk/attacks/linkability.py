@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.params import ParameterError, Parameters, integer, text, texts
-from workbench.risk.attacks.base import Subject
+from workbench.params import ParameterError, Parameters, declared_by, integer, text, texts
+from workbench.risk.attacks.base import PEOPLE, SEED, Subject
 from workbench.risk.attacks.common_columns import Matrix, common_columns, require
 from workbench.risk.attacks.neighbours import distances, near
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
@@ -43,21 +43,16 @@ class Linkability(Parameters):
     secret: str | None = text(
         default=None, longest=1000, title="secret column", empty="no column", help="a column that neither file has"
     )
-    attacks: int = integer(
-        default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"
-    )
+    attacks: int = declared_by(PEOPLE, default=2000)
     neighbours: int = integer(
         default=1, at_least=1, upto=100, title="nearest rows", help="how many of the nearest rows are compared"
     )
-    seed: int = integer(
-        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
-    )
+    seed: int = declared_by(SEED, default=0)
 
 
 def run(subject: Subject, request: Linkability, emit: Emit, cancel: CancelToken) -> Outcome:
     """Run the attack on a released table."""
-    release, original, control = subject.attacked(), subject.tables["original"], subject.tables.get("control")
-    tables = [release, original, *([control] if control is not None else [])]
+    tables = subject.attacked()
     shared = common_columns(tables)
     require(tables, request.known, request.others, request.secret)
     first, second = _files(tuple(name for name in shared.names if name != request.secret), request)
@@ -83,7 +78,7 @@ def run(subject: Subject, request: Linkability, emit: Emit, cancel: CancelToken)
     emit(Progress(1, 3, "files"))
     naive = linked(people, np.roll(people, 1, axis=0))
     emit(Progress(2, 3, "files"))
-    strangers = chosen(shared.tables[2]) if control is not None else None
+    strangers = chosen(shared.tables[2]) if len(tables) > 2 else None
     base = None if strangers is None else linked(strangers, strangers)
     return Outcome(
         attack="linkability",

@@ -54,13 +54,7 @@ class _ReadsRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Members and others as a model reads them, members first.
-
-    Attributes:
-        X: the rows.
-        y: what is to be predicted in them.
-        members: how many are members.
-    """
+    """Members and others as a model reads them, members first: ``members`` says how many they are."""
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -153,12 +147,7 @@ def retrain(model: OpenedModel, people: People, cancel: CancelToken) -> Retrain 
 
 
 def run(subject: Subject, request: Membership, emit: Emit, cancel: CancelToken) -> Outcome:
-    """Guess who was used to train a model, in every way there is.
-
-    Raises:
-        InputError: the model predicts nothing, or the rows do not fit it, or there are too few.
-        CancelledError: ``cancel`` was set.
-    """
+    """Guess who was used to train a model, in every way there is."""
     model = subject.model
     assert model is not None
     require_prediction(model)
@@ -226,18 +215,17 @@ def outcome_of(
         allowed=most_of_coin(*guarantee.replaced) if guarantee.holds else None,
         figures=figures,
         notes=(*_sentences(best, lower, guarantee), *notes),
-        main_sentence=_of_model(best.right) if attack == NAME else _of_release(best.right),
+        main_sentence=_found(best.right, of_model=attack == NAME),
         base=Rate.known(0.5),
     )
 
 
-def _of_model(right: Rate) -> str:
+def _found(right: Rate, *, of_model: bool) -> str:
     value, half = percent(right.value), 50 * (right.high - right.low)
-    return f"An attacker who guesses whether somebody was used is right 50.0 %; with the model {value} ± {half:.1f}."
-
-
-def _of_release(right: Rate) -> str:
-    value, half = percent(right.value), 50 * (right.high - right.low)
+    if of_model:
+        return (
+            f"An attacker who guesses whether somebody was used is right 50.0 %; with the model {value} ± {half:.1f}."
+        )
     return f"An attacker who guesses whether somebody was used is right 50.0 %; with the release {value} ± {half:.1f}."
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import Any
 
+from workbench.privacy.audit import wilson
 from workbench.risk.attacks.bound import Guarantee, most
 
 LEVEL = 0.95
@@ -47,9 +47,7 @@ class Rate:
         """Return the share ``count`` of ``of`` with the interval of Wilson (1927)."""
         if of <= 0:
             return cls(0.0, 0.0, 1.0, 0, 0)
-        z = NormalDist().inv_cdf((1 + level) / 2)
-        centre, spread = count + z * z / 2, z * math.sqrt(max(count * (of - count) / of, 0.0) + z * z / 4)
-        low, high = (centre - spread) / (of + z * z), (centre + spread) / (of + z * z)
+        low, high = map(float, wilson(count, of, 1 - level))
         return cls(count / of, min(max(low, 0.0), count / of), max(min(high, 1.0), count / of), count, of)
 
     @classmethod
@@ -101,16 +99,13 @@ class Outcome:
     """The result of an attack; private where it was computed from rows that were not released.
 
     Attributes:
-        attack: the name of the attack.
         main: how often it was right about people who were released.
         naive: how often somebody is right who guesses without the release.
-        control: how often it was right about people who were not released; ``None`` without a control set.
         guarantee: what the release promises.
         allowed: the most that ``main`` can be on average under that promise; ``None`` where no bound follows.
         unbounded: why none follows, where it is neither for want of a promise nor of a control set.
         figures: what this attack has beside that, by the keys of ``--json``.
         notes: sentences a reader needs beside the figures: what was not corrected, what is not covered.
-        private: whether it was computed from rows that were not released.
         main_sentence: what it found, where that is not how often it is right.
         base: what the risk is counted beyond: that of ``control``, or another known share; ``None`` for ``main`` as is.
     """

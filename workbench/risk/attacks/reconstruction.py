@@ -24,8 +24,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
-from workbench.risk.attacks.base import Subject
+from workbench.params import InputError, ParameterError, Parameters, declared_by, integer, text, texts
+from workbench.risk.attacks.base import CHANCE, SEED, Subject
 from workbench.risk.attacks.common_columns import CommonColumns, Matrix, common_columns, require
 from workbench.risk.attacks.inference import columns_of
 from workbench.risk.attacks.outcome import Outcome, Rate, bounded
@@ -76,18 +76,8 @@ class Reconstruction(Parameters):
     counts: int = integer(
         default=1000, at_least=10, upto=20_000, title="counts", help="how many counts are used, of released rows"
     )
-    chance: float | None = real(
-        default=None,
-        above=0,
-        below=1,
-        title="known chance",
-        empty="not known",
-        help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
-        advanced=True,
-    )
-    seed: int = integer(
-        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
-    )
+    chance: float | None = declared_by(CHANCE, default=None)
+    seed: int = declared_by(SEED, default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +122,16 @@ def solved(people: Bits, counts: Matrix) -> Matrix:
 
 def run(subject: Subject, request: Reconstruction, emit: Emit, cancel: CancelToken) -> Outcome:
     """Run the attack on released rows or statistics."""
-    release, original, control = subject.attacked(), subject.tables["original"], subject.tables.get("control")
+    release, original, *control = subject.attacked()
     rng = np.random.default_rng(request.seed)
     figures = tuple(release.names) == FIELDS
     rows = [] if figures else [release]
-    tables = [*rows, original, *([control] if control is not None else [])]
+    tables = [*rows, original, *control]
     require(tables, request.known, request.secret)
     shared = common_columns(tables)
     secret, known = columns_of(shared.names, request.secret, request.known)
     bit = _bit(shared, shared.place(secret), request.value, original)
-    strangers = shared.tables[-1] if control is not None else np.zeros((0, len(shared.names)))
+    strangers = shared.tables[-1] if control else np.zeros((0, len(shared.names)))
     people = shared.tables[len(rows)]
     if figures:
         asked = _of_statistics(release, shared, people, strangers, secret, bit)

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import Parameters, choice, integer, text, texts
-from workbench.risk.attacks.base import Subject
+from workbench.params import Parameters, choice, declared_by, integer, text, texts
+from workbench.risk.attacks.base import SEED, Subject
 from workbench.risk.attacks.bound import Guarantee
 from workbench.risk.attacks.common_columns import Matrix, common_columns, require
 from workbench.risk.attacks.outcome import Outcome, Rate
@@ -68,9 +68,7 @@ class SinglingOut(Parameters):
     secret: str | None = text(
         default=None, longest=1000, title="secret column", empty="no column", help="a column that no condition names"
     )
-    seed: int = integer(
-        default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True
-    )
+    seed: int = declared_by(SEED, default=0)
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,7 @@ class _Watch:
 
 def run(subject: Subject, request: SinglingOut, emit: Emit, cancel: CancelToken) -> Outcome:
     """Run the attack on a released table."""
-    release, original, control = subject.attacked(), subject.tables["original"], subject.tables.get("control")
-    tables = [release, original, *([control] if control is not None else [])]
+    tables = subject.attacked()
     require(tables, request.known, request.secret)
     shared = common_columns(tables, request.known or (), without=request.secret)
     rng = np.random.default_rng(request.seed)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.params import Parameters, integer
-from workbench.risk.attacks.base import Subject
+from workbench.params import Parameters, declared_by, integer
+from workbench.risk.attacks.base import PEOPLE, Subject
 from workbench.risk.attacks.outcome import Outcome, Rate, percent
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -45,9 +45,7 @@ class Traces(Parameters):
         default=100, at_least=_MOST_POINTS, upto=2_000, title="visits", help="visits of a person, on average"
     )
     hours: int = integer(default=1, at_least=1, upto=24, title="hours of one time", help="hours that count as one time")
-    attacks: int = integer(
-        default=2000, at_least=10, upto=100_000, title="attacks", help="how many people are attacked"
-    )
+    attacks: int = declared_by(PEOPLE, default=2000)
     seed: int = integer(
         default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of sample and points", advanced=True
     )

@@ -14,13 +14,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Shares of right predictions of rows that the classifier was not trained on.
-
-    Attributes:
-        before: from the original values.
-        after: from the published ones.
-        guess: always the most frequent value.
-    """
+    """Shares of right predictions of rows that the classifier was not trained on; a guess says the commonest value."""
 
     before: float
     after: float

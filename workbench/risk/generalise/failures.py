@@ -34,10 +34,8 @@ class Failure:
     """How one failure turns out.
 
     Attributes:
-        name: ``homogeneity``, ``background`` or ``composition``.
         sensitive: the column.
         rows: how many people's value is certain.
-        published: of how many.
         example: of one of them, the published labels, by quasi-identifier; of composition those of both tables.
         value: the value of this person.
         prior: the share of that value among all rows: what one believes without any table.
@@ -109,12 +107,7 @@ BOTH = (
 
 
 def failures(found: Generalised, epsilon: float = 1.0) -> list[Failure]:
-    """Return what is certain in a generalised table, for each sensitive column; see also :func:`second_table`.
-
-    Args:
-        found: the table.
-        epsilon: of the release that it is compared with.
-    """
+    """Return what is certain in a generalised table, for each sensitive column, beside a release with ``epsilon``."""
     second = second_table(found)
     out = []
     for sensitive in found.problem.sensitive:

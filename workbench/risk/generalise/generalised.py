@@ -12,7 +12,7 @@ import polars as pl
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, real
 from workbench.risk.generalise.losses import LOSSES, Outcome, loss
-from workbench.risk.generalise.models import MODELS, Model, PrivacyModel
+from workbench.risk.generalise.models import PrivacyModel
 from workbench.risk.generalise.problem import Asked, Problem, Whole, problem
 from workbench.risk.generalise.recoding import cells, local
 from workbench.risk.generalise.search import Goal, Search, Tried, greedy, optimal
@@ -52,10 +52,6 @@ class Generalised:
     """The result.
 
     Attributes:
-        table: the rows.
-        asked: which columns.
-        models: what was asked for.
-        method: how it was made.
         outcome: the classes and levels.
         tried: the nodes that the search looked at; empty of a method that has none.
     """
@@ -169,11 +165,6 @@ def chosen_models(given: Iterable[PrivacyModel]) -> tuple[PrivacyModel, ...]:
     return found
 
 
-def model_of(model: PrivacyModel) -> Model:
-    """Return the entry of the list that a model is of."""
-    return next(entry for entry in MODELS if isinstance(model, entry.of))
-
-
 def answerable(
     given: Iterable[PrivacyModel], asked: Asked, how: Method, *, population: bool
 ) -> tuple[PrivacyModel, ...]:
@@ -185,10 +176,10 @@ def answerable(
     models = chosen_models(given)
     for model in models:
         if model.needs == "sensitive" and not asked.sensitive:
-            what = f"{model_of(model).title} is about a sensitive column, and none is named"
+            what = f"{model.title} is about a sensitive column, and none is named"
             raise ParameterError(what, "sensitive", "name one")
         if model.needs == "population" and not population:
-            what = f"{model_of(model).title} needs a table of the population, and none is given"
+            what = f"{model.title} needs a table of the population, and none is given"
             raise ParameterError(what, "population", "give one")
     if loss(how.loss).needs == "target" and asked.target is None:
         raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
@@ -211,16 +202,6 @@ def generalise(
     cancel: CancelToken | None = None,
 ) -> Generalised:
     """Return a table generalised as asked.
-
-    Args:
-        table: the rows.
-        asked: quasi-identifiers, sensitive attributes, and the column that a classifier predicts.
-        hierarchies: of each quasi-identifier, and of a sensitive attribute where a distance needs it.
-        models: all must allow every class that is published.
-        method: how.
-        population: the people that the rows are a part of, for models that need them.
-        emit: receives progress.
-        cancel: looked at before each node.
 
     Raises:
         InputError: something is missing, a value has no line in its hierarchy, or nothing is allowed.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.risk.classes import coded
+from workbench.risk.classes import classes, coded, dense
 from workbench.risk.hierarchies.builder import as_number
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 
@@ -153,17 +153,12 @@ class Problem:
             if labels == 1:
                 continue
             if cells * labels > _MOST_KEY:
-                key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+                key, _ = dense(key)
                 cells = int(key.max(initial=0)) + 1
             key = key * labels + hierarchy.codes[level][column[start.first]]
             cells *= labels
-        if cells <= 4 * len(key) + 4096:
-            present = np.zeros(cells, dtype=np.bool_)
-            present[key] = True
-            of, count = (np.cumsum(present) - 1)[key], int(present.sum())
-        else:
-            found, of = np.unique(key, return_inverse=True)
-            count = len(found)
+        of, joined = dense(key)
+        count = len(joined)
         first = np.empty(count, dtype=np.int64)
         first[of] = start.first
         sizes = np.bincount(of, weights=start.sizes, minlength=count).astype(np.int64)
@@ -234,13 +229,7 @@ def _part(of: Sensitive, number: Whole) -> Sensitive:
 
 @dataclass(frozen=True)
 class Asked:
-    """Which columns a problem is made of.
-
-    Attributes:
-        quasi: the quasi-identifiers.
-        sensitive: the sensitive attributes.
-        target: the column that a classifier is to predict.
-    """
+    """Which columns a problem is made of: ``target`` is the one that a classifier is to predict."""
 
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...] = ()
@@ -251,12 +240,6 @@ def problem(
     table: Table, asked: Asked, hierarchies: Mapping[str, Hierarchy], population: Table | None = None
 ) -> Problem:
     """Return the rows of a table as the search sees them.
-
-    Args:
-        table: the rows.
-        asked: which columns.
-        hierarchies: of each quasi-identifier, and of those sensitive attributes that have one.
-        population: a table of the people that the rows are a part of, with the quasi-identifiers.
 
     Raises:
         InputError: the table has no row or lacks a column, or a value has no line in its hierarchy.
@@ -311,10 +294,7 @@ def _together(tables: Sequence[Table], name: str, known: Mapping[str, Hierarchy]
 
 def _entries(codes: Sequence[Whole]) -> tuple[Whole, Whole]:
     """Return the entry of each row, and a row of each entry."""
-    of = np.zeros(len(codes[0]), dtype=np.int64)
-    for column in codes:
-        joint = of * (int(column.max(initial=0)) + 1) + column
-        of = np.unique(joint, return_inverse=True)[1].astype(np.int64)
+    of = classes(codes, len(codes[0])).of
     first = np.empty(int(of.max(initial=-1)) + 1, dtype=np.int64)
     first[of] = np.arange(len(of))
     return of, first

@@ -20,20 +20,12 @@ from workbench.signals import Progress
 
 
 def local(search: Search) -> Outcome:
-    """Return an allowed outcome in which rows have levels of their own.
-
-    Raises:
-        InputError: nothing was found, or a model can be judged only where all rows have the same levels.
-    """
+    """Return an allowed outcome in which rows have levels of their own."""
     return _recoded(search, step=1)
 
 
 def cells(search: Search) -> Outcome:
-    """Return an allowed outcome in which single cells are suppressed and nothing else is generalised.
-
-    Raises:
-        InputError: as :func:`local`.
-    """
+    """Return an allowed outcome in which single cells are suppressed and nothing else is generalised."""
     return _recoded(search, step=10**6)
 
 

@@ -34,13 +34,7 @@ _NODES_A_STEP = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What a generalised table must be like.
-
-    Attributes:
-        models: all of them must allow every class.
-        limit: how many rows may be suppressed.
-        loss: what is as small as possible.
-    """
+    """What a generalised table must be like: ``limit`` rows may be suppressed."""
 
     models: tuple[PrivacyModel, ...]
     limit: int
@@ -52,7 +46,6 @@ class Tried:
     """A node that was grouped.
 
     Attributes:
-        node: its levels.
         loss: what it loses; ``None`` where it is not allowed.
         suppressed: how many rows it suppresses; ``None`` where the table as a whole cannot be allowed.
         least: what it and every node above it lose at least, as far as its classes show.
@@ -69,10 +62,6 @@ class Search:
     """A search that is going on.
 
     Attributes:
-        problem: the rows.
-        goal: what is looked for.
-        emit: receives progress.
-        cancel: looked at before each node.
         tried: every node that was grouped.
         best: the best outcome, with its loss.
     """
@@ -238,9 +227,6 @@ def greedy(search: Search) -> Outcome:
 
     Each step up raises the attribute that saves most rows from suppression for what it loses; then every attribute is
     lowered again as long as that is allowed and loses less.
-
-    Raises:
-        InputError: nothing was found.
     """
     problem, node = search.problem, search.problem.bottom
     floor: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem))

@@ -18,10 +18,6 @@ class Builder:
     """One way to make a hierarchy of the values of a column; a file of this folder declares one.
 
     Attributes:
-        name: the word by which it is asked for.
-        title: its name in a form.
-        help: what it does, one line.
-        parameters: what it is made with.
         levels: returns the labels of level 1 and above, without the last ``*``, of values.
     """
 

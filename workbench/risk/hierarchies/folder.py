@@ -9,8 +9,8 @@ import polars as pl
 
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters
-from workbench.params.field import named
-from workbench.risk.hierarchies import BUILDERS, Builder, Hierarchy, file_name, read_hierarchy
+from workbench.risk.hierarchies import Builder, Hierarchy, file_name, read_hierarchy
+from workbench.risk.hierarchies import builder as builder_of
 from workbench.risk.hierarchies.builder import in_order
 from workbench.risk.hierarchies.suggested import Declared, public_values, suggested
 
@@ -70,7 +70,7 @@ def way_of(words: str) -> tuple[str, Way]:
     if not equals:
         raise ParameterError(f"{words!r} is no way to make a hierarchy", "--build", "write COLUMN=BUILDER:key=value;…")
     name, _, stated = rest.partition(":")
-    builder = named(BUILDERS, name.strip(), "way to make a hierarchy")
+    builder = builder_of(name.strip())
     declared = builder.parameters.declared()
     given: dict[str, object] = {}
     for pair in filter(None, (part.strip() for part in stated.split(";"))):

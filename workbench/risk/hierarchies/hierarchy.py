@@ -33,9 +33,6 @@ class Hierarchy:
     """What each value becomes at each level. Level 0 is the values themselves.
 
     A level never separates what the level below it joins: two values with one label have one label above as well.
-
-    Attributes:
-        levels: the label of each value at each level, by level; all as long as the first, which has no value twice.
     """
 
     levels: tuple[tuple[str, ...], ...]
@@ -94,11 +91,9 @@ class Hierarchy:
         return np.bincount(codes)[codes]
 
     def of(self, values: Sequence[str | None], what: str) -> Hierarchy:
-        """Return the hierarchy of ``values`` alone, in their order; a missing one stays missing below the top.
+        """Return the hierarchy of different ``values`` of the column ``what``, in their order.
 
-        Args:
-            values: values of a column, each once.
-            what: the column, for messages.
+        A missing one stays missing below the top.
 
         Raises:
             InputError: a value has no line in the hierarchy.

@@ -14,12 +14,11 @@ from workbench.data.columns.numerals import doubles
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
 from workbench.risk.classes import Classes, Codes, classes, coded
+from workbench.risk.distances import DISTANCES
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-
-DISTANCES = ("auto", "equal", "ordered", "hierarchical")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class RiskOptions(Parameters):
     )
     recursive: float = real(default=3.0, above=0.0, upto=1e6, symbol="c", help="c of recursive (c, ℓ)-diversity")
     distance: str = choice(
-        choices=DISTANCES,
+        choices=("auto", *DISTANCES),
         default="auto",
         help="ground distance of t-closeness between sensitive values; auto is ordered for numbers, equal for others",
     )
@@ -70,12 +69,8 @@ class Subject:
     """A table with what is asked of it; what several measures need is computed once.
 
     Attributes:
-        table: the rows.
-        options: what is asked.
         population: the rows of the whole population, ``None`` where nobody has them.
         hierarchies: of the sensitive columns that have one.
-        cancel: ends a search.
-        emit: receives its progress.
     """
 
     table: Table
@@ -182,9 +177,6 @@ class Line:
     """One figure in words.
 
     Attributes:
-        title: what it is.
-        value: the figure, as it is shown.
-        help: what it means.
         detail: whether it is one of a list, which a window shows as a table of its own.
     """
 
@@ -199,13 +191,9 @@ class Measure:
     """One measure of what an outsider could learn.
 
     Attributes:
-        name: one word.
-        title: what a heading says.
         shows: the key of its figures that says they are there.
         of: the figures of a table, ready for JSON; no two measures share a key.
         lines: the same figures in words.
-        anonymity: whether ``workbench anonymity`` has it.
-        sensitive: whether it needs a sensitive column.
         slow: whether it may take seconds, so that a window shows the others first.
     """
 

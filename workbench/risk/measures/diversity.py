@@ -1,4 +1,4 @@
-"""ℓ-diversity: how many sensitive values a class leaves open (Machanavajjhala et al. 2007)."""
+"""ℓ-diversity: how many sensitive values a class leaves open."""
 
 from __future__ import annotations
 
@@ -8,28 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.risk.measures.base import Line, Measure, Subject
-from workbench.risk.measures.sensitive_counts import SensitiveCounts, sensitive_counts
-
-
-def distinct(found: SensitiveCounts) -> int:
-    """Return the fewest different values of a class."""
-    return int(np.bincount(found.of).min())
-
-
-def entropy(found: SensitiveCounts) -> float:
-    """Return the ℓ of entropy ℓ-diversity: e to the least entropy of a class, in nats."""
-    shares = found.shares
-    return float(np.exp(found.per_class(-shares * np.log(shares)).min()))
-
-
-def recursive(found: SensitiveCounts, c: float) -> int:
-    """Return the largest ℓ with r₁ < c·(r_ℓ + … + r_m) in every class, for counts r₁ ≥ r₂ ≥ …; 0 for none."""
-    order = np.lexsort((-found.counts, found.of))
-    counts, of = found.counts[order], found.of[order]
-    before = np.cumsum(counts) - counts
-    tail = found.sizes[of] - (before - before[found.first][of])
-    holds = counts[found.first][of] < c * tail
-    return int(found.per_class(holds.astype(np.int64)).min())
+from workbench.risk.sensitive_counts import sensitive_counts
 
 
 def diversity(subject: Subject) -> dict[str, Any]:
@@ -39,10 +18,17 @@ def diversity(subject: Subject) -> dict[str, Any]:
     for name in subject.options.sensitive:
         codes, _, _ = subject.sensitive(name)
         found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
-        alone = int((np.bincount(found.of) == 1).sum())
-        rows = int(found.sizes[np.bincount(found.of) == 1].sum())
-        ells = {"distinct": distinct(found), "entropy": entropy(found), "recursive": recursive(found, c)}
-        columns.append({"name": name, **ells, "classes_with_one_value": alone, "rows_given_away": rows})
+        alone = found.distinct == 1
+        columns.append(
+            {
+                "name": name,
+                "distinct": int(found.distinct.min()),
+                "entropy": float(np.exp(found.entropy.min())),
+                "recursive": int(found.recursive(c).min()),
+                "classes_with_one_value": int(alone.sum()),
+                "rows_given_away": int(found.sizes[alone].sum()),
+            }
+        )
     least = {f"l_{key}": min(column[key] for column in columns) for key in ("distinct", "entropy", "recursive")}
     return {**least, "c": c, "diversity": columns}
 

@@ -19,14 +19,7 @@ NEARLY_ALL = 0.9
 
 @dataclass(frozen=True)
 class Identifier:
-    """One of the eighteen.
-
-    Attributes:
-        letter: its letter in the rule.
-        title: what it is.
-        names: words in the name of a column, as a pattern.
-        form: the form of its values, as a pattern; empty where values have none.
-    """
+    """One of the eighteen; names of columns and the form of values are patterns."""
 
     letter: str
     title: str

@@ -43,14 +43,7 @@ class AttributeSet:
 
 @dataclass(frozen=True)
 class UniqueSets:
-    """Every set of up to :attr:`largest` attributes.
-
-    Attributes:
-        sets: the sets, smaller ones before those that contain them.
-        attributes: how many attributes there are.
-        largest: the most attributes of a set.
-        rows: the number of rows.
-    """
+    """Every set of up to ``largest`` of the attributes, smaller ones before those that contain them."""
 
     sets: tuple[AttributeSet, ...]
     attributes: int

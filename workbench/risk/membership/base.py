@@ -74,9 +74,6 @@ class Guess:
     """A way to guess membership.
 
     Attributes:
-        name: one word, for options and files.
-        title: its name for a person.
-        about: what it does, in a sentence.
         score: returns a score of each row, higher where membership is likelier; it does not know who is a member.
         shadows: whether it needs :attr:`Seen.shadows`.
     """
@@ -97,12 +94,7 @@ def cast_shadows(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> Shadows:
-    """Make ``count`` shadows of ``size`` of the rows each; every row is left out about equally often.
-
-    Raises:
-        ValueError: ``count`` is so small that some row is in all of them, or in none.
-        CancelledError: ``cancel`` was set.
-    """
+    """Make ``count`` shadows of ``size`` of the rows each; every row is left out about equally often."""
     left = rows - size
     turns = -(-count * left // rows)
     order = np.concatenate([generator.permutation(rows) for _ in range(turns)])[: count * left].reshape(count, left)

@@ -34,8 +34,6 @@ FALSE_SHARES = (0.001, 0.01)
 LEAST = 20
 """Members and others without which nothing is said."""
 
-_FEWEST_GUESSES = 8
-
 
 @dataclass(frozen=True)
 class Separation:
@@ -170,11 +168,7 @@ def _lower_bounds(
 class Allowed:
     """What a guarantee allows on average, whoever attacks: for replaced rows, and for a row that was there or empty.
 
-    Attributes:
-        tpr: by share of false alarms, the most that the share of the members can be that is caught.
-        advantage: the most that the advantage can be.
-        auc: the most that the area can be.
-        right: how often a guess can be right at most.
+    ``right`` is how often a guess can be right, ``tpr`` the share of members caught by share of false alarms.
     """
 
     tpr: Mapping[float, float]

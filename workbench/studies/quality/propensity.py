@@ -47,8 +47,6 @@ class Separation:
         pmse: the mean square of p̂ − c.
         expected: its expected value for rows drawn from the right model.
         most: its value where every row is recognised for sure.
-        parameters: k, the constant among them.
-        products: whether products of two columns are among them.
     """
 
     pmse: float
@@ -64,11 +62,7 @@ class Separation:
 
 
 def separated(one: Rows, other: Rows, cancel: CancelToken | None = None) -> Separation:
-    """Fit the model to two tables.
-
-    Raises:
-        CancelledError: ``cancel`` was set.
-    """
+    """Fit the model to two tables."""
     cancel = cancel or CancelToken()
     one, other = _spaced(one), _spaced(other)
     blocks = [_block(a, b) for a, b in zip(one.columns, other.columns, strict=True)]

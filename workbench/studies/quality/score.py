@@ -15,8 +15,6 @@ class Detail:
     """The score of one column, pair or table.
 
     Attributes:
-        columns: which columns.
-        metric: the name of the figure.
         score: 1 at best; NaN where there is none.
         counts: whether it is part of the mean.
     """
@@ -61,9 +59,6 @@ class Score:
     """One way to score released rows.
 
     Attributes:
-        name: its key.
-        title: what a person reads.
-        help: what it is, in a line.
         found: computes it; ``None`` where it does not apply.
     """
 

@@ -40,12 +40,7 @@ class QualityRequest(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """The scores of a release. Private.
-
-    Attributes:
-        compared: what was compared.
-        found: each score that applies.
-    """
+    """The scores of a release. Private."""
 
     compared: Compared
     found: tuple[tuple[Score, Found], ...]
@@ -109,16 +104,7 @@ def quality(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> Quality:
-    """Return every score of released rows.
-
-    Args:
-        original: the rows that were released.
-        released: the release.
-        control: rows of the same population that were not released.
-        plan: the release's, which says what its columns are.
-        request: the target and the seed.
-        emit: receives progress.
-        cancel: looked at between figures.
+    """Return every score of released rows; arguments as :func:`workbench.studies.quality.tables.read_compared`.
 
     Raises:
         InputError: the tables cannot be compared.

@@ -38,7 +38,6 @@ class Rows:
 
     Attributes:
         columns: its columns; codes of names mean the same in every table that was read with it.
-        count: its rows.
     """
 
     columns: tuple[Variable, ...]
@@ -55,14 +54,11 @@ class Compared:
     """What is compared: ``like`` and ``real`` have as many rows, so that both miss ``seen`` by chance alike.
 
     Attributes:
-        original: the rows that were released.
-        released: the release.
         seen: original rows that held-out ones are compared with.
         real: held-out real rows: of a table that was never released, or a half of the original.
         like: as many rows of the release.
         held_out: whether ``real`` is a table of its own.
         labels: the name of each code, by column; empty of numbers.
-        target: the column to predict.
         left_out: why a column is not compared, by its name.
     """
 

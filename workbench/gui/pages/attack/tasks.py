@@ -27,13 +27,7 @@ KEY = "attack"
 
 @dataclass(frozen=True, eq=False)
 class Attacked:
-    """An attack that was run.
-
-    Attributes:
-        title: of the attack.
-        target: what was attacked, as a person calls it.
-        outcome: what it found. Private, unless it says otherwise.
-    """
+    """An attack that was run, with its title and target as a person calls them. Private, unless it says otherwise."""
 
     title: str
     target: str

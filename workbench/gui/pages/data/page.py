@@ -8,7 +8,6 @@ from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
-    QButtonGroup,
     QScrollArea,
     QStackedWidget,
     QTableView,
@@ -28,7 +27,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row, segments
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -165,19 +164,12 @@ class DataPage(PageFrame):
     def _arrange(self) -> None:
         self._summary = Elided("", "muted")
         self._summary.setObjectName("data_summary")
-        self._segments = {
-            name: button(text, f"view_{name}", "segment", tip=tip)
-            for name, text, tip in (
-                ("attributes", tr("Attributes"), tr("One row per attribute: role, kind and public facts")),
-                ("rows", tr("Rows"), tr("The table itself: private")),
-                ("dialect", tr("How it is read"), tr("Encoding, delimiter, quotes, decimal mark, header")),
-            )
-        }
-        self._group = QButtonGroup(self)
-        for name, segment in self._segments.items():
-            segment.setCheckable(True)
-            self._group.addButton(segment)
-            segment.clicked.connect(lambda _checked, name=name: self._show_view(name))
+        titles = (
+            ("attributes", tr("Attributes"), tr("One row per attribute: role, kind and public facts")),
+            ("rows", tr("Rows"), tr("The table itself: private")),
+            ("dialect", tr("How it is read"), tr("Encoding, delimiter, quotes, decimal mark, header")),
+        )
+        self._segments = segments(self, "view_", titles, self._show_view)
         self._bar = QWidget()
         self._bar.setLayout(row(*self._segments.values(), spacing=4))
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.estimate import PAGE
@@ -17,7 +17,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, look, row, stack
+from workbench.gui.widgets.basic import Card, button, label, look, row, segments, stack
 from workbench.gui.widgets.dialogs import ask_for_certificate, ask_for_table, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.path_field import PathField
@@ -54,14 +54,12 @@ class EstimatePage(PageFrame):
             field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
         self._said = label("", "muted", wrap=True, name="estimate_said")
         self.columns, self.pair, self.rows = ColumnsView(session), PairView(session), RowsView(session)
-        self._segments = {
-            name: button(text, f"estimate_view_{name}", "segment", tip=tip)
-            for name, text, tip in (
-                (COLUMNS, tr("Columns"), tr("Means, quantiles and shares of each column")),
-                (PAIRS, tr("Pairs"), tr("Two columns together")),
-                (ROWS, tr("Rows"), tr("The released rows, and what is in each column")),
-            )
-        }
+        titles = (
+            (COLUMNS, tr("Columns"), tr("Means, quantiles and shares of each column")),
+            (PAIRS, tr("Pairs"), tr("Two columns together")),
+            (ROWS, tr("Rows"), tr("The released rows, and what is in each column")),
+        )
+        self._segments = segments(self, "estimate_view_", titles, self._show_view)
         self._arrange()
         self._open.hide()
         self.columns.filter.hide()
@@ -106,12 +104,8 @@ class EstimatePage(PageFrame):
         said = row(self._said, self._open)
         said.setStretch(0, 1)
         source.body.addLayout(said)
-        group = QButtonGroup(self)
         self.header.addWidget(self.columns.filter)
-        for name, segment in self._segments.items():
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(lambda _checked, name=name: self._show_view(name))
+        for segment in self._segments.values():
             self.header.addWidget(segment)
         self._segments[COLUMNS].setChecked(True)
         empty = QWidget()

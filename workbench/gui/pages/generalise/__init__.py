@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
-from workbench.gui.session.session import Session, State
+from workbench.gui.pages.risk import known
 from workbench.gui.style.language import tr_later
-
-QUASI, SENSITIVE = "quasi-identifier", "sensitive"
-
-
-def _state(session: Session) -> State:
-    known = session.opened is not None and any(c.role == QUASI for c in session.plan.columns)
-    return "ready" if known else "empty"
-
 
 PAGE = Page(
     name="generalise",
@@ -22,7 +14,7 @@ PAGE = Page(
     make="workbench.gui.pages.generalise.page:GeneralisePage",
     topic="generalise",
     known_as="k-anonymity l-diversity t-closeness hierarchy suppression lattice ARX generalize",
-    state=_state,
+    state=known,
     about=(
         tr_later(
             "Each column that an outsider may know gets a hierarchy: what its values become, level by level. Search "

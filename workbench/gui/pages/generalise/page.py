@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from workbench.gui.pages.generalise import PAGE, QUASI, SENSITIVE, tasks
+from workbench.data.schema import QUASI, SENSITIVE
+from workbench.gui.pages.generalise import PAGE, tasks
 from workbench.gui.pages.generalise.hierarchy_editor import FILES, HierarchyEditor, TextTable
 from workbench.gui.pages.generalise.lattice import OF_NODES, LatticeChart, loss_words, node_lines
 from workbench.gui.pages.generalise.tasks import Found, Levels
@@ -18,7 +19,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, hold, label, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold, label, row, scrolled, segments, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, percent
@@ -35,6 +36,7 @@ from workbench.risk.generalise.models.closeness import Closeness
 from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
 from workbench.risk.generalise.models.k_anonymity import KAnonymity
 from workbench.risk.generalise.problem import Asked
+from workbench.risk.hierarchies.hierarchy import semicolons
 
 if TYPE_CHECKING:
     from workbench.release.generalised.generalised_file import Published
@@ -123,7 +125,6 @@ class GeneralisePage(RunPage):
         self.after = TextTable(session, "generalise_after", tr(AS_PUBLISHED))
         self._failures = stack(spacing=4)
         self._views = QStackedWidget()
-        self._segments: dict[str, tuple[QPushButton, QWidget]] = {}
         self._whole = QWidget()
         self._whole.setLayout(stack(Card(self.form, self._problem, pad=12), self._card(), spacing=12))
         layout = self._whole.layout()
@@ -160,7 +161,6 @@ class GeneralisePage(RunPage):
 
     def _card(self) -> Card:
         hierarchies, lattice, table = QWidget(), QWidget(), QWidget()
-        group = QButtonGroup(self)
         for place, parts, shares in (
             (hierarchies, (self.columns, self.editor), (0, 1)),
             (lattice, (self.nodes, self.chart), (0, 1)),
@@ -173,26 +173,19 @@ class GeneralisePage(RunPage):
         for listed in (self.columns, self.nodes):
             hold(listed, LIST_WIDTH)
         failures = scrolled(self._failures, "generalise_failures")
-        titles = {
-            HIERARCHIES: (tr("Hierarchies"), tr("What the values of each column become"), hierarchies),
-            LATTICE: (tr("Lattice"), tr("The nodes that the search looked at"), lattice),
-            TABLE: (tr("Before and after"), tr("The first rows"), table),
-            FAILURES: (tr("What it reveals"), tr("What is certain all the same, and what ε would allow"), failures),
-        }
-        segments = row(spacing=4)
-        for name, (title, tip, view) in titles.items():
-            segment = button(title, f"generalise_view_{name}", "segment", tip=tip)
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(self._show_view)
+        titles = (
+            (HIERARCHIES, tr("Hierarchies"), tr("What the values of each column become")),
+            (LATTICE, tr("Lattice"), tr("The nodes that the search looked at")),
+            (TABLE, tr("Before and after"), tr("The first rows")),
+            (FAILURES, tr("What it reveals"), tr("What is certain all the same, and what ε would allow")),
+        )
+        self._segments = segments(self, "generalise_view_", titles, lambda _key: self._show_view())
+        self._places = dict(zip(self._segments, (hierarchies, lattice, table, failures), strict=True))
+        for view in self._places.values():
             self._views.addWidget(view)
-            segments.addWidget(segment)
-            self._segments[name] = (segment, view)
-        self._segments[HIERARCHIES][0].setChecked(True)
-        segments.addStretch(1)
-        segments.addWidget(self._badge)
+        self._segments[HIERARCHIES].setChecked(True)
         card = Card(self._said, pad=12)
-        card.body.addLayout(segments)
+        card.body.addLayout(row(*self._segments.values(), None, self._badge, spacing=4))
         card.body.addWidget(self._views, 1)
         return card
 
@@ -267,14 +260,17 @@ class GeneralisePage(RunPage):
         tasks.read(self.session, self.jobs, self._selected(), path, self._take_levels, self.editor.refuse_error)
 
     def _write(self, path: Path) -> None:
-        tasks.write(self.session, self.jobs, self._levels[self._selected()].hierarchy, path)
+        text, said = self._levels[self._selected()].hierarchy.to_text, tr("The hierarchy is in {path}.", path=str(path))
+        tasks.write(self.session, self.jobs, path, text, tr("Writing a hierarchy"), said)
 
     def _write_mapping(self) -> None:
         assert self._found is not None
-        name = self._selected()
+        made, name = self._found.made, self._selected()
         path = ask_where_to_save(self, tr("Save what the values became"), f"{name}-mapping.csv", FILES)
         if path:
-            tasks.write_mapping(self.session, self.jobs, self._found.made, name, Path(path))
+            said = tr("What the values became is in {path}: it is private.", path=path)
+            text, title = lambda: semicolons(made.mapping(name)), tr("Writing a mapping")
+            tasks.write(self.session, self.jobs, Path(path), text, title, said)
 
     # -- search and release -------------------------------------------------------------------------------------------
 
@@ -291,7 +287,7 @@ class GeneralisePage(RunPage):
     def _take(self, found: Found) -> None:
         self._found, self._published_as = found, None
         self._show()
-        self._segments[TABLE][0].click()
+        self._segments[TABLE].click()
         self.refresh()
 
     def _refused(self, error: BaseException) -> None:
@@ -374,14 +370,15 @@ class GeneralisePage(RunPage):
         self._show_column()
 
     def _show_view(self) -> None:
-        self._views.setCurrentWidget(next(view for segment, view in self._segments.values() if segment.isChecked()))
+        shown = next(key for key, segment in self._segments.items() if segment.isChecked())
+        self._views.setCurrentWidget(self._places[shown])
 
     def _show(self) -> None:
         found = self._found
-        for name, (segment, _) in self._segments.items():
+        for name, segment in self._segments.items():
             segment.setVisible(found is not None or name == HIERARCHIES)
         if found is None:
-            self._segments[HIERARCHIES][0].setChecked(True)
+            self._segments[HIERARCHIES].setChecked(True)
         self._show_view()
         self._badge.setVisible(found is not None)
         self._said.setText(_invitation() if found is None else _said(found))

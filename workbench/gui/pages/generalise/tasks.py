@@ -33,13 +33,7 @@ MOST_ROWS = 500
 
 @dataclass(frozen=True)
 class Levels:
-    """The hierarchy of a column, and how it was made.
-
-    Attributes:
-        way: the builder and its parameters; ``None`` of a file.
-        hierarchy: what each value becomes.
-        file: the file that it was read from.
-    """
+    """The hierarchy of a column, and the way in which it was made, or the file that it was read from."""
 
     way: Way | None
     hierarchy: Hierarchy
@@ -48,15 +42,7 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the search found, and what is shown of it. Private.
-
-    Attributes:
-        made: the table.
-        failures: what is certain in it all the same.
-        accuracy: of a classifier on it; ``None`` where nothing is to be predicted.
-        before: the first rows that are published, as they were.
-        after: the same rows as they are published.
-    """
+    """What the search found, and the first rows that are published, as they were and as they would be. Private."""
 
     made: Generalised
     failures: tuple[Failure, ...]
@@ -121,35 +107,15 @@ def read(
     return jobs.start(Job(tr("Reading a hierarchy"), work), on_result=show, on_failure=refuse)
 
 
-def write(session: Session, jobs: JobCenter, hierarchy: Hierarchy, path: Path) -> JobHandle:
-    """Write a hierarchy as a semicolon-separated file."""
+def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str], title: str, said: str) -> JobHandle:
+    """Write a hierarchy or a mapping as a semicolon-separated file, and say where it is."""
 
-    def work(emit: Emit, cancel: CancelToken) -> Path:
+    def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.release.atomic import write_output
 
-        write_output(path, hierarchy.to_text().encode())
-        return path
+        write_output(path, text().encode())
 
-    def done(written: Path) -> None:
-        session.notify("info", tr("The hierarchy is in {path}.", path=str(written)))
-
-    return jobs.start(Job(tr("Writing a hierarchy"), work), on_result=done)
-
-
-def write_mapping(session: Session, jobs: JobCenter, made: Generalised, name: str, path: Path) -> JobHandle:
-    """Write what each value of a column became."""
-
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        from workbench.release.atomic import write_output
-        from workbench.risk.hierarchies.hierarchy import semicolons
-
-        write_output(path, semicolons(made.mapping(name)).encode())
-        return path
-
-    def done(written: Path) -> None:
-        session.notify("info", tr("What the values became is in {path}: it is private.", path=str(written)))
-
-    return jobs.start(Job(tr("Writing a mapping"), work), on_result=done)
+    return jobs.start(Job(title, work), on_result=lambda _done: session.notify("info", said))
 
 
 def search(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QButtonGroup, QStackedWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.basic import Card, label, row, segments
 from workbench.gui.widgets.formatting import moment
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
@@ -46,18 +46,14 @@ class CapsAndFigures(Card):
         self._stack = QStackedWidget()
         self._views = {CAPS: caps, FIGURES: self._figures}
         self._caption = label(tr("CAPS"), "caption")
-        group = QButtonGroup(self)
-        self._segments = {}
-        for key, words, tip in (
+        titles = (
             (CAPS, tr("Caps"), tr("Cap and what remains, per dataset")),
             (FIGURES, tr("Private figures shown"), tr(ABOUT)),
-        ):
-            segment = self._segments[key] = button(words, f"ledger_show_{key}", "segment", tip=tip)
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
-            self._views[key].setMinimumHeight(LEAST_HEIGHT)
-            self._stack.addWidget(self._views[key])
+        )
+        self._segments = segments(self, "ledger_show_", titles, self.show_view)
+        for view in self._views.values():
+            view.setMinimumHeight(LEAST_HEIGHT)
+            self._stack.addWidget(view)
         self.body.addLayout(row(self._caption, *self._segments.values(), None))
         self.body.addWidget(self._stack, 1)
         self.show_figures((), ())

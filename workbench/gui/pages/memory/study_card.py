@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QButtonGroup, QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from workbench.deep.memory import PHASES
 from workbench.deep.memory_study import StudyResult, StudyRow, line_name
@@ -15,7 +15,7 @@ from workbench.gui.pages.curve_actions import copy_curve
 from workbench.gui.pages.curve_words import in_language
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, button, label, look, named, row
+from workbench.gui.widgets.basic import Card, label, look, named, row, segments
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.formatting import plain
@@ -87,16 +87,11 @@ class StudyCard(Card):
         for key, text in CHARTS.items():
             self.lines.addItem(tr(text), key)
         self._views = {CHART: self.plot, TABLE: self.table}
-        self._segments = {}
-        group = QButtonGroup(self)
-        for key, text, tip in (
+        titles = (
             (CHART, tr("Chart"), tr("Memory against the batch")),
             (TABLE, tr("Table"), tr("Every setting with its four phases")),
-        ):
-            segment = self._segments[key] = button(text, f"memory_show_{key}", "segment", tip=tip)
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(self._arrange)
+        )
+        self._segments = segments(self, "memory_show_", titles, lambda _key: self._arrange())
         self._segments[CHART].setChecked(True)
         self._remarks = label("", "muted", wrap=True, name="memory_remarks")
         stated = QScrollArea()

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
-    QButtonGroup,
     QCheckBox,
     QGridLayout,
     QHBoxLayout,
@@ -27,7 +26,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import MARGIN, PAD, ROW
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row, segments, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.empty_state import NothingYet
@@ -135,14 +134,8 @@ class QuestionsPage(PageFrame):
             self._rows.show_frame(frame)
 
     def _who(self) -> QWidget:
-        group = QButtonGroup(self)
-        self._recipients = {}
-        for each in RECIPIENTS:
-            segment = button(tr_sentence(each.title), f"who_{each.name}", "segment", tip=tr_sentence(each.why))
-            segment.setCheckable(True)
-            segment.clicked.connect(lambda _checked, name=each.name: self._take_recipient(name))
-            group.addButton(segment)
-            self._recipients[each.name] = segment
+        known = ((each.name, tr_sentence(each.title), tr_sentence(each.why)) for each in RECIPIENTS)
+        self._recipients = segments(self, "who_", known, self._take_recipient)
         self._why = label("", "muted", wrap=True, name="who_why")
         return _part(self._question(1, tr("Who gets it?")), row(*self._recipients.values(), None, spacing=4), self._why)
 

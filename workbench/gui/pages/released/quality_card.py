@@ -73,14 +73,7 @@ class QualityCard(Card):
     """Asks for the comparison, and shows it."""
 
     def __init__(self, session: Session, jobs: JobCenter, release: Path, rows: bool) -> None:
-        """Make it.
-
-        Args:
-            session: whose open table is the original.
-            jobs: compares.
-            release: the released file, or the folder of a model.
-            rows: whether it holds rows.
-        """
+        """Make it, for a released file or the folder of a model; ``rows`` says whether it holds rows."""
         super().__init__(spacing=8)
         self.setObjectName("quality")
         self._session, self._jobs, self._release = session, jobs, release

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from workbench.data.schema import QUASI
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import tr_later
 
-QUASI, SENSITIVE = "quasi-identifier", "sensitive"
 
-
-def _state(session: Session) -> State:
-    known = session.opened is not None and any(c.role == QUASI for c in session.plan.columns)
-    return "ready" if known else "empty"
+def known(session: Session) -> State:
+    """Return ``ready`` where some column is one that an outsider may know."""
+    told = session.opened is not None and any(c.role == QUASI for c in session.plan.columns)
+    return "ready" if told else "empty"
 
 
 PAGE = Page(
@@ -22,7 +22,7 @@ PAGE = Page(
     make="workbench.gui.pages.risk.page:RiskPage",
     topic="risk",
     known_as="k-anonymity l-diversity t-closeness uniqueness SUDA HIPAA prosecutor journalist marketer",
-    state=_state,
+    state=known,
     about=(
         tr_later(
             "Tick what an outsider may know of a person (quasi-identifiers), and what nobody must learn (sensitive "

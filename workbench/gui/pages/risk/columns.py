@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 
-from workbench.gui.pages.risk import QUASI, SENSITIVE
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.style.stylesheet import ROW
@@ -54,10 +55,16 @@ class RiskColumns(PlanModel):
                 width=84,
                 tick=lambda at, ticked: self._take(at, SENSITIVE, ticked=ticked),
             ),
-            Column(tr("Adds"), self._needed, needed, width=FIGURE, right=True),
-            Column(tr("Special"), self._special, special, width=FIGURE, right=True),
-            Column(tr("Distinct"), self._distinct, tr("Different values, of all rows"), width=FIGURE, right=True),
-            Column(tr("Separated"), self._separated, separated, width=FIGURE, right=True),
+            Column(tr("Adds"), partial(self._share, "needed"), needed, width=FIGURE, right=True),
+            Column(tr("Special"), partial(self._share, "special"), special, width=FIGURE, right=True),
+            Column(
+                tr("Distinct"),
+                partial(self._share, "distinct"),
+                tr("Different values, of all rows"),
+                width=FIGURE,
+                right=True,
+            ),
+            Column(tr("Separated"), partial(self._share, "separated"), separated, width=FIGURE, right=True),
             Column(
                 tr("HIPAA"),
                 self._hipaa,
@@ -142,23 +149,11 @@ class RiskColumns(PlanModel):
     def _sensitive(self, at: int) -> Cell:
         return self._box(at, SENSITIVE, tr("sensitive"), tr("not sensitive"))
 
-    def _share(self, at: int, key: str) -> Cell:
+    def _share(self, key: str, at: int) -> Cell:
         part = self._parts.get(self.column_at(at).name, {}).get(key)
         if part is None or self._role(at) != QUASI:
             return Cell("")
         return Cell(percent(round(part, 3)), key=part, exact=repr(part))
-
-    def _needed(self, at: int) -> Cell:
-        return self._share(at, "needed")
-
-    def _special(self, at: int) -> Cell:
-        return self._share(at, "special")
-
-    def _distinct(self, at: int) -> Cell:
-        return self._share(at, "distinct")
-
-    def _separated(self, at: int) -> Cell:
-        return self._share(at, "separated")
 
     def _hipaa(self, at: int) -> Cell:
         hint = self._parts.get(self.column_at(at).name, {}).get("hipaa")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QLineEdit, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
 
+from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.risk import PAGE, QUASI, SENSITIVE
+from workbench.gui.pages.risk import PAGE
 from workbench.gui.pages.risk.columns import RiskColumnsTable
 from workbench.gui.pages.risk.tasks import MOST_ROWS, Found, UniqueRow, look, measure, search
 from workbench.gui.session.error_text import sentence
@@ -20,7 +21,7 @@ from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold, label, mark_wrong, named, row, segments, stack
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.empty_state import NothingYet
@@ -159,44 +160,34 @@ class RiskPage(PageFrame):
         self._forget()
 
     def _card(self) -> Standing:
-        figures, group = QWidget(), QButtonGroup(self)
+        figures = QWidget()
         beside = row(self.figures, self.chart, spacing=16)
         beside.setStretch(0, 3)
         beside.setStretch(1, 2)
         figures.setLayout(beside)
         alone = QWidget()
         alone.setLayout(stack(self.listed, self.rows, spacing=4))
-        places = {FIGURES: figures, ROWS: alone, SETS: self.sets}
-        titles = {
-            FIGURES: (tr("Figures"), tr("What the columns that are ticked give away")),
-            ROWS: (tr("Who is unique"), tr("The rows that nobody else is like")),
-            SETS: (tr("Why"), tr("Which sets of columns make rows unique")),
-        }
-        segments = row(spacing=4)
-        self._segments: dict[QPushButton, QWidget] = {}
-        for name, (title, tip) in titles.items():
-            segment = button(title, f"risk_view_{name}", "segment", tip=tip)
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(self._show_view)
-            self._views.addWidget(places[name])
-            segments.addWidget(segment)
-            self._segments[segment] = places[name]
-        next(iter(self._segments)).setChecked(True)
+        titles = (
+            (FIGURES, tr("Figures"), tr("What the columns that are ticked give away")),
+            (ROWS, tr("Who is unique"), tr("The rows that nobody else is like")),
+            (SETS, tr("Why"), tr("Which sets of columns make rows unique")),
+        )
+        self._segments = segments(self, "risk_view_", titles, lambda _key: self._show_view())
+        self._segments[FIGURES].setChecked(True)
         self._blank = QWidget()
-        self._views.addWidget(self._blank)
-        segments.addStretch(1)
-        segments.addWidget(self._badge)
+        self._places = {FIGURES: figures, ROWS: alone, SETS: self.sets}
+        for place in (*self._places.values(), self._blank):
+            self._views.addWidget(place)
         card = _Detail(pad=12)
         card.body.addWidget(self.said)
         card.body.addWidget(self._problem)
-        card.body.addLayout(segments)
+        card.body.addLayout(row(*self._segments.values(), None, self._badge, spacing=4))
         card.body.addWidget(self._views, 1)
         return card
 
     def _show_view(self) -> None:
-        shown = self._blank if self._found is None else next(p for s, p in self._segments.items() if s.isChecked())
-        self._views.setCurrentWidget(shown)
+        chosen = next(self._places[key] for key, segment in self._segments.items() if segment.isChecked())
+        self._views.setCurrentWidget(self._blank if self._found is None else chosen)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Give the columns the keys: they are what is ticked."""
@@ -340,7 +331,7 @@ class RiskPage(PageFrame):
         found = self._found
         self._badge.setVisible(found is not None and not found.released)
         self._show_view()
-        for segment in self._segments:
+        for segment in self._segments.values():
             segment.setVisible(found is not None)
         self.said.setText(self._invitation() if found is None else _said(found))
         more = found is not None and found.figures["unique"] > len(found.rows) > 0

@@ -24,14 +24,7 @@ MOST_ROWS = 500
 
 @dataclass(frozen=True)
 class UniqueRow:
-    """A row that nobody else is like. Private.
-
-    Attributes:
-        at: its place in the table, from 0.
-        values: its quasi-identifiers.
-        score: how special it is (SUDA).
-        sets: the smallest sets of columns on which it is unique.
-    """
+    """A row that nobody else is like, with its place from 0 and the smallest sets on which it is unique. Private."""
 
     at: int
     values: tuple[str, ...]
@@ -44,11 +37,8 @@ class Found:
     """What was measured. Private, unless the table is a release.
 
     Attributes:
-        subject: the table and what was asked.
         figures: as ``workbench risk --json`` prints them.
-        lines: the same in words, by the title of the measure.
         rows: the unique rows, once they were searched.
-        released: whether the table is a release.
         whole: whether nothing is left to measure.
     """
 

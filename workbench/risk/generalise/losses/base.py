@@ -26,8 +26,6 @@ class Outcome:
     """A generalised table.
 
     Attributes:
-        problem: the rows.
-        groups: the classes.
         kept: which classes are published; the rows of the others are suppressed.
         levels: how far the entries are generalised.
     """
@@ -59,9 +57,6 @@ class Loss:
     """An entry of the list of losses; less is better.
 
     Attributes:
-        name: the word by which it is asked for.
-        title: its name for a person.
-        help: what it measures, one line.
         of: the loss of an outcome.
         least: of the classes of a node what it and every node above it lose at least.
         floor: the same of every node of the lattice, without looking at classes.

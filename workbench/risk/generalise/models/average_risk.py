@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.params import real
-from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel
 from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
@@ -15,6 +15,9 @@ from workbench.risk.generalise.problem import Groups, Problem, Truths
 class AverageRisk(PrivacyModel):
     """Its limit."""
 
+    name = "average-risk"
+    title = "average risk"
+    help = "the number of classes per row, which is the average risk of a row, is at most a limit"
     average_risk: float | None = real(
         default=None, above=0, upto=1, symbol="R", help="highest number of classes per row: the average risk of a row"
     )
@@ -27,11 +30,3 @@ class AverageRisk(PrivacyModel):
         classes = np.cumsum(number[::-1])[::-1]
         holds = np.flatnonzero(classes <= self.average_risk * rows + ROUNDING)
         return kept & (groups.sizes >= sizes[holds[0]]) if len(holds) else None
-
-
-AVERAGE_RISK = Model(
-    name="average-risk",
-    title="average risk",
-    help="the number of classes per row, which is the average risk of a row, is at most a limit",
-    of=AverageRisk,
-)

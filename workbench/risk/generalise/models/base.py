@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.params import Parameters
 from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive, Truths, Whole
+from workbench.risk.sensitive_counts import SensitiveCounts, counts_of
 
 ROUNDING = 1e-9
 """How far a figure may be beyond its limit for rounding alone."""
@@ -20,6 +21,7 @@ class PrivacyModel(Parameters):
     """A privacy model; it is asked for where its first parameter is given.
 
     Attributes:
+        name: its name in results and certificates.
         survives: whether a class that is allowed stays so whatever is joined to it. Then coarser nodes never suppress
             more rows.
         monotone: whether classes that are allowed are so when they are joined. Then, without suppression, a node above
@@ -28,6 +30,9 @@ class PrivacyModel(Parameters):
         full_domain: whether it can be judged only where all rows have one level in each column.
     """
 
+    name: ClassVar[str]
+    title: ClassVar[str]
+    help: ClassVar[str]
     survives: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
     needs: ClassVar[str] = ""
@@ -50,37 +55,14 @@ class PrivacyModel(Parameters):
         return kept
 
 
-@dataclass(frozen=True, kw_only=True)
-class Model:
-    """An entry of the list of models.
-
-    Attributes:
-        name: its name in results and certificates.
-        title: its name for a person.
-        help: what it requires, one line.
-        of: its class.
-    """
-
-    name: str
-    title: str
-    help: str
-    of: type[PrivacyModel]
-
-
 def of_each_sensitive(
-    problem: Problem, groups: Groups, judged: Truths, judge: Callable[[Reals, Sensitive], Truths]
+    problem: Problem, groups: Groups, judged: Truths, judge: Callable[[SensitiveCounts, Sensitive], Truths]
 ) -> Truths:
-    """Return which of the ``judged`` classes have only histograms of sensitive values that ``judge`` allows."""
+    """Return which of the ``judged`` classes have only sensitive values that ``judge`` allows."""
 
     def by(of: Sensitive) -> Callable[[Reals], Whole]:
-        return lambda counts: judge(counts, of).astype(np.int64)
+        return lambda counts: judge(counts_of(counts), of).astype(np.int64)
 
     for sensitive in problem.sensitive:
         judged = problem.histograms(groups, sensitive, judged, by(sensitive)) > 0
     return judged
-
-
-def shares(counts: Reals) -> Reals:
-    """Return histograms as shares of their classes."""
-    found: Reals = counts / counts.sum(axis=1, keepdims=True)
-    return found

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
 
 from workbench.params import real
-from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel, of_each_sensitive, shares
-from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive
+from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
 @dataclass(frozen=True, kw_only=True)
 class EntropyDiversity(PrivacyModel):
     """Its ℓ, which need not be whole."""
 
-    needs: ClassVar[str] = "sensitive"
+    name = "entropy-l-diversity"
+    title = "entropy ℓ-diversity"
+    help = "the entropy of the sensitive values of every class is at least ln ℓ"
+    needs = "sensitive"
 
     entropy_l: float | None = real(
         default=None,
@@ -31,18 +31,4 @@ class EntropyDiversity(PrivacyModel):
         """Return which classes have the entropy."""
         assert self.entropy_l is not None
         least = math.log(self.entropy_l) - ROUNDING
-        return of_each_sensitive(problem, groups, judged, lambda counts, _: entropy(shares(counts)) >= least)
-
-
-def entropy(share: Reals) -> Reals:
-    """Return the entropy of each row of shares, in nats."""
-    found: Reals = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=1)
-    return found
-
-
-ENTROPY_DIVERSITY = Model(
-    name="entropy-l-diversity",
-    title="entropy ℓ-diversity",
-    help="the entropy of the sensitive values of every class is at least ln ℓ",
-    of=EntropyDiversity,
-)
+        return of_each_sensitive(problem, groups, judged, lambda found, _: found.entropy >= least)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from workbench.params import integer
-from workbench.risk.generalise.models.base import Model, PrivacyModel
+from workbench.risk.generalise.models.base import PrivacyModel
 from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
@@ -14,7 +13,10 @@ from workbench.risk.generalise.problem import Groups, Problem, Truths
 class KAnonymity(PrivacyModel):
     """Its k."""
 
-    survives: ClassVar[bool] = True
+    name = "k-anonymity"
+    title = "k-anonymity"
+    help = "every combination of quasi-identifiers is that of at least k rows (Sweeney 2002)"
+    survives = True
 
     k: int | None = integer(default=None, at_least=1, upto=10**9, symbol="K", help="rows that every class has at least")
 
@@ -22,11 +24,3 @@ class KAnonymity(PrivacyModel):
         """Return which classes have k rows."""
         assert self.k is not None
         return judged & (groups.sizes >= self.k)
-
-
-K_ANONYMITY = Model(
-    name="k-anonymity",
-    title="k-anonymity",
-    help="every combination of quasi-identifiers is that of at least k rows (Sweeney 2002)",
-    of=KAnonymity,
-)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from workbench.params import integer
-from workbench.risk.generalise.models.base import Model, PrivacyModel
+from workbench.risk.generalise.models.base import PrivacyModel
 from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
@@ -14,9 +13,12 @@ from workbench.risk.generalise.problem import Groups, Problem, Truths
 class KMap(PrivacyModel):
     """Its k."""
 
-    survives: ClassVar[bool] = True
-    needs: ClassVar[str] = "population"
-    full_domain: ClassVar[bool] = True
+    name = "k-map"
+    title = "k-map"
+    help = "every combination of quasi-identifiers is that of at least k people of a population"
+    survives = True
+    needs = "population"
+    full_domain = True
 
     k_map: int | None = integer(
         default=None, at_least=1, upto=10**9, symbol="K", help="people of the population that every class has"
@@ -26,11 +28,3 @@ class KMap(PrivacyModel):
         """Return which classes have k people."""
         assert self.k_map is not None
         return judged & (groups.population >= self.k_map)
-
-
-K_MAP = Model(
-    name="k-map",
-    title="k-map",
-    help="every combination of quasi-identifiers is that of at least k people of a population",
-    of=KMap,
-)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from workbench.params import boolean, real
-from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel, of_each_sensitive, shares
-from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive, Truths
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive
+from workbench.risk.generalise.problem import Groups, Problem, Sensitive, Truths
+from workbench.risk.sensitive_counts import SensitiveCounts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Likeness(PrivacyModel):
     """Its β."""
 
-    needs: ClassVar[str] = "sensitive"
+    name = "beta-likeness"
+    title = "β-likeness"
+    help = "in no class is a sensitive value more than 1 + β times as frequent as among all rows"
+    needs = "sensitive"
 
     beta: float | None = real(
         default=None, above=0, upto=1e6, symbol="B", help="how much more frequent a sensitive value may be in a class"
@@ -28,19 +31,12 @@ class Likeness(PrivacyModel):
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes have no value that is too frequent."""
 
-        def judge(counts: Reals, of: Sensitive) -> Truths:
-            most = np.full(len(of.share), self.beta, dtype=np.float64)
-            limit = np.minimum(most, -np.log(of.share)) if self.enhanced else most
-            too_frequent = shares(counts) > of.share * (1 + limit) + ROUNDING
-            found: Truths = too_frequent.sum(axis=1) == 0
-            return found
+        def judge(found: SensitiveCounts, of: Sensitive) -> Truths:
+            limit = np.full(len(of.share), self.beta, dtype=np.float64)
+            if self.enhanced:
+                limit = np.minimum(limit, -np.log(of.share))
+            most = of.share * (1 + limit) + ROUNDING
+            allowed: Truths = found.per_class(found.shares > most[found.values]) == 0
+            return allowed
 
         return of_each_sensitive(problem, groups, judged, judge)
-
-
-LIKENESS = Model(
-    name="beta-likeness",
-    title="β-likeness",
-    help="in no class is a sensitive value more than 1 + β times as frequent as among all rows",
-    of=Likeness,
-)

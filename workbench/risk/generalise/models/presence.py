@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from workbench.params import ParameterError, real
-from workbench.risk.generalise.models.base import ROUNDING, Model, PrivacyModel
+from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel
 from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
@@ -16,8 +15,11 @@ from workbench.risk.generalise.problem import Groups, Problem, Truths
 class Presence(PrivacyModel):
     """Its limits."""
 
-    needs: ClassVar[str] = "population"
-    full_domain: ClassVar[bool] = True
+    name = "delta-presence"
+    title = "δ-presence"
+    help = "the probability that one of a population is in the table is between two limits (Nergiz 2007)"
+    needs = "population"
+    full_domain = True
 
     presence_upto: float | None = real(
         default=None, above=0, upto=1, help="highest probability that one of the population is in the table"
@@ -48,11 +50,3 @@ class Presence(PrivacyModel):
         They are where all rows of a class are suppressed, or where it never had one.
         """
         return None if self.presence_from > 0 and not kept[groups.population > 0].all() else kept
-
-
-PRESENCE = Model(
-    name="delta-presence",
-    title="δ-presence",
-    help="the probability that one of a population is in the table is between two limits (Nergiz 2007)",
-    of=Presence,
-)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
 
 from workbench.params import integer, real
-from workbench.risk.generalise.models.base import Model, PrivacyModel, of_each_sensitive
-from workbench.risk.generalise.problem import Groups, Problem, Reals, Truths
+from workbench.risk.generalise.models.base import PrivacyModel, of_each_sensitive
+from workbench.risk.generalise.problem import Groups, Problem, Truths
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveDiversity(PrivacyModel):
     """Its c and its ℓ."""
 
-    needs: ClassVar[str] = "sensitive"
+    name = "recursive-l-diversity"
+    title = "recursive (c, ℓ)-diversity"
+    help = "the most frequent sensitive value of a class is rarer than c times those from the ℓ-th on"
+    needs = "sensitive"
 
     recursive_c: float | None = real(
         default=None, above=0, upto=1e6, symbol="C", help="c of recursive (c, l)-diversity of the sensitive values"
@@ -25,18 +25,6 @@ class RecursiveDiversity(PrivacyModel):
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes are (c, ℓ)-diverse."""
-
-        def judge(counts: Reals, _: object) -> Truths:
-            falling = -np.sort(-counts, axis=1)
-            found: Truths = falling[:, 0] < self.recursive_c * falling[:, self.recursive_l - 1 :].sum(axis=1)
-            return found
-
-        return of_each_sensitive(problem, groups, judged, judge)
-
-
-RECURSIVE_DIVERSITY = Model(
-    name="recursive-l-diversity",
-    title="recursive (c, ℓ)-diversity",
-    help="the most frequent sensitive value of a class is rarer than c times those from the ℓ-th on",
-    of=RecursiveDiversity,
-)
+        assert self.recursive_c is not None
+        c, least = self.recursive_c, self.recursive_l
+        return of_each_sensitive(problem, groups, judged, lambda found, _: found.recursive(c) >= least)

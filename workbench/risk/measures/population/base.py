@@ -44,12 +44,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a model says.
-
-    Attributes:
-        unique: people of the population who are alone in their class.
-        parameters: of the fitted model, by their symbols.
-    """
+    """People of the population who are alone in their class, and the parameters of the model by their symbols."""
 
     unique: float
     parameters: Mapping[str, float]
@@ -57,13 +52,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class PopulationModel:
-    """A way to estimate how many people of a population are unique.
-
-    Attributes:
-        name: one word.
-        title: as it is cited.
-        estimate: ``None`` where the model does not fit the sample.
-    """
+    """A way to estimate how many people of a population are unique; ``None`` where it does not fit the sample."""
 
     name: str
     title: str

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMarginsF, QSize
-from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row
+from workbench.gui.widgets.basic import Card, button, hold_most, label, named, row, segments
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -102,16 +102,12 @@ class ResultsCard(Card):
         # A layout with wrapped lines in it does not ask for the least height of its parts.
         self.setMinimumHeight(HIGH)
         self._views: dict[str, QWidget] = {FIGURES: self.table, PICTURE: self.picture}
-        self._segments = {}
-        group = QButtonGroup(self)
-        for key, words, tip in (
+        titles = (
             (FIGURES, tr("Figures"), tr("Every released figure with its interval")),
             (PICTURE, tr("Histogram"), tr("One released histogram, with the interval of each bin")),
-        ):
-            segment = self._segments[key] = button(words, f"statistics_show_{key}", "segment", tip=tip)
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
+        )
+        self._segments = segments(self, "statistics_show_", titles, self.show_view)
+        for key in self._segments:
             self._stack.addWidget(self._views[key])
         self._statistic = named(ChoiceBox(), "statistics_only", tr("Which statistic is shown"))
         self._histogram = named(ChoiceBox(), "statistics_of", tr("Which histogram is shown"))

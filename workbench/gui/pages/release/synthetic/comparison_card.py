@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QStackedWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, badge, button, hold_most, label, named, row
+from workbench.gui.widgets.basic import Card, badge, hold_most, label, named, row, segments
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.correlation_matrix import Correlations
@@ -106,14 +106,9 @@ class ComparisonCard(Card):
             CopyRows(table, session, private=False)
             self._model.modelReset.connect(table.fit_columns)
             self._views[ROWS] = table
-        group = QButtonGroup(self)
-        self._segments = {}
-        for key, view in self._views.items():
-            words, tip = map(tr, LOOKS[key])
-            segment = self._segments[key] = button(words, f"{name}_{key}", "segment", tip=tip)
-            segment.setCheckable(True)
-            group.addButton(segment)
-            segment.clicked.connect(lambda _checked, key=key: self._press(key))
+        titles = [(key, tr(LOOKS[key][0]), tr(LOOKS[key][1])) for key in self._views]
+        self._segments = segments(self, f"{name}_", titles, self._press)
+        for view in self._views.values():
             self._pictures.addWidget(view)
         self._facts = label("", "muted", name=f"{name}_facts")
         self._stated = dict.fromkeys(LOOKS, "")

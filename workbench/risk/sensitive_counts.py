@@ -1,4 +1,4 @@
-"""The sensitive values of each equivalence class, as a sparse table of counts."""
+"""The sensitive values of each equivalence class, and how many they leave open (Machanavajjhala et al. 2007)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ class SensitiveCounts:
     """How often each class has each value; only what occurs, in the order of classes, then of values.
 
     Attributes:
-        of: the class of each pair.
         values: its value.
-        counts: how many rows have both.
         first: where each class begins.
         sizes: the rows of each class.
     """
@@ -37,6 +35,30 @@ class SensitiveCounts:
         """Return the sum of ``figures`` of pairs in each class."""
         total: np.ndarray = np.add.reduceat(figures, self.first)
         return total
+
+    @property
+    def distinct(self) -> np.ndarray:
+        """How many different values each class has."""
+        return np.bincount(self.of, minlength=self.sizes.size)
+
+    @property
+    def entropy(self) -> np.ndarray:
+        """The entropy of each class, in nats."""
+        return self.per_class(-self.shares * np.log(self.shares))
+
+    def recursive(self, c: float) -> np.ndarray:
+        """Return for each class the largest ℓ with r₁ < c·(r_ℓ + … + r_m), for counts r₁ ≥ r₂ ≥ …; 0 for none."""
+        order = np.lexsort((-self.counts, self.of))
+        counts, of = self.counts[order], self.of[order]
+        before = np.cumsum(counts) - counts
+        tail = self.sizes[of] - (before - before[self.first][of])
+        return self.per_class((counts[self.first][of] < c * tail).astype(np.int64))
+
+
+def counts_of(table: np.ndarray) -> SensitiveCounts:
+    """Return the counts of a table (classes, values), each of whose classes has rows."""
+    of, values = np.nonzero(table)
+    return SensitiveCounts(of, values, table[of, values], np.searchsorted(of, np.arange(len(table))), table.sum(axis=1))
 
 
 def sensitive_counts(of_rows: np.ndarray, sizes: np.ndarray, codes: Codes) -> SensitiveCounts:
