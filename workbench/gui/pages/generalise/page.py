@@ -324,6 +324,7 @@ class GeneralisePage(RunPage):
         )
         self.session.notify("info", stated)
         self._published_as = done.output
+        self.session.ask_to_attack(done.output)  # the ledger lists no release of it that the page could offer
         self.refresh()
 
     def _to_attack(self) -> None:
