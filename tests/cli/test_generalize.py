@@ -71,6 +71,10 @@ def test_the_ledger_notes_it_and_later_certificates_say_so(folder: Path, run: Ru
     shown = run("ledger", "show", "--ledger", "g.sqlite", "--json").done
     assert {f["study"] for f in shown["figures"]} == {"generalise", "generalised"}
     assert shown["entries"] == []  # nothing is charged, and no cap is set
+    assert [t["output"] for t in shown["generalised"]] == [str(Path("out.csv").resolve())]
+    text = run("ledger", "show", "--ledger", "g.sqlite").shown
+    assert "no ε: not differential privacy" in text
+    assert text.rstrip().endswith("out.csv")
     assert run("plan", "sample:people", "--epsilon", "3", "-o", "p.toml").code == 0
     assert run("sanitize", "sample:people", "--plan", "p.toml", "-o", "rows.csv", "--ledger", "g.sqlite").code == 0
     document = json.loads(Path("rows.csv.certificate.json").read_text("utf-8"))
