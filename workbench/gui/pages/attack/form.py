@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.gui.widgets.basic import button, label, named, row, stack
+from workbench.gui.widgets.basic import Elided, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_table
 from workbench.gui.widgets.parameter_form import Form
@@ -40,7 +40,7 @@ class AttackForm(QWidget):
         self.setObjectName(f"attack_{attack.name}")
         self._target: ChoiceBox | None = None
         self._paths: dict[str, PathField] = {}
-        self._open_line = label("", name=f"attack_{attack.name}_open")
+        self._open_line = Elided(name=f"attack_{attack.name}_open")
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
         self._grid.setColumnStretch(1, 1)
@@ -143,7 +143,7 @@ class AttackForm(QWidget):
 
     def _say_open(self) -> None:
         opened = self._session.opened
-        self._open_line.setText(
+        self._open_line.set_whole(
             tr("the open table: {title}", title=opened.title) if opened is not None else tr("no table is open")
         )
         self.changed.emit()
