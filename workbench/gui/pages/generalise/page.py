@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, make_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -28,10 +28,12 @@ from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.params import Field, Parameters, WorkbenchError, choice, declared_by, real
+from workbench.params.field import ChoiceField
 from workbench.release.statements import PROMISES_NOTHING
+from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.generalise.generalised import METHODS, Method, chosen_models
 from workbench.risk.generalise.losses import LOSSES
-from workbench.risk.generalise.models import PrivacyModel
+from workbench.risk.generalise.models import MODELS, PrivacyModel, models_of
 from workbench.risk.generalise.models.closeness import Closeness
 from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
 from workbench.risk.generalise.models.k_anonymity import KAnonymity
@@ -54,12 +56,19 @@ NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role 
 AS_THEY_ARE = tr_later("The first rows as they are")
 AS_PUBLISHED = tr_later("The same rows as they would be published")
 NOT_ASKED = tr_later("not asked for")
+BY_COMMAND = tr_later(
+    "The command generalize has k-map and δ-presence, too, which need a table of the population, and for t the "
+    "distance hierarchical, which needs a hierarchy of the sensitive column."
+)
 TABLES = tr_later("Tables (*.csv *.tsv *.parquet)")
 
 
 def _asked_by(model: type[PrivacyModel], key: str) -> Field:
     """Return the declaration of a model's parameter for a form: its title is its symbol."""
-    return replace(model.declared()[key], symbol="", empty=NOT_ASKED)
+    spec = replace(model.declared()[key], symbol="", empty=NOT_ASKED)
+    if isinstance(spec, ChoiceField):  # a sensitive column has no hierarchy here
+        return replace(spec, choices=tuple(word for word in spec.choices if word != HIERARCHICAL))
+    return spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +91,36 @@ class Wanted(Parameters):
     method: str = choice(choices=tuple(METHODS), default="optimal", help=Method.declared()["method"].help)
 
     @property
-    def models(self) -> tuple[PrivacyModel, ...]:
-        """The privacy models."""
-        return KAnonymity(k=self.k), DistinctDiversity(l=self.l), Closeness(t=self.t)
-
-    @property
     def how(self) -> Method:
         """How it is made."""
         return Method(method=self.method, loss=self.loss, suppression=self.suppression / 100)
+
+
+def _more() -> dict[str, tuple[type[PrivacyModel], Any]]:
+    """Return the parameters of models that :class:`Wanted` has not, each with its model and default."""
+    here = [model for model in MODELS if model.needs != "population"]
+    return {
+        one.name: (model, one.default)
+        for model in here
+        for one in fields(model)
+        if one.name in model.declared() and one.name not in Wanted.declared()
+    }
+
+
+MORE: type[Parameters] = make_dataclass(
+    "More",
+    [(key, Any, declared_by(_asked_by(model, key), default=usual)) for key, (model, usual) in _more().items()],
+    bases=(Parameters,),
+    frozen=True,
+    kw_only=True,
+)
+"""Every other condition that needs no table beside the open one, by the declarations of its model."""
+TITLES_OF_MORE = {key: model.title for key, (model, _) in _more().items()} | {
+    "recursive_c": tr_later("recursive (c, ℓ): c"),
+    "recursive_l": tr_later("recursive (c, ℓ): ℓ"),
+    "distance": tr_later("distance for t"),
+    "enhanced": tr_later("enhanced β"),
+}
 
 
 class GeneralisePage(RunPage):
@@ -108,6 +139,13 @@ class GeneralisePage(RunPage):
         titles = {"suppression": tr_later("left out at the most"), "l": "ℓ", "loss": tr_later("loss")}
         self.form = Form("generalise_form", Wanted, titles=titles, across=3)
         self.form.changed.connect(self.refresh)
+        self.more = Form("generalise_more", MORE, titles=TITLES_OF_MORE, across=3)
+        self.more.changed.connect(self.refresh)
+        self._unfolded = False
+        self._fold = button("", "generalise_fold", "link")
+        self._fold.clicked.connect(self._turn_fold)
+        self._more = QWidget()
+        self._more.setLayout(stack(self.more, label(tr(BY_COMMAND), "muted", wrap=True), spacing=6))
         self._problem = label("", "problem", wrap=True, name="generalise_problem")
         self._said = label("", wrap=True, name="generalise_said")
         self._badge = badge()
@@ -126,7 +164,10 @@ class GeneralisePage(RunPage):
         self._failures = stack(spacing=4)
         self._views = QStackedWidget()
         self._whole = QWidget()
-        self._whole.setLayout(stack(Card(self.form, self._problem, pad=12), self._card(), spacing=12))
+        fold = QWidget()
+        fold.setLayout(row(self._fold, None))
+        asked = Card(self.form, fold, self._more, self._problem, pad=12)
+        self._whole.setLayout(stack(asked, self._card(), spacing=12))
         layout = self._whole.layout()
         assert layout is not None
         layout.setContentsMargins(0, 0, 0, 0)
@@ -213,11 +254,14 @@ class GeneralisePage(RunPage):
         """Return what is asked for, or ``None`` while a field is refused; the reason is below it."""
         wanted = self.form.value()
         stated = ""
-        if isinstance(wanted, Wanted):
+        if isinstance(wanted, Wanted) and self.more.value() is not None:
             try:
-                needs = [model for model in chosen_models(wanted.models) if model.needs == "sensitive"]
+                needs = [model for model in chosen_models(self._models()) if model.needs == "sensitive"]
                 if needs and not self.asked.sensitive:
-                    stated = tr("ℓ and t are about a sensitive column: give one that role in Data.")
+                    stated = tr(
+                        "{condition} is about a sensitive column: give one that role in Data.",
+                        condition=tr_sentence(needs[0].title),
+                    )
                 elif wanted.loss == "classification" and self.session.target is None:
                     stated = tr("The loss classification predicts a column: choose it in Data.")
             except WorkbenchError as error:
@@ -225,11 +269,28 @@ class GeneralisePage(RunPage):
         shown = stated or (self._refusal if self._searched == self._present() else "")
         self._problem.setText(shown)
         self._problem.setVisible(bool(shown))
-        return wanted if isinstance(wanted, Wanted) and not stated else None
+        return wanted if isinstance(wanted, Wanted) and self.more.value() is not None and not stated else None
+
+    def _models(self) -> tuple[PrivacyModel, ...]:
+        """Return every model with what its fields say, none of which is refused."""
+        return models_of(vars(self.form.value()) | vars(self.more.value()))
+
+    def _turn_fold(self) -> None:
+        self._unfolded = not self._unfolded
+        self.refresh()
+
+    def _show_fold(self) -> None:
+        """Show the other conditions where they are unfolded or one is refused, else how many there are."""
+        given = self.more.value()
+        shown = self._unfolded or given is None
+        number = 0 if given is None else sum(model.asked for model in models_of(vars(given)))
+        title = tr("More conditions ({number})", number=tr_number(number, ",")) if number else tr("More conditions")
+        self._fold.setText(f"{title} {'▾' if shown else '▸'}")
+        self._more.setVisible(shown)
 
     def _present(self) -> object:
         levels = {name: id(one.hierarchy) for name, one in self._levels.items()}
-        return self.form.value(), self.asked, levels
+        return self.form.value(), self.more.value(), self.asked, levels
 
     # -- hierarchies --------------------------------------------------------------------------------------------------
 
@@ -281,7 +342,7 @@ class GeneralisePage(RunPage):
             return
         self._searched, self._refusal = self._present(), ""
         levels = {name: self._levels[name].hierarchy for name in names}
-        given = self.session, self.jobs, self.asked, levels, wanted.models, wanted.how
+        given = self.session, self.jobs, self.asked, levels, self._models(), wanted.how
         self.follow(tasks.search(*given, self._take, self._refused))
 
     def _take(self, found: Found) -> None:
@@ -336,6 +397,7 @@ class GeneralisePage(RunPage):
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
         self._whole.setVisible(not missing)
+        self._show_fold()
         wanted = None if missing else self.value()
         ready = wanted is not None and all(name in self._levels for name in self._names(QUASI))
         done = self._found is not None and self._searched == self._present()

@@ -25,7 +25,7 @@ class Closeness(PrivacyModel):
         default=None, at_least=0, upto=1, symbol="T", help="how far a class's sensitive values are from those of all"
     )
     distance: str = choice(
-        choices=DISTANCES, default=EQUAL, help="how far sensitive values are from one another, for --t"
+        choices=DISTANCES, default=EQUAL, help="how far sensitive values are from one another, for t"
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
