@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,49 @@ def test_a_condition_on_a_sensitive_column_asks_for_one(window, press, idle, qtb
     press(window, "generalise_fold")
     retype(window, qtbot, "generalise_more_beta", "1")
     assert "β-likeness is about a sensitive column" in text_of(window, "generalise_problem")
+
+
+def test_settings_and_hierarchies_are_kept_in_the_project(clinic, press, idle, qtbot, tmp_path, monkeypatch):
+    project, own = tmp_path / "clinic.workbench.toml", tmp_path / "town.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(project), ""))
+    assert not clinic.project.unsaved
+    retype(clinic, qtbot, "generalise_form_k", " ")
+    press(clinic, "generalise_fold")
+    retype(clinic, qtbot, "generalise_more_average_risk", "0.4")
+    assert clinic.project.unsaved
+    retype(clinic, qtbot, "generalise_intervals_widths", "20")
+    qtbot.waitUntil(lambda: rows_of(clinic, "generalise_levels")[0] == ["18", "0-19", "*"])
+    clinic.page.columns.selectRow(1)
+    towns = [line[0] for line in rows_of(clinic, "generalise_levels")]
+    own.write_text("\n".join(f"{town};a town;*" for town in towns), "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(own), ""))
+    press(clinic, "generalise_import")
+    idle(clinic)
+    clinic.project.save()
+    idle(clinic)
+    assert not clinic.project.unsaved
+    raw = tomllib.loads(project.read_text("utf-8"))
+    assert raw["generalise"] == [{"average_risk": 0.4}]
+    assert raw["hierarchy"] == [
+        {"column": "age", "builder": "intervals", "widths": [20]},
+        {"column": "town", "file": "town.csv"},
+    ]
+    clinic.open("sample:iris")
+    idle(clinic)
+    assert clinic.session.generalised is None
+    clinic.open(str(project))
+    idle(clinic)
+    press(clinic, "rail_release")
+    press(clinic, "tab_generalise")
+    idle(clinic)
+    assert [line[1:3] for line in rows_of(clinic, "generalise_columns")] == [["intervals", "2"], ["a file", "2"]]
+    assert (clinic.page.form.value().k, clinic.page.more.value().average_risk) == (None, 0.4)
+    assert not clinic.project.unsaved
+    own.unlink()
+    clinic.open(str(project))
+    idle(clinic)
+    assert [line[1:3] for line in rows_of(clinic, "generalise_columns")] == [["intervals", "2"], ["category tree", "1"]]
+    assert clinic.project.unsaved  # the file is as it was until it is saved
 
 
 def test_what_is_missing_is_said(window, press, idle):

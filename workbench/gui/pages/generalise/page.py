@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, make_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -15,6 +15,7 @@ from workbench.gui.pages.generalise.lattice import OF_NODES, LatticeChart, loss_
 from workbench.gui.pages.generalise.tasks import Found, Levels
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
+from workbench.gui.session.generalise_draft import MODEL_OF, MORE, GeneraliseDraft, Wanted
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
@@ -27,16 +28,11 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.params import Field, Parameters, WorkbenchError, choice, declared_by, real
-from workbench.params.field import ChoiceField
+from workbench.params import Parameters, WorkbenchError
 from workbench.release.statements import PROMISES_NOTHING
-from workbench.risk.distances import HIERARCHICAL
-from workbench.risk.generalise.generalised import METHODS, Method, chosen_models
+from workbench.risk.generalise.generalised import chosen_models
 from workbench.risk.generalise.losses import LOSSES
-from workbench.risk.generalise.models import MODELS, PrivacyModel, models_of
-from workbench.risk.generalise.models.closeness import Closeness
-from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
-from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.generalise.models import PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies.hierarchy import semicolons
 
@@ -55,7 +51,6 @@ OF_COLUMNS = (
 NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role is quasi-identifier.")
 AS_THEY_ARE = tr_later("The first rows as they are")
 AS_PUBLISHED = tr_later("The same rows as they would be published")
-NOT_ASKED = tr_later("not asked for")
 BY_COMMAND = tr_later(
     "The command generalize has k-map and δ-presence, too, which need a table of the population, and for t the "
     "distance hierarchical, which needs a hierarchy of the sensitive column."
@@ -63,59 +58,7 @@ BY_COMMAND = tr_later(
 TABLES = tr_later("Tables (*.csv *.tsv *.parquet)")
 
 
-def _asked_by(model: type[PrivacyModel], key: str) -> Field:
-    """Return the declaration of a model's parameter for a form: its title is its symbol."""
-    spec = replace(model.declared()[key], symbol="", empty=NOT_ASKED)
-    if isinstance(spec, ChoiceField):  # a sensitive column has no hierarchy here
-        return replace(spec, choices=tuple(word for word in spec.choices if word != HIERARCHICAL))
-    return spec
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted(Parameters):
-    """What is asked for on the page."""
-
-    k: int | None = declared_by(_asked_by(KAnonymity, "k"), default=5)
-    l: int | None = declared_by(_asked_by(DistinctDiversity, "l"), default=None)  # noqa: E741  the literature's letter
-    t: float | None = declared_by(_asked_by(Closeness, "t"), default=None)
-    suppression: float = real(
-        default=5,
-        at_least=0,
-        upto=100,
-        unit="%",
-        help=tr_later("the part of the rows that may be left out at the most"),
-    )
-    loss: str = choice(
-        choices=tuple(one.name for one in LOSSES), default="granularity", help=Method.declared()["loss"].help
-    )
-    method: str = choice(choices=tuple(METHODS), default="optimal", help=Method.declared()["method"].help)
-
-    @property
-    def how(self) -> Method:
-        """How it is made."""
-        return Method(method=self.method, loss=self.loss, suppression=self.suppression / 100)
-
-
-def _more() -> dict[str, tuple[type[PrivacyModel], Any]]:
-    """Return the parameters of models that :class:`Wanted` has not, each with its model and default."""
-    here = [model for model in MODELS if model.needs != "population"]
-    return {
-        one.name: (model, one.default)
-        for model in here
-        for one in fields(model)
-        if one.name in model.declared() and one.name not in Wanted.declared()
-    }
-
-
-MORE: type[Parameters] = make_dataclass(
-    "More",
-    [(key, Any, declared_by(_asked_by(model, key), default=usual)) for key, (model, usual) in _more().items()],
-    bases=(Parameters,),
-    frozen=True,
-    kw_only=True,
-)
-"""Every other condition that needs no table beside the open one, by the declarations of its model."""
-TITLES_OF_MORE = {key: model.title for key, (model, _) in _more().items()} | {
+TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {
     "recursive_c": tr_later("recursive (c, ℓ): c"),
     "recursive_l": tr_later("recursive (c, ℓ): ℓ"),
     "distance": tr_later("distance for t"),
@@ -129,6 +72,7 @@ class GeneralisePage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._levels: dict[str, Levels] = {}
+        self._draft = GeneraliseDraft()
         self._found: Found | None = None
         self._published_as: Path | None = None
         self._searched: object = None
@@ -138,9 +82,9 @@ class GeneralisePage(RunPage):
         )
         titles = {"suppression": tr_later("left out at the most"), "l": "ℓ", "loss": tr_later("loss")}
         self.form = Form("generalise_form", Wanted, titles=titles, across=3)
-        self.form.changed.connect(self.refresh)
+        self.form.changed.connect(self._set)
         self.more = Form("generalise_more", MORE, titles=TITLES_OF_MORE, across=3)
-        self.more.changed.connect(self.refresh)
+        self.more.changed.connect(self._set)
         self._unfolded = False
         self._fold = button("", "generalise_fold", "link")
         self._fold.clicked.connect(self._turn_fold)
@@ -298,12 +242,36 @@ class GeneralisePage(RunPage):
         """Make a hierarchy for each column that is known by now and has none yet."""
         new = [name for name in self._names(QUASI) if name not in self._levels]
         if new and self.session.opened is not None:
-            tasks.make(self.session, self.jobs, dict.fromkeys(new), self._take_levels)
+            ways = {name: self._draft.hierarchies.get(name) for name in new}
+            tasks.make(self.session, self.jobs, ways, self._take_levels, kept=True)
         self.refresh()
 
     def _take_levels(self, levels: dict[str, Levels]) -> None:
+        refused = {name: one.refused for name, one in levels.items() if one.refused is not None}
+        for name, error in refused.items():
+            said = tr("The hierarchy of {name} is not the one that was chosen: {why}", name=name, why=sentence(error))
+            self.session.notify("warning", said)
+        if refused:
+            self._keep(hierarchies={n: way for n, way in self._draft.hierarchies.items() if n not in refused})
         self._levels |= levels
         self.refresh()
+
+    def _take_chosen(self, levels: dict[str, Levels]) -> None:
+        """Take hierarchies that the person asked for; those that the values suggest are made anew each time."""
+        chosen = {name: one.way or one.file for name, one in levels.items()}
+        self._keep(hierarchies={**self._draft.hierarchies, **chosen})
+        self._take_levels(levels)
+
+    def _set(self) -> None:
+        """Keep the settings, unless one is refused."""
+        settings, more = self.form.value(), self.more.value()
+        if settings is not None and more is not None:
+            self._keep(settings=settings, more=more)
+        self.refresh()
+
+    def _keep(self, **changes: object) -> None:
+        self._draft = replace(self._draft, **changes)  # type: ignore[arg-type]
+        self.session.draft_generalise(None if self._draft == GeneraliseDraft() else self._draft)
 
     def _selected(self) -> str:
         names, at = self._names(QUASI), self.columns.currentIndex().row()
@@ -315,10 +283,11 @@ class GeneralisePage(RunPage):
 
     def _make(self, builder: Builder, parameters: Parameters) -> None:
         way = {self._selected(): (builder, parameters)}
-        tasks.make(self.session, self.jobs, way, self._take_levels, self.editor.refuse_error)
+        tasks.make(self.session, self.jobs, way, self._take_chosen, self.editor.refuse_error)
 
     def _read(self, path: Path) -> None:
-        tasks.read(self.session, self.jobs, self._selected(), path, self._take_levels, self.editor.refuse_error)
+        way = {self._selected(): path}
+        tasks.make(self.session, self.jobs, way, self._take_chosen, self.editor.refuse_error)
 
     def _write(self, path: Path) -> None:
         text, said = self._levels[self._selected()].hierarchy.to_text, tr("The hierarchy is in {path}.", path=str(path))
@@ -464,6 +433,9 @@ class GeneralisePage(RunPage):
 
     def _forget(self) -> None:
         self.forget()
+        self._draft = self.session.generalised or GeneraliseDraft()
+        self.form.set_value(self._draft.settings)
+        self.more.set_value(self._draft.more)
         self._levels, self._found, self._searched, self._published_as = {}, None, None, None
         self._show()
         self._follow()
