@@ -193,7 +193,7 @@ def test_what_an_epsilon_means_is_asked_of_a_line(compare, qtbot):
     QApplication.sendEvent(table.viewport(), asked)
     menu = compare.findChild(QMenu, "explain_menu")
     words = [action.text() for action in menu.actions()]
-    assert words[:2] == ["What Does ε = 1 Mean?", "Sort by This Column"]
+    assert words[:3] == ["What Does ε = 1 Mean?", "Filter…", "Sort by This Column"]
     assert words[-2:] == ["Copy", "Copy All Rows"]
     menu.close()
 
