@@ -72,7 +72,7 @@ def _more() -> dict[str, tuple[type[PrivacyModel], Any]]:
 
 
 MORE: type[Parameters] = make_dataclass(
-    "More",
+    "More",  # not translated
     [(key, Any, declared_by(_asked_by(model, key), default=usual)) for key, (model, usual) in _more().items()],
     bases=(Parameters,),
     frozen=True,
