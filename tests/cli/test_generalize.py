@@ -71,6 +71,10 @@ def test_the_ledger_notes_it_and_later_certificates_say_so(folder: Path, run: Ru
     shown = run("ledger", "show", "--ledger", "g.sqlite", "--json").done
     assert {f["study"] for f in shown["figures"]} == {"generalise", "generalised"}
     assert shown["entries"] == []  # nothing is charged, and no cap is set
+    assert [t["output"] for t in shown["generalised"]] == [str(Path("out.csv").resolve())]
+    text = run("ledger", "show", "--ledger", "g.sqlite").shown
+    assert "no ε: not differential privacy" in text
+    assert text.rstrip().endswith("out.csv")
     assert run("plan", "sample:people", "--epsilon", "3", "-o", "p.toml").code == 0
     assert run("sanitize", "sample:people", "--plan", "p.toml", "-o", "rows.csv", "--ledger", "g.sqlite").code == 0
     document = json.loads(Path("rows.csv.certificate.json").read_text("utf-8"))
@@ -278,3 +282,52 @@ def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Ru
     assert "no generalisation" in few.refused()  # one in five of them is in the table, however coarse it is
     assert run(*words, *more, "--presence-upto", "0.3", "--population", "people.csv", "-o", "b.csv").code == 0
     assert run("verify", "a.csv").code == run("verify", "b.csv").code == 0
+
+
+def test_a_table_made_at_t_has_that_t_by_what_anonymity_measures(folder: Path, run: Run) -> None:
+    """Numbers are steps of a scale and towns are equally far apart for both, and the certificate says so."""
+    rows = [f"{20 + i % 40};{1000 * (i * 7 % 11)};{'ABC'[i % 3]}" for i in range(240)]
+    Path("pay.csv").write_text("age;pay;town\n" + "\n".join(rows) + "\n", "utf-8")
+    words = ("--quasi", "age", "--sensitive", "pay,town")
+    assert run("generalize", "pay.csv", *words, "--hierarchies", "ages", "--make").code == 0
+    ask = ("generalize", "pay.csv", *words, "--hierarchies", "ages", "--k", "2", "--t", "0.3", "--ledger", "g.sqlite")
+    found = {}
+    for distance in ("auto", "equal"):
+        more = () if distance == "auto" else ("--distance", distance)
+        out = f"{distance}.csv"
+        found[distance] = run(*ask, *more, "-o", out, "--json").done
+        document = json.loads(Path(f"{out}.certificate.json").read_text("utf-8"))
+        stated = {c["name"]: c.get("distance") for c in document["columns"]}
+        fitting = {"age": None, "pay": "ordered", "town": "equal"}
+        assert stated == (fitting if distance == "auto" else {"age": None, "pay": "equal", "town": "equal"})
+        assert run("verify", out, "--ledger", "g.sqlite", "--json").done["ok"] is True
+    measured = run("anonymity", "auto.csv", *words, "--json").done
+    assert measured["t"] <= 0.3
+    assert found["auto"]["levels"]["age"] < found["equal"]["levels"]["age"]
+
+
+def test_certificates_that_name_no_distance_of_a_column_are_verified(folder: Path, run: Run) -> None:
+    """Former versions stated the distance with t alone."""
+    made(run, "--sensitive", "label", "--t", "0.4", "--distance", "equal")
+    certificate = Path("out.csv.certificate.json")
+    document = json.loads(certificate.read_text("utf-8"))
+    for column in document["columns"]:
+        column.pop("distance", None)
+    certificate.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    assert run("verify", "out.csv", "--json").done["ok"] is True
+
+
+def test_numbers_with_a_decimal_comma_are_ordered_by_size_and_verified(folder: Path, run: Run) -> None:
+    rows = [f"{20 + i % 40};{(i * 7 % 11) + 2},5" for i in range(240)]
+    Path("pay.csv").write_text("age;pay\n" + "\n".join(rows) + "\n", "utf-8")
+    words = ("--quasi", "age", "--sensitive", "pay", "--decimal", ",")
+    assert run("generalize", "pay.csv", *words, "--hierarchies", "ages", "--make").code == 0
+    ask = ("--hierarchies", "ages", "--k", "2", "--t", "0.25", "--ledger", "g.sqlite")
+    for out in ("out.csv", "out.parquet"):
+        assert run("generalize", "pay.csv", *words, *ask, "-o", out).code == 0
+        document = json.loads(Path(f"{out}.certificate.json").read_text("utf-8"))
+        assert [c.get("distance") for c in document["columns"]] == [None, "ordered"]
+        assert run("verify", out, "--ledger", "g.sqlite", "--json").done["ok"] is True
+    measured = run("anonymity", "out.csv", *words, "--json").done
+    assert measured["closeness"][0]["distance"] == "ordered"
+    assert measured["t"] <= 0.25

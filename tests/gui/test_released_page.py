@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace
 
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QFileDialog, QLabel, QLineEdit, QWidget
 
+from workbench.cli import main
 from workbench.deep.networks import network
+
+
+@pytest.fixture
+def generalised(window, press, idle, tmp_path):
+    """The page in a window that knows of a generalised table by the ledger alone, as after a restart."""
+    words = ["generalize", "sample:clinic", "--quasi", "age,town", "--sensitive", "diagnosis"]
+    levels = ["--hierarchies", str(tmp_path / "levels")]
+    assert main([*words, *levels, "--make"]) == 0
+    assert main([*words, *levels, "--k", "2", "-o", str(tmp_path / "general.csv")]) == 0
+    press(window, "sample_clinic")
+    idle(window)
+    press(window, "tab_released")
+    idle(window)
+    return window
 
 
 def test_before_the_first_release_the_page_leads_to_one(people, press, idle):
@@ -84,3 +101,56 @@ def test_a_paused_training_is_named_by_its_model(people, press, idle):
     assert said == f"{network('cifar-cnn').title} is paused after 12 of 1,800 steps (ε = 0.5 of 3)."
     press(people, "released_resume")
     assert people.findChild(QLabel, "train_paused").text() == said
+
+
+def test_a_generalised_table_is_listed_as_what_it_is_not_and_leads_on(
+    generalised, press, idle, tmp_path, monkeypatch, qtbot
+):
+    path = tmp_path / "general.csv"
+    lines = generalised.page.table.lines
+    assert lines.height() == 1
+    shown = [lines.cell(0, at) for at in range(6)]
+    assert [cell.text for cell in shown[1:]] == ["general.csv", "generalised rows", "no ε", "", "in place"]
+    assert shown[3].tip == "no ε: not differential privacy"
+    assert generalised.findChild(QLabel, "shown_release_1_no_epsilon").text() == "no ε: not differential privacy"
+    press(generalised, "shown_release_1_verify")
+    idle(generalised)
+    result = generalised.findChild(QLabel, "shown_release_1_result")
+    assert result.text().startswith("✓ File, certificate and ledger agree")
+    paper = tmp_path / "paper.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(paper), ""))
+    press(generalised, "shown_release_1_paper")
+    idle(generalised)
+    assert "Certificate of a generalised table" in paper.read_text("utf-8")
+    assert not generalised.findChild(QWidget, "shown_release_1_bundle").isVisible()
+    assert generalised.findChild(QWidget, "shown_release_1_estimate") is None
+    assert generalised.findChild(QWidget, "shown_release_1_learn") is None
+    press(generalised, "tab_attack")
+    idle(generalised)
+    assert str(path) in listed_targets(generalised)
+    press(generalised, "tab_released")
+    idle(generalised)
+    press(generalised, "shown_release_1_attack")
+    assert generalised.page.objectName() == "page_attack"
+    assert generalised.page.form.given()["release"] == path
+    press(generalised, "tab_released")
+    idle(generalised)
+    generalised.session.may_leave = lambda then: True
+    press(generalised, "shown_release_1_open")
+    idle(generalised)
+    assert generalised.session.opened.source == str(path)
+
+
+def listed_targets(window) -> list[str]:
+    boxes = window.page.form.findChildren(QComboBox)
+    return [str(box.itemData(at)) for box in boxes for at in range(box.count())]
+
+
+def test_a_generalised_table_that_was_replaced_is_not_shown_as_the_file_that_has_its_name(generalised, idle, tmp_path):
+    words = ["generalize", "sample:clinic", "--quasi", "age,town", "--hierarchies", str(tmp_path / "levels")]
+    assert main([*words, "--k", "3", "-o", str(tmp_path / "general.csv"), "--replace"]) == 0
+    generalised.page.refresh()
+    idle(generalised)
+    lines = generalised.page.table.lines
+    assert [lines.cell(at, 5).text for at in range(lines.height())] == ["in place", "moved"]
+    assert Path(generalised.page._lines[0].output) == tmp_path / "general.csv"

@@ -22,6 +22,7 @@ from workbench.cli.tables import (
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
 from workbench.params import CheckFailedError
+from workbench.params.errors import one_line
 from workbench.release.atomic import write_output
 from workbench.release.ledger.account_finder import GROUP
 from workbench.release.ledger.counting import FILTER, SUM
@@ -32,6 +33,7 @@ from workbench.release.parts import keep_inputs
 from workbench.release.recover import recover
 from workbench.signals import Notice
 
+GENERALISED = "Generalised tables, with no ε: not differential privacy:"
 SHOWN = "Private figures were shown, at no cost; cards and certificates of later releases of the table say so:"
 _OR_ACCOUNT = "or an account by its name, or by its digits in `ledger show`"
 
@@ -149,7 +151,8 @@ def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
-    nothing = {"entries": [], "caps": {}, "accounts": [], "figures": [], "ok": False, "ledger": str(options.ledger)}
+    empty: dict[str, Any] = {"entries": [], "caps": {}, "accounts": [], "figures": [], "generalised": []}
+    nothing = {**empty, "ok": False, "ledger": str(options.ledger)}
     try:
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             problems = ledger.verify()
@@ -205,7 +208,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _tables(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the tables of releases, of accounts and of private figures."""
+    """Yield the tables of releases, of accounts, of private figures and of generalised tables."""
     rows = [
         (
             _moment(e["time"]),
@@ -235,6 +238,10 @@ def _tables(result: Mapping[str, Any]) -> Iterator[str]:
     figures = [(_moment(f["time"]), _known_as(f["called"], f["dataset"]), f["shown"]) for f in result["figures"]]
     if figures:
         yield from ("", SHOWN, columns_text(("first shown (UTC)", "dataset", "private figures"), figures))
+    stated = result["generalised"]
+    tables = [(_moment(t["time"]), _known_as(t["called"], t["dataset"]), one_line(t["output"])) for t in stated]
+    if tables:
+        yield from ("", GENERALISED, columns_text(("published (UTC)", "dataset", "file"), tables))
 
 
 def _moment(time: str) -> str:

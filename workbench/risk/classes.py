@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from workbench.data.columns.numerals import doubles
 from workbench.data.table import Table
 
 Codes = np.ndarray
@@ -25,6 +26,20 @@ def coded(table: Table, name: str) -> tuple[Codes, list[str | None]]:
     places = pl.DataFrame({"value": values, "code": np.arange(values.len())})
     found = pl.DataFrame({"value": text}).join(places, on="value", how="left", nulls_equal=True, maintain_order="left")
     return found["code"].to_numpy(), values.to_list()
+
+
+def coded_by_size(table: Table, name: str) -> tuple[Codes, list[str | None], bool]:
+    """Return what :func:`coded` does, and whether all values are numbers: those are in the order of their size."""
+    codes, values = coded(table, name)
+    said = pl.Series([v for v in values if v is not None], dtype=pl.String)
+    numbers = doubles(said, table.decimal)
+    if not said.len() or not (numbers.is_not_null() & numbers.is_finite()).all():
+        return codes, values, False
+    order = np.argsort(numbers.to_numpy(), kind="stable")
+    order = np.concatenate([order, np.arange(order.size, len(values))])
+    place = np.empty(len(values), dtype=np.int64)
+    place[order] = np.arange(len(values))
+    return place[codes], [values[i] for i in order], True
 
 
 _SPREAD = 16

@@ -12,7 +12,19 @@ import numpy as np
 from workbench.risk.sensitive_counts import SensitiveCounts
 
 EQUAL, ORDERED, HIERARCHICAL = DISTANCES = "equal", "ordered", "hierarchical"
+AUTO = "auto"
+"""The ground distance that fits each column: :func:`fitting`."""
+DISTANCE_CHOICES, DISTANCE_HELP = (
+    (AUTO, *DISTANCES),
+    "ground distance of t-closeness between sensitive values; auto is hierarchical where the column has a hierarchy, "
+    "ordered for numbers, equal for others",
+)
 _CELLS_AT_ONCE = 4_000_000
+
+
+def fitting(*, grouped: bool, numbers: bool) -> str:
+    """Return the ground distance of a column: ``grouped`` says whether it has a hierarchy."""
+    return HIERARCHICAL if grouped else ORDERED if numbers else EQUAL
 
 
 def equal(found: SensitiveCounts, whole: np.ndarray) -> np.ndarray:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.session.account_view import AccountView, PastRelease
+from workbench.gui.session.account_view import GENERALISED, AccountView, PastRelease
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
@@ -20,6 +21,7 @@ from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
+    from workbench.release.ledger.figures import PublishedTable
     from workbench.release.ledger.records import Release
 
 KEY = "account"
@@ -99,14 +101,16 @@ def read_releases(
 
 
 def all_releases(ledger: Path | None = None) -> tuple[AccountRelease, ...]:
-    """Return every release of every table, the newest first; a ledger that does not exist has none."""
+    """Return every release and generalised table of every table, the newest first; none where there is no ledger."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED
 
     with Ledger.read(ledger) as book:
         known = book.accounts()
         counted = [r for r in reversed(book.releases()) if r.status in COUNTED]
-        return tuple(AccountRelease(known.of(r.dataset), past) for r in counted for past in _past_of([r]))
+        found = [AccountRelease(known.of(r.dataset), past) for r in counted for past in _past_of([r])]
+        tables = [AccountRelease(one.dataset, _generalised(one)) for one in reversed(book.published_tables())]
+    return tuple(sorted([*found, *tables], key=lambda one: one.past.time, reverse=True))
 
 
 def _past_of(releases: Sequence[Release]) -> tuple[PastRelease, ...]:
@@ -131,6 +135,26 @@ def _past(release: Release) -> PastRelease | None:
         return None
     return PastRelease(
         release.release_id, release.time, release.epsilon, release.delta, output, standing, model, central
+    )
+
+
+def _generalised(noted: PublishedTable) -> PastRelease:
+    """Return a generalised table as the window shows it: its files stand where the noted certificate is beside it."""
+    from workbench.release.certificate import GENERALISED_FORMAT, certificate_path, read_document
+
+    output = Path(noted.output)
+    files = (("file", output), ("certificate", certificate_path(output)))
+    name, standing = noted.certificate[:16], False
+    if all(_is_current(path) for _, path in files):
+        try:
+            document = read_document(files[1][1], GENERALISED_FORMAT)
+        except WorkbenchError:  # another file has its name now
+            document = {}
+        standing = document.get("checksum") == noted.certificate
+        name = document["release_id"] if standing else name
+    nothing = Decimal(0)
+    return PastRelease(
+        name, noted.time, nothing, nothing, output, files if standing else (), model=False, central=GENERALISED
     )
 
 

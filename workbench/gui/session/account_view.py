@@ -9,6 +9,9 @@ from pathlib import Path
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params.remedies import WHO_PAYS
 
+GENERALISED = "generalised"
+"""The kind of a generalised table, which no ε bounds."""
+
 
 @dataclass(frozen=True)
 class PastRelease:
@@ -22,7 +25,7 @@ class PastRelease:
         output: what was released.
         files: what of it still stands, each with a word for it; none where it was moved or removed.
         model: whether it is a model.
-        central: the kind of a central release, such as ``synthetic``; empty for any other.
+        central: the kind of a central release, such as ``synthetic``, or ``generalised``; empty for any other.
     """
 
     release_id: str

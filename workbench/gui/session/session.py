@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from workbench.gui.session.account_view import AccountView
+from workbench.gui.session.account_view import GENERALISED, AccountView
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
@@ -123,7 +123,7 @@ class ReleasedStep:
         title: what was published, in words.
         files: what was published and what vouches for it, each with a word for it; the first is what is verified.
         model: whether it is a model.
-        central: the kind of a central release, such as ``synthetic``; empty for any other.
+        central: the kind of a central release, such as ``synthetic``, or ``generalised``; empty for any other.
         result: what the engine returned.
         worth: what a recipient can learn from a table, in a sentence.
         time: when it was made, where that was before this session; else empty.
@@ -141,6 +141,11 @@ class ReleasedStep:
     result: Any = field(default=None, compare=False)
     worth: str = ""
     time: str = ""
+
+    @property
+    def generalised(self) -> bool:
+        """Whether it is a generalised table: it cost nothing, and no ε bounds what it reveals."""
+        return self.central == GENERALISED
 
 
 class Session(QObject):

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
+from workbench.gui.session.account_view import GENERALISED
 from workbench.gui.session.document_tasks import Save, save_bundle, save_certificate
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
@@ -21,11 +22,14 @@ from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label,
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
+from workbench.release.statements import PROMISES_NOTHING
 
 PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
 _FAULT = tr_later("A bug in the program; its trace is logged.")
 FILES = {"file": tr_later("file"), "model": tr_later("model"), "certificate": tr_later("certificate")}
 """What the files of a release are called."""
+NO_EPSILON = tr_later("no ε: not differential privacy")
+"""How a generalised table is marked."""
 
 
 class ReleasedCard(Card):
@@ -63,7 +67,10 @@ class ReleasedCard(Card):
         self.step = step
         self._begins = f"{name}_{number}"
         self._jobs, self._output = jobs, step.files[0][1] if step.files else step.folder
-        self._say_what(number)
+        if step.generalised:
+            self._say_generalised(number)
+        else:
+            self._say_what(number)
         for word, path in step.files:
             self._list_file(word, path)
         self._offer_checks()
@@ -89,11 +96,26 @@ class ReleasedCard(Card):
                 exactly=exactly(step.epsilon),
             )
         )
+        self._say_on_top(title)
+        if step.worth:
+            self.body.addWidget(label(tr_sentence(step.worth), wrap=True, name=f"{self._begins}_worth"))
+
+    def _say_generalised(self, number: int) -> None:
+        """Say of a generalised table what it is not."""
+        step, mark = self.step, tr(NO_EPSILON)
+        words = tr("Release {number}, locked: {title}, {mark}", number=number, title=step.title, mark=mark)
+        self.setAccessibleName(words)
+        said = tr("✓ Published on {day}: {title}, generalised", day=_day_of(step.time), title=step.title)
+        self._say_on_top(label(said, "heading", wrap=True))
+        no_promise = label(mark, "warn", wrap=True, name=f"{self._begins}_no_epsilon")
+        no_promise.setToolTip(tr_sentence(PROMISES_NOTHING))
+        self.body.addWidget(no_promise)
+
+    def _say_on_top(self, title: QLabel) -> None:
+        step = self.step
         top = row(title, label(tr("locked · release {id}", id=step.release_id), "muted", name=f"{self._begins}_id"))
         top.setStretch(0, 1)
         self._add_line(top)
-        if step.worth:
-            self.body.addWidget(label(tr_sentence(step.worth), wrap=True, name=f"{self._begins}_worth"))
         if not step.files:
             gone = tr("It was written to {folder} and is not there any more.", folder=step.folder / step.title)
             self.body.addWidget(label(gone, "muted", wrap=True, name=f"{self._begins}_gone"))
@@ -111,9 +133,12 @@ class ReleasedCard(Card):
     def _offer_checks(self) -> None:
         folder = self.step.folder
         self._kept = False
-        self._verify = self._button(
-            tr("Verify"), "verify", tr("Recompute bytes, values, mechanisms, ε and the ledger's entry"), self._check
+        recomputed = (
+            tr("Recompute bytes, labels, classes and models, and look for the ledger's note")
+            if self.step.generalised
+            else tr("Recompute bytes, values, mechanisms, ε and the ledger's entry")
         )
+        self._verify = self._button(tr("Verify"), "verify", recomputed, self._check)
         self._paper = self._button(
             tr("Certificate…"),
             "paper",
@@ -123,12 +148,13 @@ class ReleasedCard(Card):
         tip = tr("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
         self._bundle = self._button(tr("Bundle…"), "bundle", tip, self._save_bundle)
         shown = self._button(tr("Open folder"), "folder", str(folder), lambda: self._open(folder))
+        self._bundle.setHidden(self.step.generalised)  # it has no guarantee that a bundle could let others check
         foot = self._add_line(row(self._verify, self._paper, self._bundle, shown, None))
         foot.setVisible(bool(self.step.files))
 
     def _offer_ways(self, *ways: Callable[[Path], object] | None) -> None:
         """Offer what can be done with what was released."""
-        rows = not self.step.model and self.step.central in ("", "synthetic")
+        rows = not self.step.model and self.step.central in ("", "synthetic", GENERALISED)
         noisy = rows and not self.step.central
         stated = (
             (

@@ -46,7 +46,7 @@ def _parameters(model: Mapping[str, Any]) -> str:
 
 def _level(column: Mapping[str, Any]) -> str:
     if "height" not in column:
-        return "as it is"
+        return f"as it is; distance: {column['distance']}" if "distance" in column else "as it is"
     if "level" not in column:
         return f"differs by row, of {column['height']}"
     return f"{column['level']} of {column['height']}"

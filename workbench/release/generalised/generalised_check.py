@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.csv.dialect import Dialect
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.params import InputError, WorkbenchError
 from workbench.release.open_release import released_table
@@ -59,7 +60,10 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
             yield from _label_problems(column, set(found.to_list()), full_domain="level" in column)
     try:
         asked, hierarchies = _asked_of(document)
-        made = problem(table, asked, hierarchies)
+        if "decimal" in document:  # values are ordered by their size, as those of the original were
+            as_read = replace(table.dialect or Dialect(), decimal=document["decimal"], decimal_given=True)
+            table = replace(table, dialect=as_read)
+        made = _as_far_as_stated(problem(table, asked, hierarchies), document)
         models = [(_model_of(stated), stated["model"]) for stated in document["models"]]
     except WorkbenchError as error:
         yield str(error)
@@ -81,6 +85,14 @@ def _asked_of(document: dict[str, Any]) -> tuple[Asked, dict[str, Hierarchy]]:
                 raise InputError(f"the labels of the column {column['name']} are not all of one height")
             hierarchies[column["name"]] = Hierarchy(tuple(zip(*chains, strict=True)))
     return Asked(tuple(roles[QUASI]), tuple(roles[SENSITIVE])), hierarchies
+
+
+def _as_far_as_stated(made: Problem, document: dict[str, Any]) -> Problem:
+    """Return the problem with the ground distances that the certificate names, which the original decided."""
+    stated = {c["name"]: c["distance"] for c in document["columns"] if "distance" in c}
+    return replace(
+        made, sensitive=tuple(replace(of, distance=stated.get(of.name, of.distance)) for of in made.sensitive)
+    )
 
 
 def _label_problems(column: dict[str, Any], found: set[str], *, full_domain: bool) -> Iterator[str]:

@@ -38,6 +38,7 @@ from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.rows_work import csv_bytes
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.risk.generalise.generalised import Generalised
+from workbench.risk.generalise.models.closeness import Closeness
 from workbench.risk.hierarchies.hierarchy import ANY
 from workbench.signals import Progress
 from workbench.signals.cancel import WHOLE, CancelToken
@@ -146,7 +147,8 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
     Nothing in it says more than the file and the number of rows, which is public: no loss, and of the hierarchies
     only the labels that are published and which of them each level above joins.
     """
-    hierarchies = {of.name: of.hierarchy for of in made.problem.sensitive}
+    sensitive = {of.name: of for of in made.problem.sensitive}
+    near = next((model for model in made.models if isinstance(model, Closeness)), None)
     columns = []
     for name in frame.columns:
         if name in made.asked.quasi:
@@ -163,15 +165,18 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
             )
             continue
         role = SENSITIVE if name in made.asked.sensitive else "kept"
-        own, found = hierarchies.get(name), set(frame[name].fill_null("").to_list())
+        of, found = sensitive.get(name), set(frame[name].fill_null("").to_list())
+        own = None if of is None else of.hierarchy
+        far = {} if of is None or near is None else {"distance": near.distance_of(of)}
         chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]
-        columns.append({"name": name, "role": role, **({"labels": veiled(sorted(chains))} if chains else {})})
+        columns.append({"name": name, "role": role, **far, **({"labels": veiled(sorted(chains))} if chains else {})})
     return {
         "format": GENERALISED_FORMAT,
         "statement": PROMISES_NOTHING,
         "rows": frame.height,
         "suppressed": made.outcome.suppressed,
         "k": made.k,
+        **({} if made.table.decimal is None else {"decimal": made.table.decimal}),
         "models": [{"model": model.name, **model.to_plain()} for model in made.models],
         "method": made.method.method,
         "suppression": made.method.suppression,

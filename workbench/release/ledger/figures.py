@@ -65,6 +65,23 @@ class ShownFigures:
         return STUDIES.get(self.study, self.study or "figures of a study")
 
 
+@dataclass(frozen=True)
+class PublishedTable:
+    """A note that a generalised table was going to be published.
+
+    Attributes:
+        time: when it was noted, ISO 8601, UTC.
+        dataset: the account that the original belongs to.
+        certificate: the checksum of its certificate.
+        output: where it was written.
+    """
+
+    time: str
+    dataset: str
+    certificate: str
+    output: str
+
+
 class LedgerFigures(LedgerAccounts):
     """The part of the ledger that knows of which tables private figures were shown."""
 
@@ -134,6 +151,18 @@ class LedgerFigures(LedgerAccounts):
     def published_generalised(self, checksum: str) -> bool:
         """Return whether a generalised table with this checksum of its certificate was noted."""
         return any(noted(e)[1:] == (GENERALISED, checksum) for e in self.entries(FIGURES))
+
+    def published_tables(self) -> list[PublishedTable]:
+        """Return the generalised tables that were noted, in order, each once; not those noted without their place."""
+        accounts = self.accounts()
+        found: dict[str, PublishedTable] = {}
+        for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time):
+            dataset, study, certificate = noted(e)
+            output = str(e.body.get("output", ""))
+            if study == GENERALISED and output:
+                one = PublishedTable(e.first_time, accounts.of(dataset), certificate, output)
+                found.setdefault(certificate, one)
+        return list(found.values())
 
     def figures(self, dataset: str | None = None) -> list[ShownFigures]:
         """Return what was noted (of the account of ``dataset``), in order; of an account each kind of study once."""

@@ -49,7 +49,7 @@ class Caps(Parameters):
 
 
 def summary(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
-    """Return releases, caps and figures, all of them or those of one account."""
+    """Return releases, caps, figures and generalised tables, all of them or those of one account."""
     caps = {dataset: float(cap) for dataset, cap in ledger.caps().items() if account in (None, dataset)}
     called = ledger.called()
     return {
@@ -59,6 +59,11 @@ def summary(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
         "accounts": [account_facts(ledger, dataset) for dataset in caps],
         "figures": [
             {**vars(f), "called": called.get(f.dataset, ""), "shown": f.words} for f in ledger.figures(account)
+        ],
+        "generalised": [
+            {**vars(table), "called": called.get(table.dataset, "")}
+            for table in ledger.published_tables()
+            if account in (None, table.dataset)
         ],
         "ok": not ledger.verify(),
         "ledger": str(ledger.path),

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.risk.classes import classes, coded, dense
+from workbench.risk.classes import classes, coded, coded_by_size, dense
+from workbench.risk.distances import fitting
 from workbench.risk.hierarchies.builder import as_number
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 
@@ -41,6 +42,7 @@ class Sensitive:
         name: its column.
         share: the share of each value among all rows; shape (values,). The values are in order: numbers by size.
         hierarchy: of its values, in the same order; ``None`` where none was given.
+        distance: the ground distance that fits its values.
         entry: of each pair of an entry and a value that occurs, the entry.
         value: the value of each pair.
         count: the rows of each pair.
@@ -49,6 +51,7 @@ class Sensitive:
     name: str
     share: Reals
     hierarchy: Hierarchy | None
+    distance: str
     entry: Whole
     value: Whole
     count: Whole
@@ -301,15 +304,17 @@ def _entries(codes: Sequence[Whole]) -> tuple[Whole, Whole]:
 
 
 def _sensitive(table: Table, name: str, hierarchy: Hierarchy | None, entry_of: Whole) -> Sensitive:
-    codes, values = coded(table, name)
-    order = sorted(range(len(values)), key=lambda place: _rank(values, place))
-    rank = np.empty(len(values), dtype=np.int64)
-    rank[order] = np.arange(len(values))
-    codes = rank[codes]
+    codes, values, numbers = coded_by_size(table, name)
+    if not numbers:
+        order = sorted(range(len(values)), key=lambda place: _rank(values, place))
+        rank = np.empty(len(values), dtype=np.int64)
+        rank[order] = np.arange(len(values))
+        codes, values = rank[codes], [values[place] for place in order]
     key, count = np.unique(entry_of * len(values) + codes, return_counts=True)
     share = np.bincount(codes, minlength=len(values)) / len(codes)
-    own = None if hierarchy is None else hierarchy.of([values[place] for place in order], name)
-    return Sensitive(name, share, own, key // len(values), key % len(values), count)
+    own = None if hierarchy is None else hierarchy.of(values, name)
+    fits = fitting(grouped=own is not None, numbers=numbers)
+    return Sensitive(name, share, own, fits, key // len(values), key % len(values), count)
 
 
 def _rank(values: Sequence[str | None], place: int) -> tuple[int, float, str]:

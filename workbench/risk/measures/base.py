@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from workbench.data.columns.numerals import doubles
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
 from workbench.risk.classes import Classes, Codes, classes, coded
-from workbench.risk.distances import DISTANCES
+from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
 from workbench.signals.cancel import CancelToken
@@ -42,11 +41,7 @@ class RiskOptions(Parameters):
         default=0.2, above=0.0, upto=1.0, symbol="R", help="count the rows whose risk is above this one"
     )
     recursive: float = real(default=3.0, above=0.0, upto=1e6, symbol="c", help="c of recursive (c, ℓ)-diversity")
-    distance: str = choice(
-        choices=("auto", *DISTANCES),
-        default="auto",
-        help="ground distance of t-closeness between sensitive values; auto is ordered for numbers, equal for others",
-    )
+    distance: str = choice(choices=DISTANCE_CHOICES, default=AUTO, help=DISTANCE_HELP)
     largest: int | None = integer(
         default=None,
         at_least=1,
@@ -157,19 +152,6 @@ class Subject:
                 "give the table that these rows were taken from, with the same values",
             )
         return here
-
-    def sensitive(self, name: str) -> tuple[Codes, list[str | None], bool]:
-        """Return a sensitive column as codes in the order of its values, the values, and whether they are numbers."""
-        codes, values = coded(self.table, name)
-        said = pl.Series([v for v in values if v is not None], dtype=pl.String)
-        numbers = doubles(said, self.table.decimal)
-        if not said.len() or not (numbers.is_not_null() & numbers.is_finite()).all():
-            return codes, values, False
-        order = np.argsort(numbers.to_numpy(), kind="stable")
-        order = np.concatenate([order, np.arange(order.size, len(values))])
-        place = np.empty(len(values), dtype=np.int64)
-        place[order] = np.arange(len(values))
-        return place[codes], [values[i] for i in order], True
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from workbench.params import ParameterError
-from workbench.risk.distances import EQUAL, HIERARCHICAL, ORDERED, farness
+from workbench.risk.classes import coded_by_size
+from workbench.risk.distances import AUTO, HIERARCHICAL, farness, fitting
 from workbench.risk.hierarchies.hierarchy import file_name
 from workbench.risk.measures.base import Line, Measure, Subject
 from workbench.risk.sensitive_counts import sensitive_counts
@@ -18,12 +19,12 @@ def closeness(subject: Subject) -> dict[str, Any]:
     """Return t of each sensitive column, the largest distance of a class, and the largest of them."""
     columns: list[dict[str, Any]] = []
     for name in subject.options.sensitive:
-        codes, values, numbers = subject.sensitive(name)
+        codes, values, numbers = coded_by_size(subject.table, name)
         found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
         whole = np.bincount(codes, minlength=len(values)) / subject.rows
         distance = subject.options.distance
-        if distance == "auto":
-            distance = HIERARCHICAL if name in subject.hierarchies else ORDERED if numbers else EQUAL
+        if distance == AUTO:
+            distance = fitting(grouped=name in subject.hierarchies, numbers=numbers)
         levels = _levels(subject, name, values) if distance == HIERARCHICAL else ()
         far = farness(distance, found, whole, levels)
         columns.append({"name": name, "t": float(far.max()), "average": float(far.mean()), "distance": distance})

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.risk.classes import coded
 from workbench.risk.measures.base import Line, Measure, Subject
 from workbench.risk.sensitive_counts import sensitive_counts
 
@@ -16,7 +17,7 @@ def diversity(subject: Subject) -> dict[str, Any]:
     c = subject.options.recursive
     columns: list[dict[str, Any]] = []
     for name in subject.options.sensitive:
-        codes, _, _ = subject.sensitive(name)
+        codes, _ = coded(subject.table, name)
         found = sensitive_counts(subject.classes.of, subject.classes.sizes, codes)
         alone = found.distinct == 1
         columns.append(

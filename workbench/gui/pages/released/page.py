@@ -12,6 +12,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.released import PAGE
 from workbench.gui.pages.released.quality_card import QualityCard
 from workbench.gui.session.account_task import AccountRelease, read_releases
+from workbench.gui.session.account_view import GENERALISED
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.newest_release import step_of
 from workbench.gui.session.session import ReleasedStep, Session
@@ -21,17 +22,22 @@ from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
-from workbench.gui.widgets.release_card import ReleasedCard
+from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import TableFilter
 
 NOTHING = tr_later(
     "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
 )
-KINDS = {"": tr_later("noisy rows"), "synthetic": tr_later("synthetic rows"), "statistics": tr_later("statistics")}
+KINDS = {
+    "": tr_later("noisy rows"),
+    "synthetic": tr_later("synthetic rows"),
+    "statistics": tr_later("statistics"),
+    GENERALISED: tr_later("generalised rows"),
+}
 """What a person calls a kind of release; any other by its own name."""
 
-ROWS = ("", "synthetic")
+ROWS = ("", "synthetic", GENERALISED)
 """Kinds of releases that hold rows like those of the original."""
 
 COLUMNS = (
@@ -60,9 +66,17 @@ class _Line:
             Cell(moment(step.time), tip=step.time),
             Cell(self.output.name, tip=str(self.output)),
             Cell(self.kind),
+            *self._cost(),
+            Cell(tr("in place") if there else tr("moved"), "text" if there else "muted"),
+        )
+
+    def _cost(self) -> tuple[Cell, Cell]:
+        step = self.step
+        if step.generalised:
+            return Cell(tr("no ε"), "warn", tip=tr(NO_EPSILON), exact=tr(NO_EPSILON), spoken=tr(NO_EPSILON)), Cell()
+        return (
             Cell(at_most(step.epsilon), tip=in_full(step.epsilon), exact=entered(step.epsilon)),
             Cell(entered(step.delta), "text" if step.delta else "muted"),
-            Cell(tr("in place") if there else tr("moved"), "text" if there else "muted"),
         )
 
 

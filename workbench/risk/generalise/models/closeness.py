@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.params import InputError, choice, real
-from workbench.risk.distances import DISTANCES, EQUAL, HIERARCHICAL, farness
+from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP, HIERARCHICAL, farness
 from workbench.risk.generalise.models.base import ROUNDING, PrivacyModel, of_each_sensitive
 from workbench.risk.generalise.problem import Groups, Problem, Sensitive, Truths, Whole
 from workbench.risk.sensitive_counts import SensitiveCounts
@@ -24,9 +24,11 @@ class Closeness(PrivacyModel):
     t: float | None = real(
         default=None, at_least=0, upto=1, symbol="T", help="how far a class's sensitive values are from those of all"
     )
-    distance: str = choice(
-        choices=DISTANCES, default=EQUAL, help="how far sensitive values are from one another, for t"
-    )
+    distance: str = choice(choices=DISTANCE_CHOICES, default=AUTO, help=DISTANCE_HELP)
+
+    def distance_of(self, of: Sensitive) -> str:
+        """Return the ground distance between the values of a sensitive attribute."""
+        return of.distance if self.distance == AUTO else self.distance
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes are near.
@@ -39,13 +41,14 @@ class Closeness(PrivacyModel):
 
         def judge(found: SensitiveCounts, of: Sensitive) -> Truths:
             levels: Sequence[Whole] = ()
-            if self.distance == HIERARCHICAL:
+            distance = self.distance_of(of)
+            if distance == HIERARCHICAL:
                 if of.hierarchy is None:
                     hint = f"add {of.name}.csv to the folder of hierarchies, or choose the distance equal"
                     what = f"the sensitive column {of.name} has no hierarchy, which this distance needs"
                     raise InputError(what, hint=hint)
                 levels = of.hierarchy.codes[1:]
-            near: Truths = farness(self.distance, found, of.share, levels) <= most
+            near: Truths = farness(distance, found, of.share, levels) <= most
             return near
 
         return of_each_sensitive(problem, groups, judged, judge)
