@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 from mishaps import retype, text_of
-from PySide6.QtWidgets import QFileDialog, QTableView
+from PySide6.QtWidgets import QFileDialog, QTableView, QWidget
 
 from workbench.release.verify import verify_release
+from workbench.risk.generalise.models import MODELS
 
 
 def rows_of(window, name: str) -> list[list[str]]:
@@ -124,6 +126,92 @@ def test_other_settings_ask_for_another_search(searched, press, idle, qtbot):
     press(searched, "generalise_run")
     idle(searched)
     assert "no generalisation" in text_of(searched, "generalise_problem").lower()
+
+
+def test_the_other_conditions_are_asked_for_under_a_fold(clinic, press, idle, qtbot):
+    fold, more = clinic.findChild(QWidget, "generalise_fold"), clinic.findChild(QWidget, "generalise_more")
+    offered = {*clinic.page.form.value().declared(), *more.value().declared()}
+    assert offered >= {key for model in MODELS if model.needs != "population" for key in model.declared()}
+    assert (fold.text(), more.isVisible()) == ("More conditions ▸", False)
+    press(clinic, "generalise_fold")
+    assert more.isVisible()
+    retype(clinic, qtbot, "generalise_form_k", "2")
+    retype(clinic, qtbot, "generalise_more_average_risk", "0.2")
+    press(clinic, "generalise_run")
+    idle(clinic)
+    assert text_of(clinic, "generalise_said").startswith("6 rows in 1 class of at least 6")
+    press(clinic, "generalise_fold")
+    assert (fold.text(), more.isVisible()) == ("More conditions (1) ▸", False)
+    press(clinic, "generalise_fold")
+    retype(clinic, qtbot, "generalise_more_average_risk", " ")
+    retype(clinic, qtbot, "generalise_more_entropy_l", "2.5")
+    assert clinic.page.primary.objectName() == "generalise_run"
+    press(clinic, "generalise_run")
+    idle(clinic)
+    assert [one.name for one in clinic.page._found.made.models] == ["k-anonymity", "entropy-l-diversity"]
+    assert clinic.page._found.made.outcome.sizes.min() >= 3
+
+
+def test_a_condition_that_is_refused_stays_in_sight(clinic, press, qtbot):
+    press(clinic, "generalise_fold")
+    retype(clinic, qtbot, "generalise_more_beta", "-1")
+    press(clinic, "generalise_fold")
+    assert clinic.findChild(QWidget, "generalise_more_beta_problem").isVisible()
+    assert not clinic.findChild(QWidget, "generalise_run").isEnabled()
+
+
+def test_a_condition_on_a_sensitive_column_asks_for_one(window, press, idle, qtbot):
+    press(window, "sample_clinic")
+    idle(window)
+    window.session.edit_column("diagnosis", "Role", role="other")
+    press(window, "tab_generalise")
+    idle(window)
+    press(window, "generalise_fold")
+    retype(window, qtbot, "generalise_more_beta", "1")
+    assert "β-likeness is about a sensitive column" in text_of(window, "generalise_problem")
+
+
+def test_settings_and_hierarchies_are_kept_in_the_project(clinic, press, idle, qtbot, tmp_path, monkeypatch):
+    project, own = tmp_path / "clinic.workbench.toml", tmp_path / "town.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(project), ""))
+    assert not clinic.project.unsaved
+    retype(clinic, qtbot, "generalise_form_k", " ")
+    press(clinic, "generalise_fold")
+    retype(clinic, qtbot, "generalise_more_average_risk", "0.4")
+    assert clinic.project.unsaved
+    retype(clinic, qtbot, "generalise_intervals_widths", "20")
+    qtbot.waitUntil(lambda: rows_of(clinic, "generalise_levels")[0] == ["18", "0-19", "*"])
+    clinic.page.columns.selectRow(1)
+    towns = [line[0] for line in rows_of(clinic, "generalise_levels")]
+    own.write_text("\n".join(f"{town};a town;*" for town in towns), "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(own), ""))
+    press(clinic, "generalise_import")
+    idle(clinic)
+    clinic.project.save()
+    idle(clinic)
+    assert not clinic.project.unsaved
+    raw = tomllib.loads(project.read_text("utf-8"))
+    assert raw["generalise"] == [{"average_risk": 0.4}]
+    assert raw["hierarchy"] == [
+        {"column": "age", "builder": "intervals", "widths": [20]},
+        {"column": "town", "file": "town.csv"},
+    ]
+    clinic.open("sample:iris")
+    idle(clinic)
+    assert clinic.session.generalised is None
+    clinic.open(str(project))
+    idle(clinic)
+    press(clinic, "rail_release")
+    press(clinic, "tab_generalise")
+    idle(clinic)
+    assert [line[1:3] for line in rows_of(clinic, "generalise_columns")] == [["intervals", "2"], ["a file", "2"]]
+    assert (clinic.page.form.value().k, clinic.page.more.value().average_risk) == (None, 0.4)
+    assert not clinic.project.unsaved
+    own.unlink()
+    clinic.open(str(project))
+    idle(clinic)
+    assert [line[1:3] for line in rows_of(clinic, "generalise_columns")] == [["intervals", "2"], ["category tree", "1"]]
+    assert clinic.project.unsaved  # the file is as it was until it is saved
 
 
 def test_what_is_missing_is_said(window, press, idle):

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.pages.ways.table import FIRST_WAY
 from workbench.gui.project.open_table import open_table
-from workbench.gui.project.project_file import project_text, read_project
+from workbench.gui.project.project_file import project_of, project_raw, project_text, read_project
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.release import atomic
@@ -314,3 +314,22 @@ def test_a_project_without_a_way_is_read_and_one_with_an_unknown_way_is_refused(
     path.write_text(project_text(town.session.opened, town.session.plan, tmp_path, way="gossip"), "utf-8")
     with pytest.raises(ParameterError, match="gossip"):
         read_project(path)
+
+
+@pytest.mark.parametrize(
+    ("more", "refused"),
+    [
+        ({"generalise": [{"k": 0}]}, "k"),
+        ({"generalise": [{"q": 2}]}, "'q'"),
+        ({"hierarchy": 3}, "not a list"),
+        ({"hierarchy": [{"builder": "masking"}]}, "which column"),
+        ({"hierarchy": [{"column": "age", "builder": "gossip"}]}, "gossip"),
+        ({"hierarchy": [{"column": "age", "builder": "masking", "steps": 2}]}, "'steps'"),
+    ],
+)
+def test_settings_of_generalise_that_are_unknown_are_refused(town, tmp_path, more, refused):
+    raw = project_raw(town.session.opened, town.session.plan, tmp_path)
+    path = tmp_path / "one.workbench.toml"
+    assert project_of(raw, path).generalised is None
+    with pytest.raises(ParameterError, match=refused):
+        project_of(raw | more, path)

@@ -17,7 +17,7 @@ from workbench.release.generalised.generalised_file import Publication, publish
 from workbench.release.path import destination
 from workbench.risk.generalise.failures import failures
 from workbench.risk.generalise.generalised import Generalised, Method, generalise
-from workbench.risk.generalise.models import MODELS, PrivacyModel
+from workbench.risk.generalise.models import MODELS, PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies import Hierarchy, read_hierarchy
 from workbench.risk.hierarchies.folder import made, read_hierarchies, way_of
@@ -125,7 +125,7 @@ def _models(given: Mapping[str, Any]) -> tuple[PrivacyModel, ...]:
         raise ParameterError(
             f"{unknown[0]!r} is no parameter of a privacy model{near}", hint=f"the parameters are {', '.join(known)}"
         )
-    return tuple(model(**{n: v for n, v in given.items() if n in model.declared()}) for model in MODELS)
+    return models_of(given)
 
 
 def _hierarchies(table: Table, asked: Asked, given: Place | Mapping[str, Any] | None) -> dict[str, Hierarchy]:

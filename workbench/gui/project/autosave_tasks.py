@@ -104,7 +104,7 @@ def keep_unsaved(
 ) -> JobHandle:
     """Write the present plan into ``slot``; ``project`` is the file it would be saved into, if any."""
     opened, network, way, turn = session.open_data, session.network.plan, session.chosen_way, slot.turn()
-    plan = session.plan
+    plan, generalised = session.plan, session.generalised
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> None:
@@ -113,7 +113,7 @@ def keep_unsaved(
         kept = plan.writable()
         saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
         comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(kept) else _COMMENT
-        slot.keep(turn, write_toml(saved | project_raw(opened, kept, _folder(), network, way), comment))
+        slot.keep(turn, write_toml(saved | project_raw(opened, kept, _folder(), network, way, generalised), comment))
 
     job = Job(tr("Keeping unsaved work"), work)
     return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)

@@ -88,7 +88,7 @@ def open_table(
             take_images(session, jobs, result)
             return
         opened, plan = result
-        session.open(opened, plan)
+        session.open(opened, plan, generalised=session.generalised if same else None)
         if not same:
             session.go("questions")
         rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")

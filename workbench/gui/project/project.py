@@ -48,6 +48,7 @@ class Project(QObject):
         session.table_changed.connect(self._table_changed)
         session.plan_changed.connect(self.changed)
         session.way_changed.connect(self.changed)
+        session.generalise_changed.connect(self.changed)
         session.network.changed.connect(self.changed)
         session.may_leave = self.may_leave
         session.may_replace = self.may_replace
@@ -65,7 +66,9 @@ class Project(QObject):
 
     def _planned(self) -> Planned:
         session = self._session
-        return Planned.of(session.open_data, session.plan, session.network.plan, session.chosen_way)
+        return Planned.of(
+            session.open_data, session.plan, session.network.plan, session.chosen_way, session.generalised
+        )
 
     def save(self, then: Callable[[], object] | None = None) -> None:
         """Save into the project's file, asking for one where it has none; ``then`` follows a save that succeeded."""

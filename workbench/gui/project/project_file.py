@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
     from workbench.deep.plan import DpSgdPlan
+    from workbench.gui.session.generalise_draft import GeneraliseDraft
 
 SUFFIX = ".workbench.toml"
 VERSION = 1
 _OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions", "column")
 _OF_IMAGES = ("epsilon", "account")
-_KEYS = ("project", "table", "way", "reading", "images", "declared", "network")
+_BESIDE_PLAN = ("table", "way", "reading", "generalise", "hierarchy")
+_KEYS = ("project", *_BESIDE_PLAN, "images", "declared", "network")
 _COMMENT = (
     "A project of the privacy workbench: where the table is, how it is read, and the plan.\nIt "  # not translated
     'holds no value of the table; what is declared below is public. "?" is not declared yet.'
@@ -56,6 +58,7 @@ class Planned:
         declared: what was declared of images.
         network: the training that is planned for them.
         way: to release a table, if one was chosen.
+        generalised: what was set on the page Generalise.
     """
 
     source: str
@@ -63,13 +66,21 @@ class Planned:
     declared: ImageOptions | None = None
     network: DpSgdPlan | None = None
     way: str = ""
+    generalised: GeneraliseDraft | None = None
 
     @classmethod
-    def of(cls, opened: OpenTable | OpenImages | None, plan: DraftPlan, network: DpSgdPlan | None, way: str) -> Planned:
+    def of(
+        cls,
+        opened: OpenTable | OpenImages | None,
+        plan: DraftPlan,
+        network: DpSgdPlan | None,
+        way: str,
+        generalised: GeneraliseDraft | None,
+    ) -> Planned:
         """Return what is planned of ``opened``."""
         if isinstance(opened, OpenImages):
             return cls(opened.source, plan, opened.options, network)
-        return cls("" if opened is None else opened.source, plan, way=way)
+        return cls("" if opened is None else opened.source, plan, way=way, generalised=generalised)
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,7 @@ class ProjectFile:
         declared: what was declared of images; ``None`` of a table.
         network: the training of a network on images, as it was planned.
         way: to release the table, as it was chosen; empty where none was.
+        generalised: what was set on the page Generalise, ``None`` where nothing was.
     """
 
     source: str
@@ -91,16 +103,22 @@ class ProjectFile:
     declared: ImageOptions | None = None
     network: DpSgdPlan | None = None
     way: str = ""
+    generalised: GeneraliseDraft | None = None
 
 
 def project_text(
-    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None, way: str = ""
+    opened: OpenTable | OpenImages,
+    plan: DraftPlan,
+    folder: Path,
+    network: DpSgdPlan | None = None,
+    way: str = "",
+    generalised: GeneraliseDraft | None = None,
 ) -> str:
     """Return the project as TOML."""
     from workbench.params.codec import write_toml
 
     comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
-    return write_toml(project_raw(opened, plan, folder, network, way), comment)
+    return write_toml(project_raw(opened, plan, folder, network, way, generalised), comment)
 
 
 def holds_values(plan: DraftPlan) -> bool:
@@ -109,7 +127,12 @@ def holds_values(plan: DraftPlan) -> bool:
 
 
 def project_raw(
-    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None, way: str = ""
+    opened: OpenTable | OpenImages,
+    plan: DraftPlan,
+    folder: Path,
+    network: DpSgdPlan | None = None,
+    way: str = "",
+    generalised: GeneraliseDraft | None = None,
 ) -> dict[str, Any]:
     """Return what the project says; a file beside it is named by its relative path, so that both can move."""
     source = opened.source if opened.is_sample else _beside(opened.source, folder)
@@ -122,7 +145,8 @@ def project_raw(
         return raw | ({} if network is None else {"network": [_with_weights(network.to_plain(), folder, _beside)]})
     reading = {} if opened.options is None else opened.options.to_plain()
     raw |= {"table": source} | ({"way": way} if way else {}) | ({"reading": [reading]} if reading else {})
-    return raw | stated
+    drafted = {} if generalised is None else generalised.to_raw(lambda file: _beside(file, folder))
+    return raw | drafted | stated
 
 
 def read_project(path: Path) -> ProjectFile:
@@ -156,7 +180,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
         )
     parts = {
         name: _only(raw, name, path)
-        for name in (("declared", "network") if of_images else ("reading",))
+        for name in (("declared", "network") if of_images else ("reading", "generalise"))
         if raw.get(name, []) != []
     }
     columns = raw.get("column", [])
@@ -165,7 +189,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     for column in columns:
         require_table(column, "a column", str(path))
     unknown = set(raw) - {*(_OF_IMAGES if of_images else _OF_TABLES), "project"}
-    unknown -= {"images", "declared", "network"} if of_images else {"table", "way", "reading"}
+    unknown -= {"images", "declared", "network"} if of_images else set(_BESIDE_PLAN)
     if unknown:
         raise ParameterError(tr("the key {key} is not known", key=repr(min(unknown))), str(path), tr("remove it"))
     options = ReadOptions.from_plain(parts["reading"]) if "reading" in parts else None
@@ -181,7 +205,15 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
         source = _found(source, path.absolute().parent)
     if of_images:
         return _of_images(source, plan, parts, path)
-    return ProjectFile(source, options, plan, way=_way(raw.get("way", ""), path))
+    generalised = _generalised(parts.get("generalise"), raw, path) if {"generalise", "hierarchy"} & set(raw) else None
+    return ProjectFile(source, options, plan, way=_way(raw.get("way", ""), path), generalised=generalised)
+
+
+def _generalised(settings: dict[str, Any] | None, raw: dict[str, Any], path: Path) -> GeneraliseDraft:
+    from workbench.gui.session.generalise_draft import GeneraliseDraft
+
+    folder = path.absolute().parent
+    return GeneraliseDraft.from_raw(settings, raw.get("hierarchy", []), lambda file: _found(file, folder), str(path))
 
 
 def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], path: Path) -> ProjectFile:

@@ -79,6 +79,7 @@ def save_project(
         changed: called, with nothing written, where the file has another digest by now.
     """
     opened, plan, network, way = session.open_data, session.plan, session.network.plan, session.chosen_way
+    generalised = session.generalised
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> str:
@@ -93,13 +94,13 @@ def save_project(
             raise ParameterError(what, str(path), tr("name another file"))
         if expected and _digest(path) not in ("", expected):
             return ""
-        data = project_text(opened, plan, path.parent, network, way).encode()
+        data = project_text(opened, plan, path.parent, network, way, generalised).encode()
         write_output(path, data)
         return hashlib.sha256(data).hexdigest()
 
     def apply(digest: str) -> None:
         if digest:
-            done(Saved(opened, Planned.of(opened, plan, network, way), digest))
+            done(Saved(opened, Planned.of(opened, plan, network, way, generalised), digest))
             session.notify("info", tr("Saved {path}.", path=path))
         else:
             changed()
@@ -149,8 +150,9 @@ def open_as(
 
     def apply(result: tuple[OpenTable | OpenImages, DraftPlan, ProjectFile, str]) -> None:
         opened, plan, project, digest = result
-        session.open(opened, plan, project.network, project.way)
-        done(Saved(opened, Planned.of(opened, plan, project.network, project.way), digest))
+        session.open(opened, plan, project.network, project.way, project.generalised)
+        planned = Planned.of(opened, plan, project.network, project.way, project.generalised)
+        done(Saved(opened, planned, digest))
         differences = _differences(project.plan, plan) if isinstance(opened, OpenTable) else []
         if differences:
             session.notify("warning", " ".join(differences))

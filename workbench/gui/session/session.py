@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.csv.options import ReadOptions
     from workbench.data.table import Table
     from workbench.deep.plan import DpSgdPlan
+    from workbench.gui.session.generalise_draft import GeneraliseDraft
 
 Level = Literal["info", "warning", "error"]
 State = Literal["empty", "needs", "ready"]
@@ -166,6 +167,7 @@ class Session(QObject):
         table_changed: another table or set of images is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
         way_changed: another way to release is chosen, or advised where nobody has chosen.
+        generalise_changed: something else is set on the page Generalise.
         release_asked: release what is chosen, after a question, where somebody asks for it on the Release page.
         questions_changed: who gets the release, what they need or what they ask differs; ``plan_changed`` goes before.
         account_changed: the ledger's view of the dataset differs.
@@ -192,6 +194,7 @@ class Session(QObject):
     table_changed = Signal()
     plan_changed = Signal()
     way_changed = Signal()
+    generalise_changed = Signal()
     release_asked = Signal()
     questions_changed = Signal()
     account_changed = Signal()
@@ -232,6 +235,7 @@ class Session(QObject):
         self._training: tuple[str, Decimal] | None = None
         self.run_figures: dict[str, float | str] | None = None
         self._way = self._advised = ""
+        self._generalised: GeneraliseDraft | None = None
         self.release_wanted = False
         self._to_learn_from: Path | None = None
         self._to_compare: tuple[object, str, float] | None = None
@@ -265,6 +269,7 @@ class Session(QObject):
         plan: DraftPlan,
         network: DpSgdPlan | None = None,
         way: str = "",
+        generalised: GeneraliseDraft | None = None,
     ) -> None:
         """Replace the table or images and the plans, or close them; what belonged to the former ones goes.
 
@@ -273,6 +278,7 @@ class Session(QObject):
             plan: of the table.
             network: the training that is planned for images.
             way: to release, as it was chosen before; empty where none was.
+            generalised: what was set on the page Generalise.
         """
         self._opened = opened if isinstance(opened, OpenTable) else None
         self._images = opened if isinstance(opened, OpenImages) else None
@@ -280,7 +286,7 @@ class Session(QObject):
         self.network.set(network)
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._way, self._advised = way, ""
+        self._way, self._advised, self._generalised = way, "", generalised
         self.release_wanted = False
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = self._to_compare = None
         self._to_attack = None
@@ -318,6 +324,17 @@ class Session(QObject):
         before, self._way = self.way, name
         if self.way != before:
             self.way_changed.emit()
+
+    @property
+    def generalised(self) -> GeneraliseDraft | None:
+        """What a person set on the page Generalise; ``None`` where nothing differs from how it begins."""
+        return self._generalised
+
+    def draft_generalise(self, draft: GeneraliseDraft | None) -> None:
+        """Keep what is set on the page Generalise."""
+        before, self._generalised = self._generalised, draft
+        if draft != before:
+            self.generalise_changed.emit()
 
     def advise_way(self, name: str) -> None:
         """Follow the way that is advised until a person chooses one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from workbench.gui.pages.generalise.lattice import OF_NODES, LatticeChart, loss_
 from workbench.gui.pages.generalise.tasks import Found, Levels
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
+from workbench.gui.session.generalise_draft import MODEL_OF, MORE, GeneraliseDraft, Wanted
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
@@ -27,14 +28,11 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.params import Field, Parameters, WorkbenchError, choice, declared_by, real
+from workbench.params import Parameters, WorkbenchError
 from workbench.release.statements import PROMISES_NOTHING
-from workbench.risk.generalise.generalised import METHODS, Method, chosen_models
+from workbench.risk.generalise.generalised import chosen_models
 from workbench.risk.generalise.losses import LOSSES
-from workbench.risk.generalise.models import PrivacyModel
-from workbench.risk.generalise.models.closeness import Closeness
-from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
-from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.generalise.models import PrivacyModel, models_of
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.hierarchies.hierarchy import semicolons
 
@@ -53,43 +51,19 @@ OF_COLUMNS = (
 NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role is quasi-identifier.")
 AS_THEY_ARE = tr_later("The first rows as they are")
 AS_PUBLISHED = tr_later("The same rows as they would be published")
-NOT_ASKED = tr_later("not asked for")
+BY_COMMAND = tr_later(
+    "The command generalize has k-map and δ-presence, too, which need a table of the population, and for t the "
+    "distance hierarchical, which needs a hierarchy of the sensitive column."
+)
 TABLES = tr_later("Tables (*.csv *.tsv *.parquet)")
 
 
-def _asked_by(model: type[PrivacyModel], key: str) -> Field:
-    """Return the declaration of a model's parameter for a form: its title is its symbol."""
-    return replace(model.declared()[key], symbol="", empty=NOT_ASKED)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted(Parameters):
-    """What is asked for on the page."""
-
-    k: int | None = declared_by(_asked_by(KAnonymity, "k"), default=5)
-    l: int | None = declared_by(_asked_by(DistinctDiversity, "l"), default=None)  # noqa: E741  the literature's letter
-    t: float | None = declared_by(_asked_by(Closeness, "t"), default=None)
-    suppression: float = real(
-        default=5,
-        at_least=0,
-        upto=100,
-        unit="%",
-        help=tr_later("the part of the rows that may be left out at the most"),
-    )
-    loss: str = choice(
-        choices=tuple(one.name for one in LOSSES), default="granularity", help=Method.declared()["loss"].help
-    )
-    method: str = choice(choices=tuple(METHODS), default="optimal", help=Method.declared()["method"].help)
-
-    @property
-    def models(self) -> tuple[PrivacyModel, ...]:
-        """The privacy models."""
-        return KAnonymity(k=self.k), DistinctDiversity(l=self.l), Closeness(t=self.t)
-
-    @property
-    def how(self) -> Method:
-        """How it is made."""
-        return Method(method=self.method, loss=self.loss, suppression=self.suppression / 100)
+TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {
+    "recursive_c": tr_later("recursive (c, ℓ): c"),
+    "recursive_l": tr_later("recursive (c, ℓ): ℓ"),
+    "distance": tr_later("distance for t"),
+    "enhanced": tr_later("enhanced β"),
+}
 
 
 class GeneralisePage(RunPage):
@@ -98,6 +72,7 @@ class GeneralisePage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._levels: dict[str, Levels] = {}
+        self._draft = GeneraliseDraft()
         self._found: Found | None = None
         self._published_as: Path | None = None
         self._searched: object = None
@@ -107,7 +82,14 @@ class GeneralisePage(RunPage):
         )
         titles = {"suppression": tr_later("left out at the most"), "l": "ℓ", "loss": tr_later("loss")}
         self.form = Form("generalise_form", Wanted, titles=titles, across=3)
-        self.form.changed.connect(self.refresh)
+        self.form.changed.connect(self._set)
+        self.more = Form("generalise_more", MORE, titles=TITLES_OF_MORE, across=3)
+        self.more.changed.connect(self._set)
+        self._unfolded = False
+        self._fold = button("", "generalise_fold", "link")
+        self._fold.clicked.connect(self._turn_fold)
+        self._more = QWidget()
+        self._more.setLayout(stack(self.more, label(tr(BY_COMMAND), "muted", wrap=True), spacing=6))
         self._problem = label("", "problem", wrap=True, name="generalise_problem")
         self._said = label("", wrap=True, name="generalise_said")
         self._badge = badge()
@@ -126,7 +108,10 @@ class GeneralisePage(RunPage):
         self._failures = stack(spacing=4)
         self._views = QStackedWidget()
         self._whole = QWidget()
-        self._whole.setLayout(stack(Card(self.form, self._problem, pad=12), self._card(), spacing=12))
+        fold = QWidget()
+        fold.setLayout(row(self._fold, None))
+        asked = Card(self.form, fold, self._more, self._problem, pad=12)
+        self._whole.setLayout(stack(asked, self._card(), spacing=12))
         layout = self._whole.layout()
         assert layout is not None
         layout.setContentsMargins(0, 0, 0, 0)
@@ -213,11 +198,14 @@ class GeneralisePage(RunPage):
         """Return what is asked for, or ``None`` while a field is refused; the reason is below it."""
         wanted = self.form.value()
         stated = ""
-        if isinstance(wanted, Wanted):
+        if isinstance(wanted, Wanted) and self.more.value() is not None:
             try:
-                needs = [model for model in chosen_models(wanted.models) if model.needs == "sensitive"]
+                needs = [model for model in chosen_models(self._models()) if model.needs == "sensitive"]
                 if needs and not self.asked.sensitive:
-                    stated = tr("ℓ and t are about a sensitive column: give one that role in Data.")
+                    stated = tr(
+                        "{condition} is about a sensitive column: give one that role in Data.",
+                        condition=tr_sentence(needs[0].title),
+                    )
                 elif wanted.loss == "classification" and self.session.target is None:
                     stated = tr("The loss classification predicts a column: choose it in Data.")
             except WorkbenchError as error:
@@ -225,11 +213,28 @@ class GeneralisePage(RunPage):
         shown = stated or (self._refusal if self._searched == self._present() else "")
         self._problem.setText(shown)
         self._problem.setVisible(bool(shown))
-        return wanted if isinstance(wanted, Wanted) and not stated else None
+        return wanted if isinstance(wanted, Wanted) and self.more.value() is not None and not stated else None
+
+    def _models(self) -> tuple[PrivacyModel, ...]:
+        """Return every model with what its fields say, none of which is refused."""
+        return models_of(vars(self.form.value()) | vars(self.more.value()))
+
+    def _turn_fold(self) -> None:
+        self._unfolded = not self._unfolded
+        self.refresh()
+
+    def _show_fold(self) -> None:
+        """Show the other conditions where they are unfolded or one is refused, else how many there are."""
+        given = self.more.value()
+        shown = self._unfolded or given is None
+        number = 0 if given is None else sum(model.asked for model in models_of(vars(given)))
+        title = tr("More conditions ({number})", number=tr_number(number, ",")) if number else tr("More conditions")
+        self._fold.setText(f"{title} {'▾' if shown else '▸'}")
+        self._more.setVisible(shown)
 
     def _present(self) -> object:
         levels = {name: id(one.hierarchy) for name, one in self._levels.items()}
-        return self.form.value(), self.asked, levels
+        return self.form.value(), self.more.value(), self.asked, levels
 
     # -- hierarchies --------------------------------------------------------------------------------------------------
 
@@ -237,12 +242,36 @@ class GeneralisePage(RunPage):
         """Make a hierarchy for each column that is known by now and has none yet."""
         new = [name for name in self._names(QUASI) if name not in self._levels]
         if new and self.session.opened is not None:
-            tasks.make(self.session, self.jobs, dict.fromkeys(new), self._take_levels)
+            ways = {name: self._draft.hierarchies.get(name) for name in new}
+            tasks.make(self.session, self.jobs, ways, self._take_levels, kept=True)
         self.refresh()
 
     def _take_levels(self, levels: dict[str, Levels]) -> None:
+        refused = {name: one.refused for name, one in levels.items() if one.refused is not None}
+        for name, error in refused.items():
+            said = tr("The hierarchy of {name} is not the one that was chosen: {why}", name=name, why=sentence(error))
+            self.session.notify("warning", said)
+        if refused:
+            self._keep(hierarchies={n: way for n, way in self._draft.hierarchies.items() if n not in refused})
         self._levels |= levels
         self.refresh()
+
+    def _take_chosen(self, levels: dict[str, Levels]) -> None:
+        """Take hierarchies that the person asked for; those that the values suggest are made anew each time."""
+        chosen = {name: one.way or one.file for name, one in levels.items()}
+        self._keep(hierarchies={**self._draft.hierarchies, **chosen})
+        self._take_levels(levels)
+
+    def _set(self) -> None:
+        """Keep the settings, unless one is refused."""
+        settings, more = self.form.value(), self.more.value()
+        if settings is not None and more is not None:
+            self._keep(settings=settings, more=more)
+        self.refresh()
+
+    def _keep(self, **changes: object) -> None:
+        self._draft = replace(self._draft, **changes)  # type: ignore[arg-type]
+        self.session.draft_generalise(None if self._draft == GeneraliseDraft() else self._draft)
 
     def _selected(self) -> str:
         names, at = self._names(QUASI), self.columns.currentIndex().row()
@@ -254,10 +283,11 @@ class GeneralisePage(RunPage):
 
     def _make(self, builder: Builder, parameters: Parameters) -> None:
         way = {self._selected(): (builder, parameters)}
-        tasks.make(self.session, self.jobs, way, self._take_levels, self.editor.refuse_error)
+        tasks.make(self.session, self.jobs, way, self._take_chosen, self.editor.refuse_error)
 
     def _read(self, path: Path) -> None:
-        tasks.read(self.session, self.jobs, self._selected(), path, self._take_levels, self.editor.refuse_error)
+        way = {self._selected(): path}
+        tasks.make(self.session, self.jobs, way, self._take_chosen, self.editor.refuse_error)
 
     def _write(self, path: Path) -> None:
         text, said = self._levels[self._selected()].hierarchy.to_text, tr("The hierarchy is in {path}.", path=str(path))
@@ -281,7 +311,7 @@ class GeneralisePage(RunPage):
             return
         self._searched, self._refusal = self._present(), ""
         levels = {name: self._levels[name].hierarchy for name in names}
-        given = self.session, self.jobs, self.asked, levels, wanted.models, wanted.how
+        given = self.session, self.jobs, self.asked, levels, self._models(), wanted.how
         self.follow(tasks.search(*given, self._take, self._refused))
 
     def _take(self, found: Found) -> None:
@@ -336,6 +366,7 @@ class GeneralisePage(RunPage):
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
         self._whole.setVisible(not missing)
+        self._show_fold()
         wanted = None if missing else self.value()
         ready = wanted is not None and all(name in self._levels for name in self._names(QUASI))
         done = self._found is not None and self._searched == self._present()
@@ -402,6 +433,9 @@ class GeneralisePage(RunPage):
 
     def _forget(self) -> None:
         self.forget()
+        self._draft = self.session.generalised or GeneraliseDraft()
+        self.form.set_value(self._draft.settings)
+        self.more.set_value(self._draft.more)
         self._levels, self._found, self._searched, self._published_as = {}, None, None, None
         self._show()
         self._follow()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
+from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
+    from workbench.data.table import Table
     from workbench.release.generalised.generalised_file import Published
     from workbench.risk.generalise.accuracy import Accuracy
     from workbench.risk.generalise.failures import Failure
@@ -38,6 +40,8 @@ class Levels:
     way: Way | None
     hierarchy: Hierarchy
     file: Path | None = None
+    refused: WorkbenchError | None = None
+    """Why it is not made in the way that was kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +59,16 @@ class Found:
 def make(
     session: Session,
     jobs: JobCenter,
-    ways: Mapping[str, Way | None],
+    ways: Mapping[str, Way | Path | None],
     show: Callable[[dict[str, Levels]], None],
     refuse: Callable[[BaseException], None] | None = None,
+    *,
+    kept: bool = False,
 ) -> JobHandle:
-    """Make the hierarchies of columns, each in its way or, where that is ``None``, as the values suggest."""
+    """Make the hierarchies of columns, each in its way or, where that is ``None``, as the values suggest.
+
+    A way that was ``kept`` from another day and does not suit the values any more gives way to what they suggest.
+    """
     opened = session.opened
     assert opened is not None
     declared = {column.name: column for column in session.plan.columns}
@@ -72,39 +81,32 @@ def make(
         for name, way in ways.items():
             cancel.check()
             values = values_of(opened.table, name, declared.get(name))
-            builder, parameters = way or suggested(values)
-            found[name] = Levels((builder, parameters), builder.build(values, parameters))
+            try:
+                found[name] = _levels(name, way or suggested(values), values, opened.table)
+            except WorkbenchError as error:
+                if not kept or way is None:
+                    raise
+                found[name] = replace(_levels(name, suggested(values), values, opened.table), refused=error)
         return found
 
     def take(found: dict[str, Levels]) -> None:
         if session.opened is opened:
             show(found)
 
-    return jobs.start(Job(tr("Making hierarchies"), work), key=f"{KEY}-levels", on_result=take, on_failure=refuse)
+    key = f"{KEY}-levels" if kept else f"{KEY}-chosen"
+    return jobs.start(Job(tr("Making hierarchies"), work), key=key, on_result=take, on_failure=refuse)
 
 
-def read(
-    session: Session,
-    jobs: JobCenter,
-    name: str,
-    path: Path,
-    show: Callable[[dict[str, Levels]], None],
-    refuse: Callable[[BaseException], None],
-) -> JobHandle:
-    """Read the hierarchy of a column from a file; it must have a line for each value of the column."""
-    opened = session.opened
-    assert opened is not None
+def _levels(name: str, way: Way | Path, values: list[str], table: Table) -> Levels:
+    from workbench.risk.hierarchies import read_hierarchy
+    from workbench.risk.hierarchies.folder import values_of
 
-    def work(emit: Emit, cancel: CancelToken) -> dict[str, Levels]:
-        from workbench.risk.hierarchies import read_hierarchy
-        from workbench.risk.hierarchies.folder import values_of
-
-        values = values_of(opened.table, name)
-        hierarchy = read_hierarchy(path).without_header(name, values)
-        hierarchy.of(values, name)
-        return {name: Levels(None, hierarchy, path)}
-
-    return jobs.start(Job(tr("Reading a hierarchy"), work), on_result=show, on_failure=refuse)
+    if not isinstance(way, Path):
+        return Levels(way, way[0].build(values, way[1]))
+    own = values_of(table, name)  # a file need not have what is declared and does not occur
+    hierarchy = read_hierarchy(way).without_header(name, own)
+    hierarchy.of(own, name)
+    return Levels(None, hierarchy, way)
 
 
 def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str], title: str, said: str) -> JobHandle:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from workbench.risk.generalise.models.average_risk import AverageRisk
 from workbench.risk.generalise.models.base import PrivacyModel
 from workbench.risk.generalise.models.closeness import Closeness
@@ -25,4 +28,10 @@ MODELS: tuple[type[PrivacyModel], ...] = (
     AverageRisk,
 )
 
-__all__ = ["MODELS", "PrivacyModel"]
+
+def models_of(given: Mapping[str, Any]) -> tuple[PrivacyModel, ...]:
+    """Return every model with those of its parameters that are given, by name."""
+    return tuple(model(**{n: v for n, v in given.items() if n in model.declared()}) for model in MODELS)
+
+
+__all__ = ["MODELS", "PrivacyModel", "models_of"]

@@ -25,7 +25,7 @@ class Likeness(PrivacyModel):
         default=None, above=0, upto=1e6, symbol="B", help="how much more frequent a sensitive value may be in a class"
     )
     enhanced: bool = boolean(
-        default=False, flag="beta_enhanced", help="limit frequent values more, by -ln of their share (with --beta)"
+        default=False, flag="beta_enhanced", help="limit frequent values more, by -ln of their share (with β)"
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:

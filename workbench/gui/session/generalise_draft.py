@@ -1,0 +1,142 @@
+"""What is asked for on the page Generalise, and the hierarchies that a person chose there: what a project keeps of it.
+
+No hierarchy itself is kept, since its first level is the values of the rows: only how it is made, or its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.gui.style.language import tr, tr_later
+from workbench.params import Field, ParameterError, Parameters, choice, declared_by, real
+from workbench.params.codec import require_table
+from workbench.params.field import ChoiceField
+from workbench.risk.distances import HIERARCHICAL
+from workbench.risk.generalise.generalised import METHODS, Method
+from workbench.risk.generalise.losses import LOSSES
+from workbench.risk.generalise.models import MODELS, PrivacyModel
+from workbench.risk.generalise.models.closeness import Closeness
+from workbench.risk.generalise.models.distinct_diversity import DistinctDiversity
+from workbench.risk.generalise.models.k_anonymity import KAnonymity
+from workbench.risk.hierarchies import builder
+from workbench.risk.hierarchies.folder import Way
+
+NOT_ASKED = tr_later("not asked for")
+
+
+def _asked_by(model: type[PrivacyModel], key: str) -> Field:
+    """Return the declaration of a model's parameter for a form: its title is its symbol."""
+    spec = replace(model.declared()[key], symbol="", empty=NOT_ASKED)
+    if isinstance(spec, ChoiceField):  # a sensitive column has no hierarchy here
+        return replace(spec, choices=tuple(word for word in spec.words if word != HIERARCHICAL))
+    return spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted(Parameters):
+    """What is asked for on the page."""
+
+    k: int | None = declared_by(_asked_by(KAnonymity, "k"), default=5)
+    l: int | None = declared_by(_asked_by(DistinctDiversity, "l"), default=None)  # noqa: E741  the literature's letter
+    t: float | None = declared_by(_asked_by(Closeness, "t"), default=None)
+    suppression: float = real(
+        default=5,
+        at_least=0,
+        upto=100,
+        unit="%",
+        help=tr_later("the part of the rows that may be left out at the most"),
+    )
+    loss: str = choice(
+        choices=tuple(one.name for one in LOSSES), default="granularity", help=Method.declared()["loss"].help
+    )
+    method: str = choice(choices=tuple(METHODS), default="optimal", help=Method.declared()["method"].help)
+
+    @property
+    def how(self) -> Method:
+        """How it is made."""
+        return Method(method=self.method, loss=self.loss, suppression=self.suppression / 100)
+
+
+def _more() -> dict[str, tuple[type[PrivacyModel], Any]]:
+    """Return the parameters of models that :class:`Wanted` has not, each with its model and default."""
+    here = [model for model in MODELS if model.needs != "population"]
+    return {
+        one.name: (model, one.default)
+        for model in here
+        for one in fields(model)
+        if one.name in model.declared() and one.name not in Wanted.declared()
+    }
+
+
+MORE: type[Parameters] = make_dataclass(
+    "More",  # not translated
+    [(key, Any, declared_by(_asked_by(model, key), default=usual)) for key, (model, usual) in _more().items()],
+    bases=(Parameters,),
+    frozen=True,
+    kw_only=True,
+)
+"""Every other condition that needs no table beside the open one, by the declarations of its model."""
+MODEL_OF = {key: model for key, (model, _) in _more().items()}
+"""The model of each of them."""
+
+
+@dataclass(frozen=True)
+class GeneraliseDraft:
+    """What a person set.
+
+    Attributes:
+        settings: the conditions and the method.
+        more: the conditions under the fold.
+        hierarchies: by column the way in which its hierarchy is made, or its file; without the columns whose hierarchy
+            is as the values suggest.
+    """
+
+    settings: Wanted = field(default_factory=Wanted)
+    more: Parameters = field(default_factory=MORE)
+    hierarchies: Mapping[str, Way | Path] = field(default_factory=dict)
+
+    def to_raw(self, place: Callable[[str], str]) -> dict[str, Any]:
+        """Return it as TOML holds it, with the paths that ``place`` makes of those of files; no k is none asked for."""
+        k = {} if self.settings.k is None else {"k": self.settings.k}
+        lines = [
+            {"column": name, "file": place(str(way))}
+            if isinstance(way, Path)
+            else {"column": name, "builder": way[0].name} | way[1].to_plain()
+            for name, way in self.hierarchies.items()
+        ]
+        settings = {"generalise": [k | self.settings.to_plain() | self.more.to_plain()]}
+        return settings | ({"hierarchy": lines} if lines else {})
+
+    @classmethod
+    def from_raw(
+        cls, settings: Mapping[str, Any] | None, lines: object, place: Callable[[str], str], where: str
+    ) -> GeneraliseDraft:
+        """Return what :meth:`to_raw` wrote; ``None`` for settings is that nobody changed them.
+
+        Raises:
+            ParameterError: a key or value is refused.
+        """
+        stated = {"k": Wanted().k} if settings is None else {"k": None} | dict(settings)
+        own = {key: value for key, value in stated.items() if key in Wanted.declared()}
+        others = {key: value for key, value in stated.items() if key not in own}
+        if not isinstance(lines, list):
+            raise ParameterError(tr("hierarchy is not a list"), where, tr("write each hierarchy as [[hierarchy]]"))
+        hierarchies: dict[str, Way | Path] = {}
+        for line in lines:
+            given = dict(require_table(line, "a hierarchy", where))
+            name, file, way = (given.pop(key, None) for key in ("column", "file", "builder"))
+            if not isinstance(name, str) or not isinstance(way if file is None else file, str):
+                raise ParameterError(
+                    tr("a hierarchy does not say of which column it is, or how it is made"),
+                    where,
+                    tr("give column, and builder or file"),
+                )
+            if isinstance(file, str):
+                hierarchies[name] = Path(place(file))
+            else:
+                made_by = builder(str(way))
+                hierarchies[name] = made_by, made_by.parameters.from_plain(given, where)
+        return cls(Wanted.from_plain(own, where), MORE.from_plain(others, where), hierarchies)
