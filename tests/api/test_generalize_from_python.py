@@ -9,7 +9,7 @@ import pytest
 
 from workbench import api
 from workbench.data.samples.sample_tables import sample_table
-from workbench.params import ParameterError
+from workbench.params import InputError, ParameterError
 from workbench.release.choosing import BESIDE
 from workbench.release.ledger.ledger import Ledger
 
@@ -73,3 +73,14 @@ def test_hierarchies_are_frames_files_or_words(people: pd.DataFrame, tmp_path: P
 def test_an_unknown_parameter_of_a_model_is_refused(people: pd.DataFrame) -> None:
     with pytest.raises(ParameterError, match="did you mean 'entropy_l'"):
         api.generalize(people, quasi=QUASI, entropi_l=2)
+
+
+def test_a_search_that_finds_nothing_is_noted_before_it_says_so(people: pd.DataFrame, tmp_path: Path) -> None:
+    book, out = tmp_path / "l.sqlite", tmp_path / "general.csv"
+    with pytest.raises(InputError, match="meets what is asked for"):
+        api.generalize(
+            people, quasi=QUASI, sensitive=["label"], l=3, k=2, output=out, ledger=book, account="people"
+        )  # label has two values
+    assert not out.exists()
+    with Ledger.read(book) as ledger:
+        assert [f.study for f in ledger.figures()] == ["generalise"]

@@ -138,7 +138,7 @@ def test_types_of_arrow_come_back() -> None:
 
 def test_bounds_beyond_the_dtype_make_it_wider() -> None:
     frame = pd.DataFrame({"n": np.array([1, 2] * 20, dtype="int8")})
-    made = api.release(frame, api.plan(frame, epsilon=0.1, bounds={"n": (0, 400)}))
+    made = api.release(frame, api.plan(frame, epsilon=0.1, bounds={"n": (0, 4000)}))
     assert made["n"].dtype == "int64"
 
 

@@ -32,11 +32,7 @@ QUICK = {
 }
 
 
-SLOW = {"synthesize: marginals"}
-"""The suite of every kind (``tests/release/test_kinds_conform.py``) bounds the same files, with fewer of them."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in QUICK])
+@pytest.mark.parametrize("name", QUICK)
 def test_a_release_proves_no_more_than_it_is_charged_and_a_gross_fault_is_seen(name: str) -> None:
     audits, samples, fault = QUICK[name]
     audit = named(name, audits)

@@ -154,9 +154,7 @@ def test_the_tour_follows_who_goes_ahead(monkeypatch, qtbot, idle, press):
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-@pytest.mark.parametrize(
-    "percent", [pytest.param(110, marks=pytest.mark.slow), 130, pytest.param(150, marks=pytest.mark.slow), 200]
-)
+@pytest.mark.parametrize("percent", [110, 130, 150, 200])
 def test_no_page_widens_the_window_at_a_larger_text_and_fields_of_numbers_grow_with_it(window, press, idle, percent):
     press(window, "sample_people")
     idle(window)

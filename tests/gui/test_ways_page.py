@@ -251,7 +251,7 @@ def sideways(hands: Hands) -> list[str]:
     return [a.objectName() for a in areas if a.horizontalScrollBar().maximum() > 0]
 
 
-@pytest.mark.parametrize("percent", [100, pytest.param(130, marks=pytest.mark.slow), 150])
+@pytest.mark.parametrize("percent", [100, 130, 150])
 def test_nothing_is_scrolled_sideways_however_large_the_text(hands, percent):
     hands.window.resize(1280, 800)
     hands.window.theme.set_scale(percent)

@@ -52,6 +52,10 @@ def faults(tree: Tree) -> list[str]:
     return [fault for rule in RULES for fault in rule(tree)]
 
 
+def test_this_checkout_keeps_every_rule():
+    assert faults(house_rules.tree(ROOT)) == []
+
+
 def test_a_sound_checkout_has_no_fault(tmp_path):
     assert faults(plant(tmp_path, {})) == []
 

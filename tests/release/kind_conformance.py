@@ -59,6 +59,7 @@ class Case:
         work: how it is released as CSV.
         numbers: what a released file says, as a vector of a fixed length.
         formats: of its files.
+        samples: releases of each side of the bound.
     """
 
     plan: Plan
@@ -66,6 +67,7 @@ class Case:
     work: Work
     numbers: Callable[[bytes], Sequence[float]]
     formats: Mapping[str, str] = field(default_factory=lambda: {".csv": "csv"})
+    samples: int = 400
 
     def of(self, work: Work) -> Case:
         """The same with another work."""
@@ -314,7 +316,7 @@ class KindConformance:
 
     # What its files show.
 
-    def lower_bound(self, ask: Callable[[int], Ask], samples: int = FEW) -> LowerBound:
+    def lower_bound(self, ask: Callable[[int], Ask], samples: int) -> LowerBound:
         """What so many files of either side prove, read by whoever knows both tables."""
         case, sides = self.case(), []
         for side, table in enumerate((case.table, case.emptied(0))):
@@ -327,13 +329,13 @@ class KindConformance:
     def test_its_files_prove_no_more_than_what_is_charged(self) -> None:
         """Here a few files, which show what is not noisy at all; finer faults are hunted in ``tests/attacks``."""
         case = self.case()
-        found = self.lower_bound(lambda seed: study_ask(case.work.events, seed))
+        found = self.lower_bound(lambda seed: study_ask(case.work.events, seed), case.samples)
         assert not found.refutes(float(case.work.cost().epsilon))
 
     def test_answers_without_noise_are_seen_in_its_files(self) -> None:
         if self.local:
             pytest.skip("it asks for no numbers")
-        assert self.lower_bound(lambda seed: exact_ask()).refutes(float(self.case().work.cost().epsilon))
+        assert self.lower_bound(lambda seed: exact_ask(), FEW).refutes(float(self.case().work.cost().epsilon))
 
     # Certificate and ledger.
 

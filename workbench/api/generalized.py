@@ -7,13 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import PRIVATE, mark_of, note, opened, paid, warn_of_study
+from workbench.api.datasets import PRIVATE, note, opened, paid, warn_of_study
 from workbench.api.frames import frame_of, table_of
 from workbench.api.places import Place, path_of
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 from workbench.release.generalised.generalised_file import Publication, publish
+from workbench.release.ledger.study_note import note_study
 from workbench.release.path import destination
 from workbench.risk.generalise.failures import failures
 from workbench.risk.generalise.generalised import Generalised, Method, generalise
@@ -84,24 +85,19 @@ def generalize(
     to = None if pays is None else destination(pays.output, pays.ledger, replace=replace)
     if pays is None:
         note("generalise", table, frame, study_ledger=study_ledger)
+    else:
+        note_study(table, "generalise", pays.ledger, account=pays.account)
     if people is not None:
         note("generalise", people, population, study_ledger=study_ledger if pays is None else pays.ledger)
     found = generalise(table, asked, levels, chosen, how, people)
     if pays is None or to is None:
         warn_of_study("this generalised table", hint="with a ledger and output= it can be published")
         return _frame(found, keep, private=PRIVATE)
-    publication = Publication(
-        path=to.path, format=to.format, replace=replace, keep=tuple(keep), account=account or _carried(frame)
-    )
+    publication = Publication(path=to.path, format=to.format, replace=replace, keep=tuple(keep), account=pays.account)
     with opened(pays) as book:
         done = publish(found, publication, book)
     stated = {"output": str(done.output), "certificate": str(done.certificate)}
     return _frame(found, keep, **stated, release_id=done.document["release_id"], statement=done.document["statement"])
-
-
-def _carried(frame: pd.DataFrame) -> str | None:
-    mark = mark_of(frame)
-    return None if mark is None else mark.account
 
 
 def _frame(found: Generalised, keep: Sequence[str], **stated: Any) -> pd.DataFrame:

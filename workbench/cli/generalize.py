@@ -106,7 +106,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     hierarchies = read_hierarchies(options.hierarchies, columns.quasi, columns.sensitive)
     table = read_data(options, context)
     population = None if options.population is None else read_as(options.population, options, context, None)
-    note_study(options, context, table, "generalise")
+    note_study(options, context, table, "generalise", options.account)
     if population is not None:
         note_unless_released(population, "generalise", options.ledger, context.emit)
     try:

@@ -21,13 +21,15 @@ from workbench.render.palette import THEMES
 from workbench.signals import Notice
 
 
-def note_study(options: argparse.Namespace, context: Context, table: Table, study: str) -> None:
+def note_study(
+    options: argparse.Namespace, context: Context, table: Table, study: str, account: str | None = None
+) -> None:
     """Note in the ledger that figures of ``table`` are going to be shown, and say so; call it before they are made.
 
     Raises:
         InputError: the ledger cannot be written, or was moved.
     """
-    study_note.note_study(table, study, options.ledger)
+    study_note.note_study(table, study, options.ledger, account=account)
     context.emit(Notice("info", study_note.NOTED))
 
 

@@ -14,10 +14,10 @@ CHOSEN = (
 """The same sentence for every kind of release: it says that there were such figures, not which."""
 
 BESIDE = (
-    "A generalised table of these rows was published before, which no ε covers: combined with it, this release may "
-    "reveal more than its ε allows."
+    "A generalised table of these rows was published before, which no ε covers: this release adds no more than its ε "
+    "allows, but what both reveal together has no bound."
 )
-"""What is said where a generalised table is out already."""
+"""What a certificate says where a generalised table of the rows was published before."""
 
 
 def seen_before(shown: Iterable[ShownFigures]) -> str:

@@ -230,7 +230,7 @@ class _Beside:
     cancel: CancelToken
 
     def note(self, study: str, table: Table) -> None:
-        """Note that figures of a table are shown; a control set is of no account."""
+        """Note that figures of a table are shown; a control set belongs to no account."""
         account = None if table is self.control else self.account
         note_study(table, study, self.ledger, self.emit, account=account)
 

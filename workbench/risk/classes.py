@@ -1,4 +1,4 @@
-"""Equivalence classes: rows that no chosen attribute tells from one another."""
+"""Equivalence classes: rows that have the same value of every chosen attribute."""
 
 from __future__ import annotations
 

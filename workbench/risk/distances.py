@@ -28,7 +28,7 @@ def fitting(*, grouped: bool, numbers: bool) -> str:
 
 
 def equal(found: SensitiveCounts, whole: np.ndarray) -> np.ndarray:
-    """Return the distance of each class where all values are equally far apart: ½ Σ|pᵢ − qᵢ|."""
+    """Return the distance of each class where any two values are equally far from each other: ½ Σ|pᵢ − qᵢ|."""
     return found.per_class(np.maximum(found.shares - whole[found.values], 0.0))
 
 
@@ -59,7 +59,7 @@ def ordered(found: SensitiveCounts, whole: np.ndarray) -> np.ndarray:
 
 
 def hierarchical(found: SensitiveCounts, whole: np.ndarray, levels: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the distance of each class where values are as far apart as the height of their lowest common group.
+    """Return the distance of each class where the distance of two values is the height of their lowest common group.
 
     Each inner group N of height h moves h/H · min(Σ⁺, Σ⁻) of the surplus of its parts, for a tree of height H.
 

@@ -1,4 +1,4 @@
-"""How well a score tells two groups of rows apart: the area under its ROC curve, and its rates at a threshold."""
+"""How well a score separates two groups of rows: the area under its ROC curve, and its rates at a threshold."""
 
 from __future__ import annotations
 

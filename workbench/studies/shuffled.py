@@ -17,7 +17,7 @@ of the others' reports say either, one more report of weights p, q and r = 1 −
     C(m, a)/2^m · [ 2·M(m − 1)·(p·a + q·(m − a))/m + r·M(m) ]
 
 whose divergence from the same with p and q swapped is summed exactly: ``attack``. The other is measured: collections
-are drawn for both groups, and ε is bounded from below by the event that tells them apart best
+are drawn for both groups, and ε is bounded from below by the event that separates them best
 (:mod:`workbench.privacy.audit`).
 """
 

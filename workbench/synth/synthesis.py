@@ -31,7 +31,7 @@ LEAST_SHARE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRows:
-    """Synthetic rows and the facts about them; public if their noise and entropy were.
+    """Synthetic rows and the facts about them; public where noise and entropy were those of a release.
 
     Attributes:
         columns: the columns, in order.

@@ -271,7 +271,7 @@ class SettingsTable(TableView):
             self._share_out()
 
     def make_room(self) -> None:
-        """Fit the columns to what stands in them now."""
+        """Fit the columns to their present contents."""
         self._share_out()
 
     def _share_out(self) -> None:

@@ -86,7 +86,7 @@ def _secret(model: OpenedModel, name: str | None) -> tuple[int, Attribute]:
 
 
 def _parts(secret: Attribute, column: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the code of each person's value, −1 where it is missing, and the value that is asked for each code.
+    """Return the code of each person's value, −1 where it is missing, and the value that each code asks about.
 
     A number is guessed as one of ten equal parts of its declared range.
     """

@@ -169,7 +169,7 @@ def infer(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> tuple[Separation, ...]:
-    """Return what each way to guess tells."""
+    """Return what each way to guess finds."""
     found, chances = likelihood(model.model, model.target, people.X, people.y)
     shadows: Shadows | None = None
     if again is not None:
@@ -180,7 +180,7 @@ def infer(
 
 
 def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
-    """Return what each way to guess tells of the first rows being members; all intervals hold together."""
+    """Return how well each way to guess finds that the first rows are members; all intervals hold together."""
     able = [way for way in GUESSES if seen.shadows is not None or not way.shadows]
     guesses = []
     for way in able:
@@ -196,7 +196,7 @@ def outcome_of(
     notes: tuple[str, ...] = (),
     attack: str = NAME,
 ) -> Outcome:
-    """Return the outcome of the way to guess that tells most: its intervals allow for having been chosen."""
+    """Return the outcome of the way to guess that finds most: its intervals allow for having been chosen."""
     best = max(guesses, key=lambda found: found.auc.value)
     lower = max(guesses, key=lambda found: found.epsilon_lower)
     figures: Mapping[str, Any] = {

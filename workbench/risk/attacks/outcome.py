@@ -135,7 +135,7 @@ class Outcome:
 
     @property
     def why_not(self) -> str:
-        """Why no bound follows; empty where one does."""
+        """Why there is no bound; empty where there is one."""
         return "" if self.allowed is not None else self.unbounded or self.guarantee.why_not or NO_BOUND
 
     @property

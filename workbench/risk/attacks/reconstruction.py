@@ -106,10 +106,10 @@ def solved(people: Bits, counts: Matrix) -> Matrix:
     kinds, of, sizes = np.unique(people, axis=1, return_inverse=True, return_counts=True)
     met = sparse.csr_matrix(kinds.astype(float))
     queries, unknown = kinds.shape
-    apart = sparse.identity(queries, format="csr")
+    slack = sparse.identity(queries, format="csr")
     found = linprog(
         np.concatenate([np.zeros(unknown), np.ones(queries)]),
-        A_ub=sparse.vstack([sparse.hstack([met, -apart]), sparse.hstack([-met, -apart])], format="csr"),
+        A_ub=sparse.vstack([sparse.hstack([met, -slack]), sparse.hstack([-met, -slack])], format="csr"),
         b_ub=np.concatenate([counts, -counts]),
         bounds=[*((0, int(size)) for size in sizes), *((0, None) for _ in range(queries))],
         method="highs",

@@ -296,7 +296,7 @@ def _together(tables: Sequence[Table], name: str, known: Mapping[str, Hierarchy]
 
 
 def _entries(codes: Sequence[Whole]) -> tuple[Whole, Whole]:
-    """Return the entry of each row, and a row of each entry."""
+    """Return the number of each row's combination of codes, and one row with each combination."""
     of = classes(codes, len(codes[0])).of
     first = np.empty(int(of.max(initial=-1)) + 1, dtype=np.int64)
     first[of] = np.arange(len(of))

@@ -11,14 +11,20 @@ from workbench.params import ParameterError, Parameters, declared_by, real
 from workbench.params.lists import LevelsField
 from workbench.risk.hierarchies.builder import Builder, as_number, digits
 
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Intervals(Parameters):
     """Widths, and where the first interval begins."""
 
-    widths: tuple[float, ...] = declared_by(
-        LevelsField(most=20, help="the width of the intervals of each level, each a multiple of the one before"),
-        default=(5.0, 10.0, 20.0, 40.0),
+    widths: tuple[float, ...] | None = declared_by(
+        LevelsField(
+            most=20,
+            help="the width of the intervals of each level, each a multiple of the one before",
+            empty="by the range of the values",
+        ),
+        default=None,
     )
     start: float = real(default=0, at_least=-1e12, upto=1e12, help="a number at which an interval begins")
     lowest: float | None = real(
@@ -31,7 +37,7 @@ class Intervals(Parameters):
     def __post_init__(self) -> None:
         """Check that each interval is part of one interval of the next level."""
         super().__post_init__()
-        for narrow, wide in itertools.pairwise(self.widths):
+        for narrow, wide in itertools.pairwise(self.widths or ()):
             if not math.isclose(wide / narrow, round(wide / narrow), rel_tol=1e-9):
                 what = f"widths: {digits(wide)} is not a multiple of {digits(narrow)}"
                 raise ParameterError(what, hint="an interval would be cut by the next level; give multiples")
@@ -41,9 +47,20 @@ class Intervals(Parameters):
 
 def _levels(given: Intervals, values: Sequence[str]) -> list[Sequence[str]]:
     numbers = [as_number(value) for value in values]
-    steps = (*numbers, *given.widths, given.start)
-    whole = all(n.is_integer() for n in steps) and min(numbers) >= 0 and given.start >= 0
-    return [[_label(number, width, given, whole=whole) for number in numbers] for width in given.widths]
+    widths = given.widths or _by_range(numbers)
+    whole = all(n.is_integer() for n in (*numbers, *widths, given.start)) and min(numbers) >= 0 and given.start >= 0
+    return [[_label(number, width, given, whole=whole) for number in numbers] for width in widths]
+
+
+def _by_range(numbers: Sequence[float]) -> tuple[float, ...]:
+    """Return four widths, each twice the one before; the narrowest is some twentieth of the range."""
+    span = max(numbers) - min(numbers) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / 20))
+    narrow = next(power * step for step in _STEPS if power * step >= span / 20 * (1 - 1e-9))
+    if all(number.is_integer() for number in numbers):
+        narrow = max(narrow, 2.0 if span < 20 else 1.0)
+    widths = (narrow * 2**i for i in range(4) if i == 0 or narrow * 2**i < span)
+    return tuple(float(f"{width:.12g}") for width in widths)
 
 
 def _label(number: float, width: float, given: Intervals, *, whole: bool) -> str:

@@ -13,7 +13,7 @@ SHOWN = 50
 def identifiers(subject: Subject) -> dict[str, Any]:
     """Return distinction (classes / rows) and separation (share of the pairs that differ) of sets of attributes.
 
-    Every single attribute is there, and the larger sets that tell most apart.
+    Every single attribute is there, and the larger sets that separate most.
     """
     rows, names = subject.rows, subject.options.quasi
     pairs = rows * (rows - 1) // 2

@@ -12,7 +12,7 @@ SHOWN = 20
 
 
 def minimal_sets(subject: Subject) -> dict[str, Any]:
-    """Return the sets that are minimal for most rows, those that tell all rows apart, and each attribute's part.
+    """Return the sets that are minimal for most rows, those that make all rows unique, and each attribute's part.
 
     The part of an attribute is the share of the unique rows that are unique no longer without it.
     """

@@ -24,12 +24,12 @@ MOST_SETS = 20_000
 
 @dataclass(frozen=True)
 class AttributeSet:
-    """What a set of attributes tells apart.
+    """Which rows a set of attributes separates.
 
     Attributes:
         members: their places in the list of attributes, ascending.
         classes: the number of classes over them.
-        alike: the number of pairs of rows that they do not tell apart.
+        alike: the number of pairs of rows that they do not separate.
         unique: the number of rows that are unique on them.
         minimal: the rows for which the set is a minimal one, ascending.
     """
@@ -75,7 +75,7 @@ def unique_sets(
     cancel: CancelToken | None = None,
     emit: Emit = ignore,
 ) -> UniqueSets:
-    """Return what every set of attributes tells apart.
+    """Return which rows every set of attributes separates.
 
     Args:
         columns: the attributes as codes.

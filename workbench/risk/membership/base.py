@@ -122,4 +122,4 @@ def log_odds(likelihood: NDArray[np.float64], chances: bool) -> NDArray[np.float
 
 
 _SURE = 30.0
-"""ln of the odds beyond which one probability is as good as certain: what double precision tells from 1."""
+"""ln of the odds beyond which one probability is as good as certain: what double precision distinguishes from 1."""

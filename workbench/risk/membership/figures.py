@@ -1,4 +1,4 @@
-"""What scores of members and of others prove: how well they are told apart, and a lower bound on ε.
+"""What scores of members and of others prove: how well they are separated, and a lower bound on ε.
 
 **The bound from one release.** Members and others are put into pairs at random, one of each. If both were drawn alike,
 a fair coin says for each pair which of the two was used, and using the other one instead replaces one row. So each of
@@ -37,7 +37,7 @@ LEAST = 20
 
 @dataclass(frozen=True)
 class Separation:
-    """How well members are told from others by one way to guess.
+    """How well one way to guess separates members from others.
 
     Attributes:
         guess: its name.
@@ -71,8 +71,8 @@ class Separation:
     @property
     def right(self) -> Rate:
         """How often it is right about a row that was used or not by a fair coin."""
-        told = self.advantage
-        return Rate((1 + told.value) / 2, (1 + told.low) / 2, (1 + told.high) / 2)
+        ahead = self.advantage
+        return Rate((1 + ahead.value) / 2, (1 + ahead.low) / 2, (1 + ahead.high) / 2)
 
     def plain(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
@@ -95,7 +95,7 @@ class Separation:
 def separated(
     guess: str, members: Scores, others: Scores, guarantee: Guarantee, *, seed: int = 0, alpha: float = 1 - LEVEL
 ) -> Separation:
-    """Return how well scores tell members from others.
+    """Return how well scores separate members from others.
 
     Args:
         guess: the name of the way to guess.
@@ -148,7 +148,7 @@ def _lower_bounds(
     pairs = np.stack([generator.permutation(side)[:count] for side in (members, others)], axis=1)
     # A tie is guessed by a coin, so that it does not matter that the member stands first.
     right = np.where(pairs[:, 0] == pairs[:, 1], generator.random(count) < 0.5, pairs[:, 0] > pairs[:, 1])
-    # Of equal scores the pairs go first that are told apart best, then in random order.
+    # Of equal scores the pairs go first that are separated best, then in random order.
     highest, lowest, by_chance = pairs.max(axis=1), pairs.min(axis=1), generator.random(count)
     orders = [np.lexsort((by_chance, lowest - highest, key)) for key in (-highest, lowest)]
     sizes = [1 << power for power in range(3, count.bit_length()) if 1 << power < count] + [count]

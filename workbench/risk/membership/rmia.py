@@ -14,7 +14,7 @@ GAMMA = 2.0
 def _score(seen: Seen) -> Scores:
     """Return the share of the rows z with (p(x|θ)/p(x)) / (p(z|θ)/p(z)) ≥ γ; p(x) is the mean over the shadows.
 
-    Rows with the same share are told apart by their own ratio, as with more rows z they would be.
+    Rows with the same share are ordered by their own ratio, as with more rows z they would be.
     """
     assert seen.shadows is not None
     likelihood = seen.shadows.likelihood

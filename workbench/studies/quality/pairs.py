@@ -42,7 +42,7 @@ class Pair:
 
 
 def pair_of(one: tuple[Variable, Variable], other: tuple[Variable, Variable]) -> Pair:
-    """Return how alike a pair of columns goes together in two tables."""
+    """Return how similar the association of a pair of columns is in two tables."""
     if one[0].numeric and one[1].numeric:
         r, s = association(*one), association(*other)
         return Pair(1 - abs(r - s) / 2, abs(r), numeric=True)

@@ -1,8 +1,8 @@
-"""How well a model tells released rows from original ones: pMSE and its ratio.
+"""How well a model separates released rows from original ones: pMSE and its ratio.
 
 J. Snoke, G. Raab, B. Nowok, C. Dibben, A. Slavkovic: "General and specific utility measures for synthetic data",
 J. R. Stat. Soc. A 181 (2018) 663–688. N₁ original and N₂ released rows are stacked, and a logistic regression with k
-parameters predicts which is which. With c = N₂/N, pMSE = Σ (p̂ᵢ − c)²/N is 0 where it cannot tell and c(1 − c) where it
+parameters predicts which is which. With c = N₂/N, pMSE = Σ (p̂ᵢ − c)²/N is 0 where it cannot and c(1 − c) where it
 always can. Rows that were drawn from the right model of the original have the expected value (k − 1)(1 − c)²c/N; the
 ratio is pMSE over that. Other rows of the same population differ from the original by chance, too, and reach a ratio of
 1/(1 − c): 2 for as many rows.

@@ -116,7 +116,7 @@ class AttackForm(QWidget):
         return any(needed.name == kind for needed in self.attack.given)
 
     def choose(self, target: Path) -> None:
-        """Attack a release that is not listed, or one that is."""
+        """Choose a release to attack, whether it is listed or not."""
         assert self._target is not None
         if self._target.findData(str(target)) < 0:
             self._target.insertItem(0, target.name, str(target))

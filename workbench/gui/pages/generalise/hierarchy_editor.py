@@ -40,7 +40,7 @@ class TextTable(LinesTable):
 
 
 class HierarchyEditor(QWidget):
-    """Chooses a builder and its parameters, shows the levels, imports and exports.
+    """Edits the hierarchy of one column: how it is made, its levels, import and export.
 
     Signals:
         wanted: (builder, parameters) the column's hierarchy is to be made so.

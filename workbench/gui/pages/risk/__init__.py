@@ -10,8 +10,8 @@ from workbench.gui.style.language import tr_later
 
 def known(session: Session) -> State:
     """Return ``ready`` where some column is one that an outsider may know."""
-    told = session.opened is not None and any(c.role == QUASI for c in session.plan.columns)
-    return "ready" if told else "empty"
+    named = session.opened is not None and any(c.role == QUASI for c in session.plan.columns)
+    return "ready" if named else "empty"
 
 
 PAGE = Page(

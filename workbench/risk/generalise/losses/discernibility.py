@@ -1,4 +1,4 @@
-"""Discernibility: from how many rows each row cannot be told; a suppressed row from none (Bayardo and Agrawal 2005)."""
+"""Discernibility: how many rows each row looks like; a suppressed row looks like all (Bayardo and Agrawal 2005)."""
 
 from __future__ import annotations
 
