@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.pages.base import ROOMS, Page, Room
@@ -13,9 +15,31 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Elided, button, label, row, rule
 from workbench.gui.widgets.formatting import count
-from workbench.gui.widgets.icon import SIDE, draw_icon
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
+
+SIDE = 16
+
+_DRAWING = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}"><path d="{path}" '  # not translated
+    'fill="none" stroke="{ink}" stroke-width="1.4" stroke-linecap="round" '
+    'stroke-linejoin="round"/></svg>'
+)
+
+
+def draw_icon(painter: QPainter, path: str, ink: QColor, box: QRectF) -> None:
+    """Draw ``path`` into ``box``."""
+    _renderer(path, ink.name()).render(painter, box)
+
+
+@functools.lru_cache(maxsize=64)
+def _renderer(path: str, ink: str) -> QSvgRenderer:
+    """Return the drawing; read once for each colour, as the rail is painted at every step of the pointer."""
+    drawn = QSvgRenderer(QByteArray(_DRAWING.format(side=SIDE, path=path, ink=ink).encode()))
+    if not drawn.isValid():
+        raise ValueError(f"not the path of an SVG: {path}")
+    return drawn
+
 
 WIDTH, WIDEST = 200, 300
 HEIGHT = 36

@@ -353,7 +353,7 @@ class PreviewPage(PageFrame):
         self._say(PAIRS, tr("draw {draw}, {pairs}", draw=self.draw, pairs=self.correlations.show_pairs(pairs)))
 
     def _show_column(self, column: PreviewColumn) -> None:
-        from workbench.gui.pages.preview.recovered_task import preview_recovered
+        from workbench.gui.pages.preview.tasks import preview_recovered
 
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0

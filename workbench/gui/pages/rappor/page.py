@@ -8,9 +8,16 @@ from decimal import Decimal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.rappor import PAGE
-from workbench.gui.pages.rappor.live_plots import CANDIDATES, LinePlot, Setting, plots
+from workbench.gui.pages.rappor.live_plots import (
+    CANDIDATES,
+    BarsPicture,
+    HeatPicture,
+    LinePlot,
+    RocPicture,
+    Setting,
+    plots,
+)
 from workbench.gui.pages.rappor.parameters_card import ParametersCard
-from workbench.gui.pages.rappor.pictures import BarsPicture, HeatPicture, RocPicture
 from workbench.gui.pages.rappor.tasks import Shown, decoded, simulate
 from workbench.gui.pages.release_account import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords, known_error

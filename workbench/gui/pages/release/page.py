@@ -11,10 +11,15 @@ from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
-from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.cards import ColumnsCard, CostCard, OnlyModelsCard, OutsideCard
-from workbench.gui.pages.release.derived_pane import DerivedPane
-from workbench.gui.pages.release.pane import WayPane
+from workbench.gui.pages.release.cards import (
+    AccountName,
+    ColumnsCard,
+    CostCard,
+    OnlyModelsCard,
+    OutsideCard,
+    VersionCard,
+)
+from workbench.gui.pages.release.pane import DerivedPane, WayPane
 from workbench.gui.pages.release.rows_pane import RowsPane
 from workbench.gui.pages.release.statistics.pane import StatisticsPane
 from workbench.gui.pages.release.synthetic.pane import SyntheticPane
