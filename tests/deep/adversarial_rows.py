@@ -13,8 +13,8 @@ from torch import nn
 from workbench.deep.book_keeping import BookKeepingClippedSum
 from workbench.deep.clipping import PerRowClippedSum
 from workbench.deep.factors import CLIPPINGS, PER_LAYER
-from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum
+from workbench.deep.private_step import flattened
 from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum
 
 WIDTH, MOST_ROWS = 3, 50

@@ -20,8 +20,8 @@ from workbench.deep.book_keeping import SHORT
 from workbench.deep.clipping import StepSums, in_chunks, nothing
 from workbench.deep.compiled import loops
 from workbench.deep.factors import Clipping, SinglePrecision, lost_squares
-from workbench.deep.flat_parameters import Places
 from workbench.deep.networks.network import IMAGE_ROWS
+from workbench.deep.private_step import Places
 from workbench.deep.table_kernel import ACTIVATIONS, activate, below, measured, scale, slopes_of_many
 
 Floats = NDArray[np.float32]

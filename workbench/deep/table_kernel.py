@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from workbench.deep.clipping import StepSums, in_chunks, nothing
 from workbench.deep.compiled import exp, loops
 from workbench.deep.factors import AUTOMATIC, FLAT, STABILITY, SinglePrecision, lost_squares, norms_listener
-from workbench.deep.flat_parameters import Places
 from workbench.deep.networks.network import TABLE_ROWS
+from workbench.deep.private_step import Places
 
 Floats = NDArray[np.float32]
 Whole = NDArray[np.int64]
