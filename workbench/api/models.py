@@ -137,8 +137,6 @@ _ARGUMENTS = """
 
 
 class _Predicts(PrivateModel):
-    """A model that predicts one value of each row."""
-
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return the prediction for each row (n,): a class as it was declared, a number, or the number of a group."""
         return self._named(np.asarray(self.model_of().predict(self._read(X))))
@@ -148,8 +146,6 @@ class _Predicts(PrivateModel):
 
 
 class _Classifier(ClassifierMixin, _Predicts):  # type: ignore[misc]  # scikit-learn has no types
-    """A model that predicts classes."""
-
     classes: Sequence[Any] | None
 
     @property
@@ -189,8 +185,6 @@ class _Classifier(ClassifierMixin, _Predicts):  # type: ignore[misc]  # scikit-l
 
 
 class _Regressor(RegressorMixin, _Predicts):  # type: ignore[misc]
-    """A model that predicts numbers."""
-
     target_bounds: tuple[float, float] | None
 
     def _goal(self, name: str) -> dict[str, Any]:

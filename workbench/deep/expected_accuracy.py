@@ -195,8 +195,6 @@ def _affordable_rows(
 
 @dataclass(frozen=True, eq=False)
 class _Simulation:
-    """Everything that its trainings share."""
-
     plan: DpSgdPlan
     features: Features
     inputs: Tensor
@@ -207,7 +205,6 @@ class _Simulation:
     cancel: CancelToken
 
     def run(self, patience: float, *, made_up: bool) -> ExpectedAccuracy:
-        """Train, and measure on rows that were held out."""
         schedule, classes = self.schedule, len(self.features.classes)
         held = min(_HELD_OUT, max(len(self.inputs) // _HELD_SHARE, len(self.inputs) - schedule.rows))
         size = _size(self._seconds_of, schedule, len(self.inputs) - held, _TRAINING * patience)

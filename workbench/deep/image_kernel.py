@@ -277,7 +277,6 @@ class _Pool:
         torch.maximum(self._first, self._second, out=self.output)
 
     def backward(self) -> None:
-        """Hand each gradient to the larger of the two."""
         torch.ops.aten.threshold_backward.grad_input(self.slope, self._gap, 0, grad_input=self._to_first)
         if self._distance:
             torch.sub(self.slope, self._to_first, out=self._to_second)

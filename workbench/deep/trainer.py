@@ -293,7 +293,6 @@ class _Run:
         return {name: p.detach().cpu().numpy().copy() for name, p in self.module.named_parameters()}
 
     def result(self, steps: Steps) -> Training:
-        """Return what the finished run gave."""
         return Training(
             network=self.network,
             features=self.data.features,

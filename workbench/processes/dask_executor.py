@@ -120,12 +120,10 @@ class _Conversation:
         self._thread.start()
 
     def go_on(self) -> None:
-        """Let it send what it has warned of."""
         with contextlib.suppress(RuntimeError):  # it has ended
             self._loop.call_soon_threadsafe(self._stated.set)
 
     def end(self) -> None:
-        """Leave the cluster."""
         with contextlib.suppress(RuntimeError):  # it has ended
             self._loop.call_soon_threadsafe(self._leave)
         self._thread.join(GOODBYE)

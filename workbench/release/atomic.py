@@ -195,7 +195,6 @@ def _write_anonymous(target: Path, data: bytes) -> None:
 
 
 def _link(descriptor: int, name: Path) -> None:
-    """Name an anonymous file."""
     try:
         # Naming a folder makes this linkat(2) with AT_SYMLINK_FOLLOW, the only call that links a descriptor.
         os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor, follow_symlinks=True)

@@ -319,7 +319,6 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
-    """Return what a checkpoint says."""
     path = folder / STATE
     if not path.is_file():
         raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run printed")

@@ -92,7 +92,6 @@ class _Part:
 
     @property
     def replaces(self) -> bool:
-        """Whether an output that exists may be replaced."""
         return self._replace
 
     def __enter__(self) -> Self:

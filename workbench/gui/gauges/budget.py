@@ -48,11 +48,9 @@ class BudgetGauge(Card):
         self.refresh()
 
     def retranslate(self) -> None:
-        """Say the numbers in another language."""
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the present numbers."""
         session, account = self._session, self._session.account
         self._explain.setVisible(session.opened is not None)
         self._warning.hide()

@@ -119,7 +119,6 @@ class PointPanel(Card):
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Close it by Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_it()
             return

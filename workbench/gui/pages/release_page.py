@@ -150,7 +150,6 @@ class ReleasePage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over_target(self) -> None:
-        """Suggest a file for the table that is open."""
         opened, what = self.session.opened, self._what
         self._target.setText(str(beside(opened, what.ending, what.suffix)) if opened is not None else "")
         self._target.setModified(False)
@@ -206,7 +205,6 @@ class ReleasePage(PageFrame):
     # -- the release ----------------------------------------------------------------------------------------------
 
     def _path(self) -> Path:
-        """Return the file to release into."""
         return Path(self._target.text().strip()).expanduser()
 
     def _choose_target(self) -> None:
@@ -215,7 +213,6 @@ class ReleasePage(PageFrame):
             self._target.choose(path)
 
     def _press(self) -> None:
-        """Look what the release would do, and ask for the last word."""
         asked = self.asked() if self._running is None and not self._asking else None
         if asked is not None:
             self._refusal.hide()
@@ -300,7 +297,6 @@ class ReleasePage(PageFrame):
         return self._running
 
     def escape(self) -> bool:
-        """Cancel the release that is going on."""
         if self._running is None or self._running.stopping:
             return False
         ask_to_stop(self, self._running)

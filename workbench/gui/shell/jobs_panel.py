@@ -156,11 +156,9 @@ class JobsPanel(QScrollArea):
         return super().eventFilter(watched, event)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for room for every line."""
         return self._inner.sizeHint()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for room for one line."""
         needed = self._inner.minimumSizeHint()
         return QSize(needed.width(), min(needed.height(), ONE_JOB))
 

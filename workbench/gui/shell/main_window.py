@@ -124,7 +124,6 @@ class DropVeil(QWidget):
         return self._held.use or tr("Drop to open {name}", name=PurePath(self._held.path).name)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw a thin veil, a dashed frame and the words."""
         theme, painter = self._session.theme, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         veil = QColor(theme.window)
@@ -173,13 +172,11 @@ class StatusLine(QStatusBar):
         self.setFixedHeight(self._banner.reserved + 8)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Follow the size of text."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self.keep_room()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw what there is room for."""
         if self._banner.isVisible():
             return
         with QPainter(self) as painter:
@@ -406,13 +403,11 @@ class MainWindow(QMainWindow):
         self._gauge_layout.setContentsMargins(0, 8 if below else 12, 12 if below else 16, 0)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Follow the size of text."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange and hasattr(self, "_upper"):
             self._place_gauges()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Find the gauges a place in the width that there is now."""
         super().resizeEvent(event)
         self._place_gauges()
 
@@ -446,11 +441,9 @@ class MainWindow(QMainWindow):
         event.acceptProposedAction()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
-        """Show with the pointer, too, whether a drop would be taken."""
         event.setAccepted(not dragged(event.mimeData()).problem)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:  # noqa: N802 - Qt's name
-        """Lift the veil."""
         self._veil.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name

@@ -396,7 +396,6 @@ class Menus:
         self._window.statusBar().showMessage(tr("The window is in English now."))
 
     def _show_gauges(self) -> None:
-        """Show the column on the right, where what was asked for appears."""
         self._shell.gauges.show()
         self.actions["gauges"].setChecked(True)
 

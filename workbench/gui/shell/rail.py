@@ -88,7 +88,6 @@ class RailButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of a line."""
         return QSize(scaled(WIDTH, WIDEST) - 24, scaled(HEIGHT))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
@@ -99,7 +98,6 @@ class RailButton(QAbstractButton):
         super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the line."""
         theme = self._session.theme
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -147,11 +145,9 @@ class Legend(QWidget):
         session.theme_changed.connect(self.update)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of a line."""
         return QSize(scaled(WIDTH, WIDEST) - 24, scaled(LEGEND_LINE))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw each dot with its word."""
         theme = self._session.theme
         muted = QColor(theme.muted)
         with QPainter(self) as painter:
@@ -172,7 +168,6 @@ class Legend(QWidget):
 
     @staticmethod
     def _room(word: str, face: QFont) -> float:
-        """Return the width of a dot with its word and the gap behind it."""
         return 2 * DOT + 5 + QFontMetricsF(face).horizontalAdvance(word) + 8
 
 
@@ -279,7 +274,6 @@ class Rail(QWidget):
         return self.width() - 24
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Follow the size of text."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
             self.setFixedWidth(scaled(WIDTH, WIDEST))
@@ -294,7 +288,6 @@ class Rail(QWidget):
         return [page.name for page in self.pages.values() if page.room == room and not page.under]
 
     def refresh(self) -> None:
-        """Ask every room for its state."""
         opened, noun = self._session.open_data, "row" if self._session.images is None else "image"
         self._table.set_whole(f"{opened.title} · {count(opened.table.rows, noun)}" if opened else tr("no table yet"))
         for line in self.buttons.values():

@@ -137,11 +137,9 @@ class Chart(QWidget):
         return self.words_at(point.x())
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a size at which it can be read."""
         return self.usual
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the least such size."""
         return self.least
 
     def event(self, event: QEvent) -> bool:
@@ -152,7 +150,6 @@ class Chart(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the surroundings and the marks."""
         drawing = self.drawing()
         if drawing is None:
             return

@@ -35,7 +35,6 @@ def ask_for_data(parent: QWidget) -> str:
 
 
 def _patterns(kind: str) -> str:
-    """Return the names of files that a line of a dialog lists first."""
     return kind.partition("(")[2].partition(")")[0]
 
 
@@ -154,13 +153,11 @@ class Question(QMessageBox):
         entry.changed.connect(follow)
 
     def _left(self, grid: QGridLayout) -> int:
-        """Return the column of the words."""
         words = self.findChild(QLabel, "qt_msgbox_label")
         assert words is not None
         return int(grid.getItemPosition(grid.indexOf(words))[1])  # type: ignore[index]
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the edge."""
         super().paintEvent(event)
         if self.frameGeometry() == self.geometry():
             with QPainter(self) as painter:

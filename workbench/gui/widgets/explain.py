@@ -135,7 +135,6 @@ class ExplainPanel(Card):
         _bring_into_sight(self)
 
     def retranslate(self) -> None:
-        """Explain the same in another language."""
         if not self.isHidden():
             self.explain(self._asked.epsilon, self._asked.delta, self._asked.about)
 
@@ -147,7 +146,6 @@ class ExplainPanel(Card):
                 self.explain(asked.epsilon, asked.delta)
 
     def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
-        """Offer the other amounts of the account by name."""
         session, account = self._session, self._session.account
         plan = of_plan(session).epsilon if session.opened is not None else None
         self._amounts = {}
@@ -230,7 +228,6 @@ class Explainable(QObject):
                 part.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Offer the explanation in the context menu."""
         if not isinstance(event, QContextMenuEvent):
             return False
         widget = self.parent()

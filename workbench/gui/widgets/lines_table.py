@@ -92,7 +92,6 @@ class LinesTable(TableView):
         return sum(map(self._fitting, range(len(self._columns)))) + bar + 2 * self.frameWidth()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Share out the new width."""
         super().resizeEvent(event)
         self._share_out()
 
@@ -130,5 +129,4 @@ class LinesTable(TableView):
         return max(widest, heading)
 
     def retranslate(self) -> None:
-        """Make room for the headings in the language that is shown now."""
         self._share_out()

@@ -133,7 +133,6 @@ class MasterDetail(QWidget):
         return hint.boundedTo(self._below)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Choose the arrangement that fits the width."""
         super().resizeEvent(event)
         beside = event.size().width() >= WIDE
         if beside != self._beside:
@@ -145,7 +144,6 @@ class MasterDetail(QWidget):
             self._split.setSizes(self._usual())
 
     def _usual(self) -> list[int]:
-        """Return the sizes of both while nobody has moved the border."""
         room = (self.width() if self._beside else self.height()) - GAP
         if not self._beside and self._detail.usual_height:
             return [room - self._detail.usual_height, self._detail.usual_height]

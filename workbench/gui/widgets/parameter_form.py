@@ -129,7 +129,6 @@ class Form(QWidget):
         self._fields[key], self._problems[key] = field, problem
 
     def _say(self, key: str) -> None:
-        """Write the title of a parameter and what it means."""
         (title, field), words, help_text = self._labels[key], self._title_of(key), self._help_of(key)
         symbol = self._specs[key].symbol
         title.setText(f"{words}, {symbol}" if symbol else words)
@@ -146,7 +145,6 @@ class Form(QWidget):
         return text[:1].upper() + text[1:]
 
     def retranslate(self) -> None:
-        """Say titles, helps and problems in another language."""
         for key in self._labels:
             self._say(key)
         self._check()
@@ -183,7 +181,6 @@ class Form(QWidget):
         return " ".join(filter(None, (f"{self._help_of(key)}.", usual)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Explain the field that the keys or the pointer come to."""
         if event.type() in LOOKED_AT and watched in self._explains:
             self.explained.emit(self._meaning(self._explains[watched]))
         return False

@@ -236,7 +236,6 @@ class ReleasedCard(Card):
         foot.setVisible(bool(self.step.files))
 
     def _offer_ways(self, *ways: Callable[[Path], object] | None) -> None:
-        """Offer what can be done with what was released."""
         rows = not self.step.model and self.step.central in ("", "synthetic", GENERALISED)
         noisy = rows and not self.step.central
         stated = (
@@ -297,7 +296,6 @@ class ReleasedCard(Card):
             self._write(self._paper, Path(path), save_certificate)
 
     def _save_bundle(self) -> None:
-        """Ask where, and write the bundle."""
         path = ask_where_to_save(
             self, tr("Make a bundle: name a new folder"), f"{self._output}.bundle", tr("Folder (*)")
         )

@@ -314,7 +314,6 @@ class SettingsTable(TableView):
         super().mousePressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Open the list of a cell whose chevron was clicked."""
         super().mouseReleaseEvent(event)
         pressed, self._pressed, self._kept = self._pressed, QModelIndex(), False
         if pressed.isValid() and pressed == self._list_at(event.position().toPoint()):
@@ -354,7 +353,6 @@ class SettingsTable(TableView):
     # -- the picture ----------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw a frame around the cell that the keys would edit."""
         super().paintEvent(event)
         current = self.currentIndex()
         if current.isValid() and self.hasFocus() and not self.isRowHidden(current.row()):
@@ -416,5 +414,4 @@ class SettingsTable(TableView):
         return 0
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for room for three attributes."""
         return QSize(200, 4 * ROW)

@@ -150,7 +150,6 @@ class TableView(QTableView):
         self._filter_field = field
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep a field that lies on the table in its corner."""
         super().resizeEvent(event)
         if self._filter_field is not None:
             self._filter_field.keep_in_corner()
@@ -288,7 +287,6 @@ class TableFilter(QFrame):
             self.move(area.right() - self.width(), area.bottom() - self.height())
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Come into the corner."""
         super().showEvent(event)
         self.keep_in_corner()
 

@@ -93,7 +93,6 @@ class WayBar(QWidget):
         self._mark()
 
     def retranslate(self) -> None:
-        """Say the ways in another language, each whole."""
         for name, words, tip in ways():
             if name in self._segments:
                 named(self._segments[name], f"{self.page}_way_{name}", words, tip).setText(words)

@@ -267,7 +267,6 @@ class _Run:
             self.emit(AtStake(lost))
 
     def _trained(self, training: Training) -> Trained:
-        """Return what is to be released."""
         stated: dict[str, Any] = facts(training)
         if self.test is not None and self.test.public:
             measured = int((classes_of(self.test.table, training.features.target) != EMPTY).sum())

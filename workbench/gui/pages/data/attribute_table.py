@@ -111,7 +111,6 @@ def pasted(
 def _taken(
     column: DraftColumn, place: int, text: str, kind_of: Callable[[str], str], decimal: str
 ) -> Mapping[str, Any]:
-    """Return what one cell changes of a column."""
     if place == ROLE:
         role = None if text == NO_ROLE else _one_of(text, ROLES)
         back = protect_changes(column, kind_of(column.name)) if role == "target" and column.action == "drop" else {}
@@ -238,7 +237,6 @@ class AttributeTable(SettingsTable):
             self._sort(-1, Qt.SortOrder.AscendingOrder)
 
     def retranslate(self) -> None:
-        """Say the cells in another language."""
         self.attributes.refresh()
 
     # -- what is still to be declared ---------------------------------------------------------------------------------

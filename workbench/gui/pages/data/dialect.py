@@ -371,7 +371,6 @@ class DialectForm(Card):
         self.read_again.emit(dataclasses.replace(self._opened.options or ReadOptions(), **stated))
 
     def _choose(self, name: str, value: str) -> None:
-        """State one candidate of a doubt, and leave the other doubts open."""
         assert self._opened is not None
         stated: dict[str, Any] = {name: value}
         so_far = self.options() or self._opened.options or ReadOptions()

@@ -61,11 +61,9 @@ class ClassSheet(QWidget):
         return min(len(self._seen), SHOWN) + (len(self._seen) > SHOWN)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for one line a class."""
         return QSize(600, LINE * self._lines + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the lines that are in sight."""
         theme = self._session.theme
         middle = Qt.AlignmentFlag.AlignVCenter
         with QPainter(self) as painter:

@@ -155,7 +155,6 @@ class DropHere(QFrame):
         session.theme_changed.connect(self.update)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the surface and the dashes."""
         theme = self._session.theme
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

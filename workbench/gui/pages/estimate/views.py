@@ -272,7 +272,6 @@ class PairView(QWidget):
             self._changed()
 
     def retranslate(self) -> None:
-        """Say the figures in the language that is shown now."""
         self._changed()
 
     def say(self, words: str) -> None:
@@ -319,8 +318,6 @@ def sentence_of(figures: Sequence[Figure]) -> str:
 
 
 class _SummaryCard(Standing):
-    """Stands beside the rows or below them, alike."""
-
     def arrange(self, *, beside: bool) -> None:
         """Nothing in it depends on the place."""
 

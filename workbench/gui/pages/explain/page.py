@@ -194,7 +194,6 @@ class ExplainPage(PageFrame):
         self._follow(*asked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Take one column or two."""
         super().resizeEvent(event)
         wide = event.size().width() >= _WIDE
         if wide != self._wide:

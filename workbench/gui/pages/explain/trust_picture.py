@@ -123,7 +123,6 @@ class GuideCard(Card):
         return advice(**{name: box.currentData() for name, box in self._boxes.items()})
 
     def retranslate(self) -> None:
-        """Say what follows from the answers in another language."""
         self._show()
 
     def _show(self) -> None:
@@ -178,7 +177,6 @@ class PublishedCard(Card):
             self.body.addWidget(part)
 
     def retranslate(self) -> None:
-        """Say the table in another language."""
         rows = [
             (d.who, tr_sentence(d.what), _stated(d), d.delta or "0", tr(TRUST[d.trust]), tr_sentence(d.unit))
             for d in DEPLOYMENTS

@@ -154,7 +154,6 @@ class CapCard(Card):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the account of the table that is open."""
         opened, account = self.session.open_data, self.session.account
         table = self.session.images is None
         self._caption.setText(

@@ -215,13 +215,11 @@ class LedgerPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Read the ledger and show it."""
         self._account.refresh()
         if self.isVisible():
             read_ledger(self.jobs, self._show, self._not_read)
 
     def retranslate(self) -> None:
-        """Take back what the verification said in another language."""
         self._say_checked("")
 
     def _say_checked(self, text: str, kind: str = "") -> None:
@@ -285,7 +283,6 @@ class LedgerPage(PageFrame):
         )
 
     def _show_spending(self) -> None:
-        """Show what the releases in sight have spent."""
         view = self._view
         if view is not None:
             shown = [view.releases[row] for row in sorted(self._releases.in_sight())]
@@ -373,7 +370,6 @@ def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str,
 
 
 def _stated(account: AccountLine, cell: Cell) -> Cell:
-    """Return the name of an account with what is special about it."""
     stated = []
     if account.group:
         stated.append(

@@ -186,13 +186,11 @@ class ConfusionMatrix(Chart):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for cells whose figures can be read."""
         side = int(36 * len(self._classes))
         return QSize(int(self._names) + side, int(HEAD) + side)
 
     @property
     def _names(self) -> float:
-        """The width of the names in front of the lines."""
         longest = max((len(name) for name in self._classes), default=0)
         return min(max(LETTER * longest + 12, LEAST_NAMES), MOST_NAMES)
 

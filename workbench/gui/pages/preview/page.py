@@ -249,7 +249,6 @@ class PreviewPage(PageFrame):
             self._ask()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw what has changed while the page was out of sight."""
         super().showEvent(event)
         if self._view in self._stale and self._views.currentWidget() is self._whole:
             self._ask()

@@ -79,7 +79,6 @@ class PreviewTable(RowsTable):
         self.horizontalHeader().setDefaultSectionSize(88)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Refuse to copy."""
         if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.Cut):
             self.copy_refused.emit()
             return

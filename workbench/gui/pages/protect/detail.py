@@ -119,7 +119,6 @@ class CandidateBars(Chart):
             self._fit()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the picture."""
         return QSize(340, len(self._lines) * scaled(LINE))
 
     def drawing(self) -> Drawing | None:
@@ -310,7 +309,6 @@ class ShareDetail(DetailCard):
         self._problem.setVisible(bool(why))
 
     def refresh(self) -> None:
-        """Show the present state of the attribute."""
         if not 0 <= self._at < self._model.rowCount():
             return
         column, outlook = self._model.column_at(self._at), self._model.outlook_at(self._at)

@@ -154,7 +154,6 @@ class ColumnList(SettingsTable):
         return max((advance(tr_sentence(kind)) + PADDING + CHEVRON for kind in words), default=0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Let Space and Return tick from any cell of a row."""
         index = self.currentIndex()
         keys = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if event.key() in keys and not event.modifiers() and index.isValid():
@@ -314,7 +313,6 @@ class QuestionsPage(PageFrame):
             self._grid.setColumnStretch(at, int(at == columns))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Use the width that there is."""
         super().resizeEvent(event)
         beside = event.size().width() >= WIDE
         self._arrange(beside=beside)

@@ -82,7 +82,6 @@ class VersionCard(Card):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what the ledger says of the table that is open."""
         account = self._session.account
         since, doubt = account.version_of, account.error if account.in_doubt else None
         self.setVisible(bool(since or doubt) and self._session.open_data is not None)
@@ -434,7 +433,6 @@ class OnlyModelsCard(Card):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is open, and what is left of its budget."""
         images, account = self._session.images, self._session.account
         self.setVisible(images is not None)
         if images is None:

@@ -197,11 +197,9 @@ class WhereChart(Chart):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of a line for each bar and one for the sentence."""
         return QSize(360, (len(self.stages) + 1) * LINE)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the least such size."""
         return QSize(200, self.sizeHint().height())
 
     def drawing(self) -> Drawing | None:

@@ -65,7 +65,6 @@ class StudyCard(Card):
             self._draw()
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
-        """Draw the curve where there is room for it."""
         self._draw()
 
     def _found(self) -> RunRecord | None:

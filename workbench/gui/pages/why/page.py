@@ -130,7 +130,6 @@ class WhyPage(RunPage):
         return None if stated else WhyPlan(model=self.model.currentData(), **values)
 
     def start(self) -> None:
-        """Train what the fields say."""
         plan = self.value()
         if plan is None or not self._may_run():
             return
@@ -148,7 +147,6 @@ class WhyPage(RunPage):
         return bool(answer)
 
     def refresh(self) -> None:
-        """Show what can be pressed, and why."""
         missing = what_is_missing(self.session)
         plan = None if missing else self.value()
         if missing:
@@ -210,7 +208,6 @@ class WhyPage(RunPage):
         self.refresh()
 
     def retranslate(self) -> None:
-        """Say what the study says in another language."""
         self._show()
 
     def _forget(self) -> None:

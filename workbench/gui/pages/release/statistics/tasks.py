@@ -131,7 +131,6 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Fores
 
 
 def _sizes(found: Sequence[FigureForecast]) -> str:
-    """Return what to expect of groups of stated sizes."""
     sized = [stated for stated in found if stated.by_group_size]
     if not sized:
         return ""

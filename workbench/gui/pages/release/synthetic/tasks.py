@@ -183,7 +183,6 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
 
 
 def _certified(path: Path, cancel: CancelToken) -> tuple[dict[str, Any], Plan, Table]:
-    """Return a released table with its certificate and the plan in it."""
     from workbench.release.certificate import certificate_path, read_any_certificate
     from workbench.release.open_release import certified_rows
 
