@@ -87,7 +87,7 @@ def verify(path: Place) -> list[str]:
 def bundle(
     path: Place, folder: Place, *, ledger: Place | bool = True, signed: bool = False, replace: bool = False
 ) -> Path:
-    """Make a release that stands into a bundle: a new folder with everything that checks it; return the folder.
+    """Make a complete release into a bundle: a new folder with everything that checks it; return the folder.
 
     Args:
         path: the released file, or the folder of a model.

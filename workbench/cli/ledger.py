@@ -261,7 +261,7 @@ def _delta(spent: float, cap: float | None) -> str:
 
 
 def _known_as(called: str, dataset: str) -> str:
-    """Return what a person calls a dataset, with enough of its id to tell two of the same name apart."""
+    """Return what a person calls a dataset, with enough of its id to distinguish two of the same name."""
     return f"{called} ({dataset[:6]})" if called else f"dataset {dataset[:6]}"
 
 

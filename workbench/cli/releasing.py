@@ -93,7 +93,7 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
 
 
 def write_documents(options: argparse.Namespace, release: Path, context: Context) -> dict[str, Any]:
-    """Write what the options ask for of a release that stands; return it as part of the command's result.
+    """Write what the options ask for of a complete release; return it as part of the command's result.
 
     Args:
         options: the command's.
@@ -101,7 +101,7 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
         context: of the command.
 
     Raises:
-        WorkbenchError: something cannot be written; the release and its charge stand, and the message says so.
+        WorkbenchError: something cannot be written; the release and its charge stay, and the message says so.
     """
     if not asks_for_documents(options):
         return {}

@@ -1,6 +1,6 @@
 """What accuracy a plan reaches on rows that nobody has to protect, found before a private row is read.
 
-The plan is trained as it stands (its noise, steps, batch, clipping and network) on made-up or public rows, once
+The plan is trained as it is (its noise, steps, batch, clipping and network) on made-up or public rows, once
 without clipping, once without noise, and a few times with both. Where that would take too long, a share of rows and
 batch is trained with the same share of the noise: the mean of a step then has the noise that it has in the run.
 """

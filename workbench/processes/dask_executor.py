@@ -136,7 +136,7 @@ class _Conversation:
     def _live(self) -> None:
         end: BaseException | None = None
         try:
-            import distributed  # noqa: F401 - its log handlers stand from here on
+            import distributed  # noqa: F401 - its log handlers exist from here on
 
             with quiet_logs(), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._converse())

@@ -24,7 +24,7 @@ class CandidateMap:
 
     Attributes:
         strings: the candidates.
-        bits: (candidates, m·h) numbers cohort·k + bit, ascending in each row; −1 stands where a bit is set twice.
+        bits: (candidates, m·h) numbers cohort·k + bit, ascending in each row; −1 where a bit is set twice.
         parameters: of the collection.
     """
 

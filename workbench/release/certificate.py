@@ -118,7 +118,7 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
     made = resealed(document)
     problems = schema_problems(made, _FORMATS[form][1])
     if problems:
-        # Nothing is charged yet: the place alone, for what stands there may have been drawn.
+        # Nothing is charged yet: the place alone, for what is there may have been drawn.
         raise CheckFailedError(f"the {_title(form)} does not fit its own schema at {problems[0].partition(': ')[0]}")
     return made
 

@@ -1,4 +1,4 @@
-"""A document as PDF, printed by Qt in a child process without a screen; a badge stands across every page."""
+"""A document as PDF, printed by Qt in a child process without a screen; a badge is printed across every page."""
 
 from __future__ import annotations
 

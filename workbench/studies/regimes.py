@@ -91,7 +91,7 @@ class Regime:
     """One way of training.
 
     Attributes:
-        name: as the person wrote it, and as it stands in the CSV.
+        name: as the person wrote it, and as it is in the CSV.
         kind: ``none`` (no privacy), ``sanitized`` (an ordinary model on a sanitised table), ``corrected`` (on the same
             rows, a model that knows the public tables they went through), ``private``.
         mechanism: the local mechanism of a sanitised table; ``auto`` for the advisor's choice, ``plan`` for the plan's.

@@ -159,7 +159,7 @@ class BudgetGauge(Card):
         self._facts.show_line("delta", tr("δ left"), stated, tip=tip)
 
     def _show_figure(self, text: str, tip: str = "") -> None:
-        """Show the large figure and what stands behind it; never the one with the tooltip of another."""
+        """Show the large figure and what is behind it; never the one with the tooltip of another."""
         self._figure.setText(text)
         self._figure.setToolTip(tip)
 

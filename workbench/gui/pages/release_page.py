@@ -54,7 +54,7 @@ ONWARD = {
     ),
     "ledger": (tr_later("Ledger →"), tr_later("See what was spent and what remains, and raise the cap")),
 }
-"""What stands on the button that leads on, by the page that it leads to, and its tip."""
+"""The text of the button that leads on, by the page that it leads to, and its tip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ class ReleasePage(PageFrame):
         raise NotImplementedError
 
     def asked(self) -> Asked | None:
-        """Return what would be released as things stand; ``None`` where nothing can be."""
+        """Return what would be released as things are; ``None`` where nothing can be."""
         raise NotImplementedError
 
     # -- its parts ------------------------------------------------------------------------------------------------

@@ -300,7 +300,7 @@ class Session(QObject):
 
     @property
     def plan(self) -> DraftPlan:
-        """The plan as it stands."""
+        """The plan as it is."""
         return self._plan
 
     @property

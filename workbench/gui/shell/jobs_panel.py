@@ -1,6 +1,6 @@
 """The running jobs, below the pages of the rail: progress, time left and Cancel.
 
-They stand in a part of the window that is free, so that no button moves under the pointer when a job begins or ends.
+They are in a part of the window that is free, so that no button moves under the pointer when a job begins or ends.
 """
 
 from __future__ import annotations

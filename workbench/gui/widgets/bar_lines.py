@@ -41,7 +41,7 @@ class BarLines(QWidget):
     def show_lines(self, lines: list[tuple[str, str, float, float, str, str]], ink: Ink) -> None:
         """Show lines of (name, title, share of the scale, mark, figure, change); their titles wrap.
 
-        The mark is a place between 0 and 1, where the figure that a line is compared with stands; below 0: none.
+        The mark is a place between 0 and 1, of the figure that a line is compared with; below 0: none.
         """
         for part in self._parts:
             self._grid.removeWidget(part)

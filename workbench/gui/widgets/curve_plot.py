@@ -187,7 +187,7 @@ class CurvePlot(QWidget):
         self._callout.hide()
 
     def place_of(self, series: int, index: int) -> QPointF:
-        """Return where a point stands, for whoever points at it."""
+        """Return where a point is, for whoever points at it."""
         assert self._view is not None
         return self._view.place(series, index)
 

@@ -187,13 +187,13 @@ def choose(
         parent: the widget it is about.
         title: the question in a few words.
         text: what each choice does.
-        verbs: what stands on the button of each choice; its object name is ``confirm_KEY``. Where one of them has the
-            empty key, that is the button that chooses none; then they stand in this order, and Return presses the
+        verbs: the text of the button of each choice; its object name is ``confirm_KEY``. Where one of them has the
+            empty key, that is the button that chooses none; then they have this order, and Return presses the
             first.
-        no: what stands on the button that chooses none, where ``verbs`` have it not.
+        no: the text of the button that chooses none, where ``verbs`` have it not.
         entry: what can be filled in below the text; while it is refused nothing can be chosen.
         moot: takes the question away, with none of them chosen: there is nothing to decide any more.
-        anew: returns text and verbs as they are now, where they can change while the question stands.
+        anew: returns text and verbs as they are now, where they can change while the question is open.
 
     Returns:
         The key of the choice, empty for none of them.

@@ -27,7 +27,7 @@ LONGEST = 200
 
 
 def presented(cell: str | None) -> str:
-    """Return what stands in a cell for a person."""
+    """Return the text of a cell for a person."""
     if cell is None:
         return MISSING
     return cell if len(cell) <= LONGEST else cell[:LONGEST] + "…"

@@ -14,7 +14,7 @@ from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
 
 MOST_SPREAD = 1.8
-"""How much wider than its least width a column gets: figures far apart are hard to read as one line."""
+"""How much wider than its least width a column gets: figures far from each other are hard to read as one line."""
 
 LEAST_SHARE = 0.5
 """How far a column of words gives way to figures before the table is scrolled."""

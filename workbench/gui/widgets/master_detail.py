@@ -10,7 +10,7 @@ from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.basic import Card, scrolled, stack
 
 WIDE = 1280
-"""Pixels of a page from which the card stands beside the table: the lines of a wider table are tiring to follow."""
+"""Pixels of a page from which the card is beside the table: the lines of a wider table are tiring to follow."""
 
 MASTER, DETAIL = 3, 2
 """How the width is shared then."""
@@ -28,7 +28,7 @@ LEAST_WORDS = 40
 
 
 class Standing(Card):
-    """A card that stands beside its table or below it.
+    """A card that is beside its table or below it.
 
     Attributes:
         usual_height: its height below the table while nobody has moved the border; 0 for a share of what there is.

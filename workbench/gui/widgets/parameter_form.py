@@ -63,8 +63,8 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters stand side by side; more than one where all are often changed.
-            first: attributes that stand above the others, however rarely they are changed elsewhere.
+            across: how many parameters are side by side; more than one where all are often changed.
+            first: attributes that are above the others, however rarely they are changed elsewhere.
         """
         super().__init__()
         self.setObjectName(name)
@@ -221,7 +221,7 @@ class Form(QWidget):
         return line
 
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
-        """Return what stands behind a field: its unit, or of a path what chooses one."""
+        """Return what is behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
             return label(tr_sentence(spec.unit), "muted", wrap=True)
         words = self._title_of(key)

@@ -404,7 +404,7 @@ class SettingsTable(TableView):
         return self.horizontalHeader().fontMetrics().horizontalAdvance(title) + TITLE_PAD
 
     def _widest_choice(self, column: int) -> int:
-        """Return the width in which every word that can be chosen in a column, or stands beside a tick, is whole."""
+        """Return the width in which every word that can be chosen in a column, or is beside a tick, is whole."""
         delegate = self.itemDelegateForColumn(column)
         if isinstance(delegate, ChoiceDelegate):
             return delegate.width(self.fontMetrics())

@@ -49,7 +49,7 @@ def ways() -> tuple[tuple[str, str, str], ...]:
 
 
 def inside(name: str) -> str:
-    """Return the words of a way as they stand inside a sentence."""
+    """Return the words of a way as they are inside a sentence."""
     if name in INSIDE:
         return tr(INSIDE[name])
     return next((tr_sentence(words) for known, words, _ in ways() if known == name), name)
@@ -63,7 +63,7 @@ class WayBar(QWidget):
     """Segments; the way that is chosen is pressed.
 
     Attributes:
-        page: the name of the page that it stands on.
+        page: the name of the page that it is on.
     """
 
     def __init__(self, session: Session, page: str, own: str = "", only: Container[str] | None = None) -> None:

@@ -17,7 +17,7 @@ from workbench.studies.results import Point, Row
 
 EPSILON, NOISE = "epsilon", "noise"
 _TO_EPSILON = (EPSILON, NOISE)
-"""The settings that only decide where on the line a run stands."""
+"""The settings that only decide where on the line a run is."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What stands below the attribute table: the chosen attribute, why it is looked at, and what can be done about it."""
+"""What is below the attribute table: the chosen attribute, why it is looked at, and what can be done about it."""
 
 from __future__ import annotations
 

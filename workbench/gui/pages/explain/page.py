@@ -107,7 +107,7 @@ _DELTA = RealField(
 )
 _CURVE_HEIGHT = 210
 _WIDE = 1500
-"""Points from which the cards stand in two columns: a line of text is not read across a whole wide screen."""
+"""Points from which the cards are in two columns: a line of text is not read across a whole wide screen."""
 
 
 class SectionCard(Card):
@@ -213,7 +213,7 @@ class ExplainPage(PageFrame):
         self._halves.setSpacing(12 if wide else 0)
 
     def refresh(self) -> None:
-        """Show every section for the ε and δ that stand in the fields."""
+        """Show every section for the ε and δ of the fields."""
         delta = self._read_delta()
         if delta is None:
             return
@@ -223,7 +223,7 @@ class ExplainPage(PageFrame):
         self._curve.show_epsilon(epsilon)
 
     def _read_delta(self) -> Decimal | None:
-        """Return δ, or ``None`` while the field is refused; the reason stands below it."""
+        """Return δ, or ``None`` while the field is refused; the reason is shown below."""
         stated, found = "", None
         try:
             found = Decimal(repr(_DELTA.parse(typed(self.delta.text()), "δ")))

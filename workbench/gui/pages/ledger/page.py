@@ -235,7 +235,7 @@ class LedgerPage(PageFrame):
 
     def _show(self, view: LedgerView) -> None:
         if view != self._view:
-            self._say_checked("")  # what was verified is not what stands there now
+            self._say_checked("")  # what was verified is not what is there now
         self._view = view
         present, names = self.session.account.dataset, self._names(view)
         self._empty.setVisible(not view.releases)
@@ -364,7 +364,7 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
 
 
 def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return what a person calls each account, with enough of its id to tell two of the same name apart."""
+    """Return what a person calls each account, with enough of its id to distinguish two of the same name."""
     stated = {a.dataset: names.get(a.dataset, ("", "")) for a in view.accounts}
     return {dataset: f"{title} {dataset[:NAME]}".lstrip() for dataset, (title, _released) in stated.items()}
 

@@ -31,7 +31,7 @@ REMARKS_HEIGHT = 72
 """Points that the remarks have: more are scrolled to."""
 
 WIDE = 1000
-"""Points of the card from which chart and table stand side by side."""
+"""Points of the card from which chart and table are side by side."""
 
 NARROWEST = 120
 """Points that the list of charts keeps where text is large."""

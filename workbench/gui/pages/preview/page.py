@@ -134,7 +134,7 @@ class PreviewPage(PageFrame):
         self.show_view(SPREAD)
 
     def _ask_first(self) -> QWidget:
-        """Return what stands in place of the draw while no private figure of the table was shown."""
+        """Return what is shown in place of the draw while no private figure of the table was shown."""
         stated = label(tr_sentence(BEFORE), wrap=True, name="preview_before")
         stated.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         other = label(tr(WITHOUT), "muted", wrap=True, name="preview_without")

@@ -117,7 +117,7 @@ class Sides(QWidget):
             top.setContentsMargins(8, 4, 8, 0)
             card.body.addLayout(top)
             card.body.addWidget(view, 1)
-            # Neither side is wider for what stands in its head.
+            # Neither side is wider for the text of its head.
             card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
             layout.addWidget(card, 1)
         for view, other in ((self.left, self.right), (self.right, self.left)):

@@ -5,7 +5,7 @@ Rows, spread and correlations of one draw are looks at one realisation (:mod:`wo
 What a recipient can recover from a noisy column: the estimate of its mean or shares from one draw, with intervals.
 
 It is made from the drawn cells and the public mechanism alone, as a recipient makes it from a release. The original
-stands beside it, so the whole is private.
+is beside it, so the whole is private.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
 
     drawn = Realisation(table, plan, number, cancel)
     before = drawn.first.frame.select(_leaving(table, plan))
-    # A release shuffles the rows; here each stands beside itself.
+    # A release shuffles the rows; here each is beside its original.
     after, changed = before, {}
     for column in plan.protected:
         one = drawn.first_rows(column.name)
@@ -244,7 +244,7 @@ def _kept_variable(table: Table, column: Column) -> Variable:
 
 
 def bar_width(size: int) -> int:
-    """Return how many neighbouring cells of ``size`` stand in one bar."""
+    """Return how many neighbouring cells of ``size`` are in one bar."""
     return -(-size // BARS)
 
 

@@ -1,4 +1,4 @@
-"""How ε and the smallest detectable frequency change along one parameter, beside where it stands now."""
+"""How ε and the smallest detectable frequency change along one parameter, beside where it is now."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ CANDIDATES = 100
 
 @dataclass(frozen=True)
 class Setting:
-    """Where the parameters stand."""
+    """Where the parameters are."""
 
     parameters: RapporParameters
     clients: int
@@ -211,7 +211,7 @@ class Plot:
         along: the parameter in words.
         ends: its least and its greatest value.
         log: whether it is on a log scale.
-        now: where it stands.
+        now: where it is.
         series: the lines.
         percent: whether the values are shares.
     """

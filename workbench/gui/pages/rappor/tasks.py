@@ -187,7 +187,7 @@ def _decoded(decoded: Decoded, truth: NDArray[np.float64] | None) -> dict[str, A
     size = decoded.estimate if truth is None else np.maximum(truth, decoded.estimate * decoded.bonferroni)
     kept = np.argsort(-size, kind="stable")[:SHOWN]
     there = [decoded.strings[at] for at in range(len(size)) if truth is None or truth[at] > 0]
-    if all(string.isdecimal() and len(string) < 16 for string in there):  # numbers stand in their own order
+    if all(string.isdecimal() and len(string) < 16 for string in there):  # numbers keep their own order
         numbers = [decoded.strings[at] for at in kept.tolist()]
         kept = kept[np.argsort([int(n) if n.isdecimal() else 1 << 60 for n in numbers], kind="stable")]
     bars = []

@@ -210,7 +210,7 @@ class QualityCard(Card):
 
 
 def _words(found: Quality) -> str:
-    """Return what the scores stand beside, the least alike columns, and what is not compared."""
+    """Return what the scores are compared with, the least alike columns, and what is not compared."""
     said = [tr("Mark and share: what {beside}.", beside=tr_sentence(found.beside))]
     if not math.isnan(found.overall):
         said.append(tr("Overall, as sdmetrics scores it: {figure}.", figure=tr_number(found.overall, ".3f")))

@@ -439,7 +439,7 @@ class ModelForms(Card):
         self._take(plan)
 
     def offer(self, model: str, epsilon: Decimal) -> None:
-        """Choose ``model`` at ``epsilon``; what else stands in its form stays."""
+        """Choose ``model`` at ``epsilon``; the rest of its form stays."""
         if model not in self._models:
             return
         self.choose(model)

@@ -322,7 +322,7 @@ class TrainPage(RunPage):
         self.follow(handle)
 
     def _study(self) -> None:
-        """Find out where the accuracy goes; the answer is shown if it is still about what stands in the form."""
+        """Find out where the accuracy goes; the answer is shown if it is still about the values of the form."""
         parameters, what = self.forms.value(), self._what()
         if parameters is None or self._study_handle is not None or self._preflight is None:
             return

@@ -80,7 +80,7 @@ class Pace:
         return " · ".join(parts)
 
     def over(self) -> str:
-        """Return how fast a run was that is over; short, as a button stands beside it."""
+        """Return how fast a run was that is over; short, as a button is beside it."""
         return tr("{speed} steps/s", speed=self._speed()) if self._seconds > 0 else ""
 
     def _speed(self) -> str:

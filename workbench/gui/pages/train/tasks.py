@@ -262,7 +262,7 @@ def _start(
     # Without a key: one that is being stopped may stay charged, and says so even where another begins meanwhile.
     handle = jobs.start(Job(tr("Training: {title}", title=tr_sentence(run.title)), stated), on_result=apply)
     handle.on_pause = pausing.set if run.pausable else None
-    # The charge stands before the first step is reported: the gauge shows it as reserved while the run goes on.
+    # The charge is recorded before the first step is reported: the gauge shows it as reserved while the run goes on.
     handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
     # Also a run that was stopped may stay charged.
     handle.ended.connect(lambda: read_account(session, jobs))

@@ -253,7 +253,7 @@ class UtilityPage(RunPage):
         return bool(answer)
 
     def _compare(self) -> None:
-        """Run the standard comparison: what stands in the lists of ε and repeats is the person's own."""
+        """Run the standard comparison: what is in the lists of ε and repeats is the person's own."""
         self.setup.fill_in(self._standard_models())
         self.start()
         if self.running:

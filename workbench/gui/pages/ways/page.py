@@ -182,7 +182,7 @@ class WaysPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def missing(self) -> str:
-        """Return what stands in the way; empty where nothing does."""
+        """Return what prevents it; empty where nothing does."""
         session = self.session
         if session.opened is None:
             return tr(FOR_TABLES) if session.images is not None else tr(NO_TABLE)

@@ -109,7 +109,7 @@ class WhyPage(RunPage):
         self._show()
 
     def value(self) -> WhyPlan | None:
-        """Return what to explain, or ``None`` while a field is refused; the reason stands below."""
+        """Return what to explain, or ``None`` while a field is refused; the reason is shown below."""
         from workbench.studies.why.study import WhyPlan
 
         declared = WhyPlan.declared()
