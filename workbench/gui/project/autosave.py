@@ -27,6 +27,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
 from workbench.jobs import Job
 from workbench.params import InputError, WorkbenchError
+from workbench.params.codec import read_toml, write_toml
 from workbench.paths import user_data, user_state
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -112,8 +113,6 @@ def keep_unsaved(
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.params.codec import write_toml
-
         kept = plan.writable()
         saved: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
         comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(kept) else _COMMENT
@@ -161,7 +160,6 @@ def claim() -> Unsaved | None:
     Raises:
         InputError: it is damaged; it then keeps its text under another name and is not offered again.
     """
-    from workbench.params.codec import read_toml
     from workbench.release.ledger.processes import still_runs
 
     for file in sorted(_folder().glob(f"{_host()}-*{SUFFIX}"), key=_changed, reverse=True):

@@ -21,7 +21,7 @@ from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
-from workbench.release.statements import PROMISES_NOTHING
+from workbench.release.statements import CANNOT_KNOW, PROMISES_NOTHING
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -330,8 +330,6 @@ class ReleasedCard(Card):
             self._verify.setFocus()
 
     def _show(self, faults: list[str]) -> None:
-        from workbench.release.statements import CANNOT_KNOW
-
         self._checked()
         unknown = tr_sentence(CANNOT_KNOW)
         self._result.setToolTip(f"{unknown[:1].upper()}{unknown[1:]}.")

@@ -12,6 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_json
@@ -208,8 +210,6 @@ def _check(table: Table, asked: Collection, bits: Bits, cancel: CancelToken) -> 
     cancel.check()
     clients = clients_of(table, asked, bits.parameters)
     if isinstance(bits, BasicBits):
-        import numpy as np
-
         bits.of(clients.values, np.zeros(len(clients.values), dtype=np.int64))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from workbench.gui.session.blocking import FOUND, open_facts
 from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
@@ -89,8 +90,6 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
 
 def guessed_in_words(plan: DraftPlan) -> str:
     """Return what was guessed of the columns and nobody has confirmed."""
-    from workbench.gui.session.draft_edits import GUESSED_FACTS
-
     groups: dict[tuple[str, ...], list[str]] = {}
     for guess in plan.guesses():
         groups.setdefault(guess.facts, []).append(guess.of)

@@ -22,6 +22,7 @@ from workbench.gui.style.language import day, tr
 from workbench.gui.widgets.compared import Pairs, Recovered, Spread
 from workbench.gui.widgets.formatting import plain, rounded
 from workbench.jobs import Job
+from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress
 
@@ -230,7 +231,6 @@ def _kept_variable(table: Table, column: Column) -> Variable:
     import polars as pl
 
     from workbench.data.columns.values import numbers
-    from workbench.params import InputError
     from workbench.studies.association import Variable
 
     if column.numeric:

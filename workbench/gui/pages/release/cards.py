@@ -34,6 +34,7 @@ from workbench.gui.widgets.lines_table import LinesTable
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.params import ParameterError
 from workbench.privacy.accounting.posterior import posterior
+from workbench.sanitize.account_name import checked_name
 
 NAME = tr_later(
     "A name that you make public. Only then do certificates say what was spent before and what "
@@ -159,8 +160,6 @@ class AccountName(QWidget):
             )
 
     def _take(self) -> None:
-        from workbench.sanitize.account_name import checked_name
-
         name = self._name.text().strip()
         try:
             stated = checked_name(name) if name else ""

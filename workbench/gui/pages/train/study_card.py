@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
@@ -80,7 +81,6 @@ class StudyCard(Card):
         if found is None or not drawn:
             return
         # It knows pyqtgraph, which a page without a study does not wait for.
-        from dataclasses import replace
 
         from workbench.gui.widgets.curve_plot import CurvePlot
         from workbench.render.curve_figure import curve_figure

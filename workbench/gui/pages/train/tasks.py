@@ -18,6 +18,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.session import ReleasedStep, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
+from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.jobs import Job
 from workbench.params import CancelledError, Parameters
 from workbench.signals.cancel import CancelToken, interruptible
@@ -188,8 +189,6 @@ def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) 
             return give_up(book, paused.folder)
 
     def apply(cost: Decimal) -> None:
-        from workbench.gui.widgets.formatting import at_most
-
         session.notify(
             "info", tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
         )
@@ -312,7 +311,6 @@ def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Pa
 
 def stopped_words(stopped: StoppedCharge) -> str:
     """Return a sentence on what a training costs that ended without a model."""
-    from workbench.gui.widgets.formatting import at_most, exactly
     from workbench.release.model.paused_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
 
     if stopped.why == PAUSED:

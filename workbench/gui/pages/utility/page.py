@@ -31,9 +31,10 @@ from workbench.gui.widgets.basic import Card, badge, button, label, named, row, 
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
+from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
-from workbench.sanitize.learnable import Fitting
+from workbench.sanitize.learnable import Fitting, require_learnable
 from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
@@ -190,7 +191,6 @@ class UtilityPage(RunPage):
 
     def _whole(self) -> CurveFigure | None:
         """Return the picture of the metric that is drawn, of all models together."""
-        from workbench.learners import learner
         from workbench.render.comparison_figure import joined_figure
 
         figures = {
@@ -386,9 +386,6 @@ class UtilityPage(RunPage):
 
     def _misfit(self, model: str) -> str:
         """Return why ``model`` cannot learn the target from the plan's columns; empty where it can."""
-        from workbench.learners import learner
-        from workbench.sanitize.learnable import require_learnable
-
         assert self.session.target is not None
         try:
             require_learnable(learner(model), self.session.plan.plan(), self.session.target)

@@ -19,6 +19,7 @@ from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, hold, hold_most, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most
+from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.release.ledger.study_note import BEFORE
 
@@ -187,7 +188,6 @@ class WhyPage(RunPage):
         return plan, self.generated.isChecked(), self.session.target, self.session.plan.columns
 
     def _misfit(self) -> str:
-        from workbench.learners import learner
         from workbench.sanitize.learnable import require_learnable
 
         if self.session.target is None or what_is_missing(self.session):
