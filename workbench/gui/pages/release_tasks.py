@@ -75,18 +75,9 @@ def start_release(
     on_failure: Callable[[BaseException], None],
     **more: Any,
 ) -> JobHandle:
-    """Start a release; whatever its end, the budget gauge follows and the session is updated.
+    """Start a release of ``title``, such as "150 rows"; whatever its end, gauge and session follow.
 
-    Args:
-        session: hears of it, and remembers it while its table is open.
-        jobs: runs it.
-        key: of the job.
-        opened: the table that it is made from.
-        plan: the plan that it is made by.
-        work: releases.
-        title: what was released, such as "150 rows".
-        on_failure: hears why it was not released.
-        more: further attributes of the :class:`ReleasedStep`.
+    ``more`` are further attributes of the :class:`ReleasedStep`.
     """
 
     def apply(done: Done) -> None:
@@ -338,15 +329,7 @@ def release_plan(
     on_failure: Callable[[BaseException], None],
     cap: Cap | None = None,
 ) -> JobHandle:
-    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
-
-    Args:
-        session: hears of the release.
-        jobs: runs it.
-        outlook: what was asked about.
-        on_failure: hears why it was not released.
-        cap: of all releases together, where the person set it in the question.
-    """
+    """Release what was looked at and asked about, with the ``cap`` that the person set in the question, if any."""
     asked, prepared = outlook.asked, outlook.prepared
 
     def work(emit: Emit, cancel: CancelToken) -> Any:

@@ -142,14 +142,7 @@ def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: s
 def segments(
     parent: QWidget, prefix: str, choices: Iterable[tuple[str, str, str]], show: Callable[[str], object]
 ) -> dict[str, QPushButton]:
-    """Return buttons of which one is checked, by key; one that is pressed gives ``show`` its key.
-
-    Args:
-        parent: holds their group.
-        prefix: of their object names, which end in the key.
-        choices: key, text and tip of each.
-        show: what follows.
-    """
+    """Return buttons by key, of (key, text, tip); one of them is checked, and pressing it gives ``show`` its key."""
     group, made = QButtonGroup(parent), {}
     for key, text, tip in choices:
         segment = made[key] = button(text, f"{prefix}{key}", "segment", tip=tip)

@@ -99,14 +99,7 @@ class Chart(QWidget):
     height_fixed: ClassVar[bool] = False
 
     def __init__(self, session: Session, name: str = "", accessible: str = "", tip: str = "") -> None:
-        """Make the chart.
-
-        Args:
-            session: whose colours it takes.
-            name: its object name.
-            accessible: what a screen reader says before anything is shown.
-            tip: its tooltip, where no words belong to a place.
-        """
+        """Make the chart; ``accessible`` is what a screen reader says before anything is shown."""
         super().__init__()
         named(self, name or self.name, accessible, tip)
         policy = QSizePolicy.Policy

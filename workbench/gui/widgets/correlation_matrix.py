@@ -280,14 +280,7 @@ class Correlations(QWidget):
     def __init__(
         self, session: Session, name: str = "preview", drawn: str = tr_later("Sanitised"), advice: str = LOST_ADVICE
     ) -> None:
-        """Make it.
-
-        Args:
-            session: whose colours and target it takes.
-            name: begins the object names of its parts.
-            drawn: the title of the other side.
-            advice: what helps where a correlation with the target is lost.
-        """
+        """Make it; ``advice`` is what helps where a correlation with the target is lost."""
         super().__init__()
         self._session, self._advice = session, advice
         self.map = PairMap(session, f"{name}_pairs", drawn)

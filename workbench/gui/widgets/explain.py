@@ -212,13 +212,7 @@ class Explainable(QObject):
     """Lets a widget's ε be explained: by its context menu, and by F1 while it has the focus."""
 
     def __init__(self, widget: QWidget, session: Session, asked: Callable[[], Asked | None]) -> None:
-        """Attach to ``widget``.
-
-        Args:
-            widget: what shows the ε.
-            session: shows the explanation.
-            asked: returns the ε shown now (of the current row or point), or ``None``.
-        """
+        """Attach to ``widget``; ``asked`` returns the ε shown now (of the current row or point), or ``None``."""
         super().__init__(widget)
         self.asked = asked
         self._session = session

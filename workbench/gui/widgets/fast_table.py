@@ -119,15 +119,6 @@ class RowsTable(QTableView):
     """A view of a :class:`RowsModel`: plain cells of one line, changed ones tinted and bold, none of them edited."""
 
     def __init__(self, session: Session, model: RowsModel, name: str, accessible: str, *, row_height: int) -> None:
-        """Make the view.
-
-        Args:
-            session: whose colours it takes.
-            model: the rows.
-            name: its object name.
-            accessible: what a screen reader says.
-            row_height: pixels of a row.
-        """
         super().__init__()
         named(self, name, accessible)
         self._session, self._rows = session, model

@@ -55,16 +55,7 @@ class LinesTable(TableView):
         least_share: float = LEAST_SHARE,
         private: bool = False,
     ) -> None:
-        """Make the table.
-
-        Args:
-            session: whose colours it takes.
-            name: its object name.
-            accessible: what a screen reader says.
-            columns: its columns, each with its least width.
-            least_share: how far a column of words gives way to figures before the table is scrolled.
-            private: whether what it shows is.
-        """
+        """Make the table; words give way to figures down to ``least_share`` before the table is scrolled."""
         self.lines = LinesModel(session, columns)
         self._columns, self._least_share = tuple(columns), least_share
         super().__init__(self.lines, name, accessible)

@@ -44,12 +44,7 @@ class DetailCard(Standing):
     """A card of words and a picture: low and broad below its table, high and narrow beside it."""
 
     def __init__(self, height: int, picture_height: int) -> None:
-        """Make the card.
-
-        Args:
-            height: its height below the table, which a person can change; it keeps it whatever it shows.
-            picture_height: least height of the picture beside the table.
-        """
+        """Make the card; a person can change its height below the table, which it keeps whatever it shows."""
         super().__init__()
         self.usual_height, self._picture_height = height, picture_height
         self._halves = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -59,13 +54,7 @@ class DetailCard(Standing):
         self._picture_width = 0
 
     def fill(self, words: QLayout, picture: QWidget, *, picture_width: int) -> None:
-        """Put in both halves.
-
-        Args:
-            words: what is said and can be pressed.
-            picture: what is drawn.
-            picture_width: pixels of the picture below the table.
-        """
+        """Put in both halves; below the table the picture is ``picture_width`` pixels wide."""
         self._picture, self._picture_width = picture, picture_width
         self._halves.addLayout(words, 1)
         self._halves.addWidget(picture)

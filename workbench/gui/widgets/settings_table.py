@@ -175,15 +175,7 @@ class SettingsTable(TableView):
         *,
         private: bool | Callable[[Sequence[int]], bool] | None = False,
     ) -> None:
-        """Make the table of a model.
-
-        Args:
-            session: whose colours it takes, and what is edited.
-            model: its rows.
-            name: its object name.
-            accessible: what a screen reader calls it.
-            private: whether its rows are, or those of some numbers; ``None`` where it copies in a way of its own.
-        """
+        """Make the table of a model; ``private`` is ``None`` where it copies in a way of its own."""
         super().__init__(model, name, accessible)
         self._session, self._rows = session, model
         self._follow_columns(model.columns)

@@ -242,15 +242,7 @@ class TableFilter(QFrame):
     def __init__(
         self, table: TableView, what: str = "columns", tip: str = "", *, needs: bool = True, floats: bool = False
     ) -> None:
-        """Make the filter of ``table``.
-
-        Args:
-            table: what is filtered.
-            what: what its rows are.
-            tip: what the field does; by default what it does with such rows.
-            needs: whether some columns need the person, so that there is a box for them.
-            floats: whether it lies on the table, and not in the page beside it.
-        """
+        """Make the filter of ``table``, with a box for what needs the person, on the table where it ``floats``."""
         super().__init__(table if floats else None)
         self._table, self._floats = table, floats
         table.filtered_by(self)

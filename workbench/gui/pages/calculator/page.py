@@ -48,17 +48,7 @@ class FigureSlider(QWidget):
     changed = Signal()
 
     def __init__(self, name: str, title: str, tip: str, low: float, high: float, value: float, *, whole: bool) -> None:
-        """Make the slider.
-
-        Args:
-            name: its object name; the field is ``NAME_field``, the slider ``NAME_slider``.
-            title: what a person calls the figure.
-            tip: what it is.
-            low: the least value.
-            high: the greatest.
-            value: the first.
-            whole: whether it is a whole number.
-        """
+        """Make the slider ``NAME_slider`` with its field ``NAME_field``."""
         super().__init__()
         named(self, name, title, tip)
         self._low, self._high, self._whole, self._value = low, high, whole, value

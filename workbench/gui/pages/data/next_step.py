@@ -42,12 +42,7 @@ class NextStep:
 
 
 def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
-    """Return what comes next; ``None`` while nothing is open.
-
-    Args:
-        session: what is open, and its plan.
-        at_dialect: whether the form of how the file is read is shown.
-    """
+    """Return what comes next; ``None`` while nothing is open. ``at_dialect``: how the file is read is shown."""
     if session.images is not None:
         return NextStep(_images_note(session.images), tr(TRAIN), TRAIN_TIP)
     return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)

@@ -95,18 +95,7 @@ def simulate(
     apply: Callable[[Shown], None],
     failed: Callable[[BaseException], None],
 ) -> JobHandle:
-    """Simulate a collection, and smaller ones for the ROC.
-
-    Args:
-        opened: the table that is open.
-        column: of which column of it; ``None`` for made-up clients.
-        made_up: name of the preset of made-up clients.
-        parameters: of the collection.
-        reports: simulated clients, with a report each.
-        jobs: runs it.
-        apply: gets the result.
-        failed: hears why there is none.
-    """
+    """Simulate reports of ``column``, or of the preset ``made_up`` where it is ``None``, and fewer for the ROC."""
 
     def work(emit: Emit, cancel: CancelToken) -> Shown:
         from workbench.rappor.distributions import observed

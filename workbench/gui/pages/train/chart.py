@@ -47,16 +47,7 @@ class StepChart(Chart):
         top: float = 0.0,
         rising: bool = False,
     ) -> None:
-        """Make the chart.
-
-        Args:
-            session: whose colours it takes.
-            name: its object name.
-            title: what the line is.
-            style: a key of the palette.
-            top: the least upper end of the vertical axis.
-            rising: whether the values bound something that never falls: a lower one then bounds the former, too.
-        """
+        """Make the chart; ``rising`` values bound something that never falls: a lower one bounds the former, too."""
         super().__init__(session, name, title)
         self._title = title
         self._style, self._top, self._rising = style, top, rising

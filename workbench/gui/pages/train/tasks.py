@@ -99,19 +99,7 @@ def train_model(
     quiet: bool = False,
     test: ImageSet | None = None,
 ) -> JobHandle:
-    """Charge, train and write the model into ``folder``.
-
-    Args:
-        session: hears of the model.
-        jobs: runs it.
-        chosen: the learner or network.
-        parameters: its parameters.
-        folder: where the model goes.
-        epsilon: what it costs.
-        cap: of all releases together, where the person set it in the question.
-        quiet: whether no private figure of a network's run is shown.
-        test: images that were declared public, to measure a network on.
-    """
+    """Charge, train and write the model into ``folder``; ``test`` are images that were declared public."""
     from workbench.deep.plan import DpSgdPlan
 
     rows, pausing = training_rows(session), threading.Event()

@@ -66,14 +66,6 @@ class ComparisonCard(Card):
     compare_asked = Signal()
 
     def __init__(self, session: Session, name: str, title: str, *, rows: bool = False) -> None:
-        """Make it.
-
-        Args:
-            session: whose colours and target it takes.
-            name: begins the object names of its parts.
-            title: its caption.
-            rows: whether released rows are shown beside the pictures.
-        """
         super().__init__(pad=12, spacing=6)
         self.setObjectName(name)
         self._found: Compared | None = None
