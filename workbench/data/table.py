@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,9 @@ from workbench.params import InputError
 from workbench.params.field import did_you_mean
 
 _LONGEST_SHOWN = 60
+
+ROWS_AT_ONCE = 1 << 18
+"""Rows that are read, counted or drawn at a time where a table is larger than memory."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Table:
         types: the types that the columns have in the file; empty of a file of text.
         missing_marks: the stated marks of a missing value, which are still in ``frame``; ``None`` where nobody stated
             them (:mod:`workbench.data.columns.missing` says what is missing then).
+        rows_before: how many rows of the whole table come before a part of it.
     """
 
     frame: pl.DataFrame
@@ -98,6 +102,14 @@ class Table:
     replaces_invalid: bool = False
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
     missing_marks: tuple[str, ...] | None = None
+    rows_before: int = 0
+
+    def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
+        """Yield the rows in order, at most ``at_once`` at a time; an error about a part names the row of the whole."""
+        for start in range(0, self.rows, at_once):
+            yield dataclasses.replace(
+                self, frame=self.frame.slice(start, at_once), rows_before=self.rows_before + start
+            )
 
     def with_invalid_replaced(self) -> Table:
         """Return the table in the reading that refuses no cell: blank lines become empty rows, for example.
@@ -177,6 +189,7 @@ class Table:
 
     def row_name(self, index: int) -> str:
         """Return how a person finds the row ``index`` (counted from 0): ``row 17``, with its line if that differs."""
+        index += self.rows_before
         if self.first_line is None or self.first_line == 1:
             return f"row {index + 1}"
         return f"row {index + 1}, line {index + self.first_line}"
