@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from engine_networks import Mean
 from torch import nn
 
 from workbench.deep.book_keeping import BookKeepingClippedSum
@@ -22,13 +23,6 @@ ODD = (math.inf, -math.inf, math.nan, 3e38, -3e38, 1e30, 1e19, 1e-19, 1e-30, 1e-
 
 Engine = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """From rows and classes to the sum, in double precision."""
-
-
-class Mean(nn.Module):
-    """The mean over the positions of a sequence."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.mean(1)
 
 
 class Last(nn.Module):
