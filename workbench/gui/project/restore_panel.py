@@ -1,4 +1,4 @@
-"""The offer to bring back what a window that did not end well had not saved: once, above the page, in no hurry."""
+"""Offers above the page: bring back unsaved work, or point to where a missing table or images are now."""
 
 from __future__ import annotations
 

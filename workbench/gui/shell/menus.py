@@ -1,4 +1,4 @@
-"""The menus and their usual shortcuts."""
+"""The menus, their usual shortcuts, and the list of commands that is searched by typing (Ctrl+K)."""
 
 from __future__ import annotations
 

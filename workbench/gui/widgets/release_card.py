@@ -1,4 +1,4 @@
-"""A release that was made: its files, Open folder and Verify; locked for good."""
+"""A release that was made: its files, Open folder, Verify, certificate and bundle; locked for good."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _start(
     return jobs.start(job, key="documents", on_result=apply, on_failure=on_failure)
 
 
-KEY = "verify"
+VERIFY_KEY = "verify"
 
 
 def verify(
@@ -88,7 +88,7 @@ def verify(
         return faults(release, cancel)
 
     job = Job(tr("Verifying"), work, about=release.name)
-    handle = jobs.start(job, key=KEY, on_result=show, on_failure=on_failure)
+    handle = jobs.start(job, key=VERIFY_KEY, on_result=show, on_failure=on_failure)
     if on_cancel is not None:
         handle.cancelled.connect(on_cancel)
 

@@ -146,7 +146,7 @@ TITLES = {
     "delta": tr_later("ε against δ"),
 }
 FILES = tr_later("Picture (*.png);;Figures (*.csv)")
-STANDS = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
+NOTHING_READ = tr_later("Nothing is read or charged here: ε follows from public figures alone.")
 
 
 class CalculatorPage(PageFrame):
@@ -201,7 +201,7 @@ class CalculatorPage(PageFrame):
         for slider in self.sliders.values():
             slider.changed.connect(self._moved)
         self.set_primary(tr("Take these values to Train"), "calculator_to_train", self._to_train)
-        self.set_note(tr(STANDS))
+        self.set_note(tr(NOTHING_READ))
         session.table_changed.connect(self._table_changed)
         self._table_changed()
 

@@ -1,4 +1,4 @@
-"""How the file was read: the guess in words, and a form that corrects it."""
+"""How the file was read: the guess in words, its doubts, the lines that could not be read, and a form."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CONTEXT = 2
 """Lines before and after the one in question."""
 
 LONGEST = 400
-KEY = "bad-lines"
+BAD_LINES_KEY = "bad-lines"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def show_lines(
         return None
     job = Job(tr("Looking at the file"), lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))
     # Where even that fails, the error itself has been shown: there is nothing to add to it.
-    return jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=lambda failure: apply([]))
+    return jobs.start(job, key=BAD_LINES_KEY, shown=False, on_result=apply, on_failure=lambda failure: apply([]))
 
 
 def lines_near(path: Path, number: int, encoding: str | None, cancel: CancelToken) -> list[FileLine]:

@@ -1,4 +1,4 @@
-"""The set of images that is open: what is public of it, what the person declares, and what is in it."""
+"""The set of images that is open: what is public of it, what the person declares, and its classes."""
 
 from __future__ import annotations
 

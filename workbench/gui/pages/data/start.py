@@ -19,13 +19,13 @@ from workbench.gui.widgets.basic import Card, Elided, button, label, look, row, 
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 
-KEY = "recent"
+RECENT_KEY = "recent"
 
 
 def look_for(paths: Sequence[str], jobs: JobCenter, apply: Callable[[dict[str, str]], None]) -> JobHandle:
     """Find out why each of ``paths`` cannot be opened; the reason is empty where it can."""
     job = Job(tr("Looking for recent files"), lambda emit, cancel: reasons(paths, cancel))
-    return jobs.start(job, key=KEY, shown=False, on_result=apply)
+    return jobs.start(job, key=RECENT_KEY, shown=False, on_result=apply)
 
 
 def reasons(paths: Sequence[str], cancel: CancelToken) -> dict[str, str]:

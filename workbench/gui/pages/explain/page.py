@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.explain import PAGE
-from workbench.gui.pages.explain.trust_picture import GuideCard, PublishedCard, TrustPicture, WordTable
+from workbench.gui.pages.explain.cards import GuideCard, PublishedCard, TrustPicture, WordTable
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session

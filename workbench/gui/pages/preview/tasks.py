@@ -260,7 +260,7 @@ def _ranges(size: int, total: int, labels: list[str]) -> list[tuple[str, list[in
     return [*made, ("missing", [size])] if total > size else made
 
 
-KEY = "preview-recovered"
+KEY_RECOVERED = "preview-recovered"
 CONFIDENCE = 0.95
 
 
@@ -273,7 +273,9 @@ def preview_recovered(
     def work(emit: Emit, cancel: CancelToken) -> Recovered:
         return recovered(plan, column, cancel)
 
-    return jobs.start(Job(tr("Estimating from the preview"), work), key=KEY, shown=False, on_result=apply, **stated)
+    return jobs.start(
+        Job(tr("Estimating from the preview"), work), key=KEY_RECOVERED, shown=False, on_result=apply, **stated
+    )
 
 
 def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recovered:

@@ -1,4 +1,4 @@
-"""Beside the table of shares: why this mechanism, what else there is, and a slider for the share."""
+"""Beside the table of shares: why this mechanism, the errors of the others as bars, and a slider for the share."""
 
 from __future__ import annotations
 

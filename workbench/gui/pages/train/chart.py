@@ -1,4 +1,4 @@
-"""A figure of a run against its steps, drawn as it grows."""
+"""Charts of a run, drawn as it grows: a figure at each step, where the accuracy goes, and the norms of gradients."""
 
 from __future__ import annotations
 

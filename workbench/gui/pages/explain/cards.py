@@ -1,4 +1,4 @@
-"""Local, shuffled and central trust as one picture: who sees the true values, and where the noise is added."""
+"""Sections of What ε means: the guide to a range of ε, published uses, and three kinds of trust as a picture."""
 
 from __future__ import annotations
 
