@@ -93,9 +93,6 @@ class WhyPage(RunPage):
         self._show()
 
     def _arrange(self) -> None:
-        back = button(tr("← Curves"), "why_way_utility", "link", tip=tr("Back to the curves"))
-        back.clicked.connect(lambda: self.session.go("utility"))
-        self.header.addWidget(back)
         epsilon, repeats = label("ε", "muted"), label(tr("repeats"), "muted")
         fields = row(self.model, 8, epsilon, self.epsilon, 8, repeats, self.repeats, 8, self.generated, None)
         fields.setStretch(0, 100)
@@ -110,6 +107,9 @@ class WhyPage(RunPage):
         found = stack(self._invitation, self._where, self._what, None, spacing=12)
         self.body.addWidget(setup)
         self.body.addWidget(scrolled(found, "why_found"), 1)
+        back = button(tr("← Curves"), "why_way_utility", "link", tip=tr("Back to the curves"))
+        back.clicked.connect(lambda: self.session.go("utility"))
+        self.header.addWidget(back)
 
     def value(self) -> WhyPlan | None:
         """Return what to explain, or ``None`` while a field is refused; the reason is shown below."""
