@@ -114,7 +114,7 @@ def test_a_format_whose_library_is_not_installed_names_the_extra() -> None:
     [
         ("age;city\n30;Rome\n41;Oslo\n", ReadOptions(), Writing(delimiter=";")),
         ("age;x\n30;1,5\n41;2,5\n", ReadOptions(decimal=","), Writing(delimiter=";", decimal=",")),
-        ("age|city\n30|Köln\n41|Oslo\n", ReadOptions(encoding="cp1252"), Writing(delimiter="|", encoding="cp1252")),
+        ("age|city\n30|Köln\n41|Oslo\n", ReadOptions(encoding="cp1252"), Writing(delimiter="|")),
         ("age\tcity\n30\tRome\n41\tOslo\n", ReadOptions(), Writing(delimiter="\t")),
         ("age,city\n30,Rome\n41,Oslo\n", ReadOptions(), None),
     ],
