@@ -13,9 +13,9 @@ import shlex
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.sources.source import HEAD, Source
 from workbench.params import InputError
 
-_HEAD = 1 << 16
 _CSV = "save the table as CSV with the program that wrote it"
 _IN_PYTHON = "convert it, in Python: {code}"
 _UNPACK = "unpack it first: {command}"
@@ -28,8 +28,6 @@ def _from_pandas(name: str) -> str:
 
 
 _MARKS: tuple[tuple[bytes, str, str], ...] = (
-    (rb"PAR1", "a Parquet file", "give it a name that ends in .parquet"),
-    (rb"ARROW1", "a Feather file", "give it a name that ends in .feather"),
     (rb"\x1f\x8b", "compressed with gzip", _UNPACK.format(command="gzip -dk FILE")),
     (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", "compressed with bzip2", _UNPACK.format(command="bzip2 -dk FILE")),
     (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK.format(command="xz -dk FILE")),
@@ -88,20 +86,21 @@ def refuse_address(source: str) -> None:
     raise InputError("this is an address, and only files are read", source, hint, code="address")
 
 
-def refuse_other_formats(
-    view: NDArray[np.uint8], source: str, *, expected: str | None = None, stated: bool = False
-) -> None:
+def refuse_other_formats(view: NDArray[np.uint8], source: str, found: Source, *, stated: bool = False) -> None:
     """Raise :class:`InputError` where a file is of a well-known format that is no table which can be read here.
 
     Args:
         view: the bytes of the file.
         source: its name.
-        expected: the binary format that its name promises; ``None`` for text.
+        found: what would read it.
         stated: whether a person said how its cells are separated, so that it is a table of text.
     """
-    head = view[:_HEAD].tobytes()
+    head = view[:HEAD].tobytes()
+    if found.mark is not None and found.mark.match(head):
+        return
+    expected = None if found.is_text else found.name
     for mark, what, hint in _MARKS:
-        if (expected is None or expected not in what) and re.match(mark, head, re.DOTALL):
+        if re.match(mark, head, re.DOTALL):
             raise _refusal(what, expected, source, hint)
     tail = view[-4:].tobytes()
     if head.startswith(b"ORC") and tail.startswith(b"ORC"):  # its last byte is the length of what is before

@@ -1,4 +1,4 @@
-"""Read Parquet and Feather files as text cells: a separate process opens them, with limited memory and time."""
+"""Read a file of a binary format as text cells: a separate process opens it, with limited memory and time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
-from workbench.data.columnar_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, limits, request_of
 from workbench.data.columns.source_types import type_of
+from workbench.data.isolated_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, limits
+from workbench.data.sources.source import SourceFile
+from workbench.data.table import Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
 from workbench.processes.child_program import command, environment
@@ -25,8 +26,6 @@ from workbench.signals.cancel import CancelToken
 if TYPE_CHECKING:
     import psutil
 
-FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Feather", ".ipc": "Feather"}
-
 LOOK = 0.05
 """Seconds between two checks of the cancel token, the clock and, if the system limits no memory, the process's size."""
 
@@ -34,16 +33,16 @@ PATIENCE = 4
 """Factor from a file's processor time to the wall-clock time it may take: other programs run as well."""
 
 
-def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) -> tuple[pl.DataFrame, pl.Schema]:
-    """Return the cells of a Parquet or Feather file as text, shape (rows, columns), and the types they have there.
+def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
+    """Return the cells of a file as text, and the types that its columns have there.
 
     Whole numbers are written ``1``, reals in their shortest exact form, dates ``2024-01-31``, times of day after
     a space, truth values ``true`` and ``false``; nulls and empty strings are missing.
 
     Args:
         file: the file.
-        source: the name a person uses for it.
-        cancel: checked several times per second.
+        format_name: what a person calls a file of its format.
+        module: where its function ``opened`` is.
 
     Raises:
         InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
@@ -51,25 +50,32 @@ def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) ->
     """
     import psutil
 
-    free, size = int(psutil.virtual_memory().available), file.stat().st_size
-    reading = _Reading(FORMATS[file.suffix.lower()], source, limits(size, 0, free))
-    cancel = cancel or CancelToken()
-    cancel.check()
-    with _child() as child, _watched(child, reading, cancel):
+    free = int(psutil.virtual_memory().available)
+    reading = _Reading(format_name, file.source, limits(file.size, 0, free))
+    file.cancel.check()
+    request = {
+        "path": str(file.path.absolute()),
+        "format": format_name,
+        "module": module,
+        "free": free,
+        "size": file.size,
+        "options": file.options.to_plain(),
+    }
+    with _child() as child, _watched(child, reading, file.cancel):
         assert child.stdin is not None
         assert child.stdout is not None
         try:
-            child.stdin.write(_line(file, reading.format, free))
+            child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
             parts = list(_parts(child.stdout, reading))
         except (BrokenPipeError, EOFError):  # the process has ended
-            cancel.check()
+            file.cancel.check()
             raise reading.died() from None
         except (ValueError, TypeError, pl.exceptions.PolarsError):  # its answer is not one
             raise reading.damaged() from None
-        cancel.check()
+        file.cancel.check()
     frame = pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
-    return frame, pl.Schema(dict(zip(frame.columns, reading.types, strict=True)))
+    return Table(frame, file.source, types=pl.Schema(dict(zip(frame.columns, reading.types, strict=True))))
 
 
 class _Reading:
@@ -105,10 +111,6 @@ class _Reading:
 
     def _time(self) -> str:
         return f"{PATIENCE * self.seconds} seconds"
-
-
-def _line(file: Path, format_name: str, free: int) -> bytes:
-    return json.dumps(request_of(file.absolute(), format_name, free)).encode() + b"\n"
 
 
 def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
@@ -183,7 +185,7 @@ def _child() -> Iterator[subprocess.Popen[bytes]]:
         child.wait()
 
 
-_MODULE = "workbench.data.columnar_child"
+_MODULE = "workbench.data.isolated_child"
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Reads one Parquet or Feather file in a separate, limited process, and writes its cells as text to a pipe.
+"""Reads one file of a binary format in a separate, limited process, and writes its cells as text to a pipe.
 
 The libraries that read these formats trust their files: a flipped bit can end the process, and half a megabyte can
 unfold into gigabytes. Here that ends only this process. What a library prints before it dies may contain values, so
@@ -10,12 +10,15 @@ too. The answer is a sequence of frames on standard output, each a letter, a len
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
 import struct
 import sys
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -56,6 +59,21 @@ class RefusedError(Exception):
     """The file cannot be a table; the arguments are what, where, the hint, and the code if it has one."""
 
 
+@dataclass(frozen=True)
+class Opened:
+    """What a file says of itself before its cells are read.
+
+    Attributes:
+        rows: the number of rows.
+        columns: the names of the columns.
+        read: the cells, shape (rows, columns).
+    """
+
+    rows: int
+    columns: list[str]
+    read: Callable[[], pl.DataFrame]
+
+
 def main() -> int:
     """Answer one request; the process's whole life."""
     request = json.loads(sys.stdin.buffer.readline())
@@ -65,7 +83,7 @@ def main() -> int:
     for stream in (1, 2):  # what a library prints is discarded: it may contain values
         os.dup2(nothing, stream)
     try:
-        _answer(Path(request["path"]), request["format"], request["free"], out)
+        _answer(request, out)
     except RefusedError as refused:
         _send(out, REFUSED, json.dumps(refused.args).encode())
     except BrokenPipeError:
@@ -85,28 +103,32 @@ def _send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
     out.flush()
 
 
-def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
+def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     import polars as pl
 
     from workbench.data.columns.source_types import word_of
 
     pl.Series([1, 2]).sum()  # let the library's threads allocate their stacks before memory is limited
-    size = path.stat().st_size
+    module = importlib.import_module(request["module"])
+    kind, size, free = request["format"], request["size"], request["free"]
     restrict(*limits(size, 0, free))
     damaged = RefusedError(
         f"the file is not a {kind} file, or it is damaged", "", "export it again, or give a CSV file", "damaged-file"
     )
     try:
-        rows, columns = _shape(path, kind)
+        found: Opened = module.opened(Path(request["path"]), request["options"])
+    except RefusedError:
+        raise
     except BaseException:  # noqa: BLE001 - a panic of the library is not an Exception
         raise damaged from None
+    rows, columns = found.rows, found.columns
     memory, seconds = limits(size, rows * len(columns), free)
     _send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
     restrict(memory, seconds)
     _check_shape(rows, columns)
     # From here on an error of the library may mean damage or too little memory, and it does not say which: this process
     # ends without completing its answer, and the parent names both.
-    frame = _read(path, kind)
+    frame = found.read()
     if frame.height != rows or frame.columns != columns:
         raise damaged
     for name, dtype in frame.schema.items():
@@ -124,17 +146,6 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
     _send(out, END, b"")
 
 
-def _shape(path: Path, kind: str) -> tuple[int, list[str]]:
-    """Return the number of rows and the names of the columns from the file's own header, without its cells."""
-    import polars as pl
-
-    if kind == "Parquet":
-        lazy = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
-    else:
-        lazy = pl.scan_ipc(path.resolve(), glob=False)
-    return int(lazy.select(pl.len()).collect().item()), list(lazy.collect_schema())
-
-
 def _check_shape(rows: int, columns: list[str]) -> None:
     if not columns:
         raise RefusedError("the table has no columns", "", "give a file with columns")
@@ -147,15 +158,6 @@ def _check_shape(rows: int, columns: list[str]) -> None:
             raise RefusedError(f"column {k} has {problem}", "", "name it in the program that wrote the file")
     if rows == 0:
         raise RefusedError("the table has no rows", "", "give a file with rows")
-
-
-def _read(path: Path, kind: str) -> pl.DataFrame:
-    import polars as pl
-
-    if kind == "Parquet":
-        return pl.read_parquet(path.resolve(), glob=False, hive_partitioning=False)
-    # From memory: a mapped file that another program cuts short would end this process.
-    return pl.read_ipc(io.BytesIO(path.read_bytes()))
 
 
 def _check_kind(name: str, kind: pl.DataType) -> None:
@@ -205,11 +207,6 @@ def _lower(which: int, most: int) -> None:
 
 def _written() -> int:
     return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def request_of(path: Path, kind: str, free: int) -> dict[str, Any]:
-    """Return the parent's request."""
-    return {"path": str(path), "format": kind, "free": free}
 
 
 if __name__ == "__main__":
