@@ -12,7 +12,7 @@ from workbench.data.content.digest import digesting
 from workbench.data.csv.encoding import Bytes
 from workbench.data.csv.options import ReadOptions
 from workbench.data.other_formats import refuse_address, refuse_other_formats
-from workbench.data.sources import source_of
+from workbench.data.sources import folder_source, source_of
 from workbench.data.sources.source import HEAD, SourceFile
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -54,14 +54,21 @@ def read_table(
         return sample_table(source.removeprefix(SAMPLE_PREFIX))
     refuse_address(source)
     file = Path(path)
-    view = _open(file, source)
     cancel = cancel or CancelToken()
     options = options or ReadOptions()
-    stated = options.delimiter is not None
-    found = source_of(file, view[:HEAD].tobytes(), stated=stated)
-    refuse_other_formats(view, source, found, stated=stated)
-    opened = SourceFile(file, source, view, options, names, replace_invalid, cancel)
-    with digesting(view, cancel) as digest:
+    folder = folder_source(file)
+    if folder is not None:
+        found, files = folder
+        views = [_open(each, str(each)) for each in files]
+        view = np.empty(0, np.uint8)
+    else:
+        views = [view := _open(file, source)]
+        stated = options.delimiter is not None
+        found = source_of(file, view[:HEAD].tobytes(), stated=stated)
+        refuse_other_formats(view, source, found, stated=stated)
+    size = sum(len(each) for each in views)
+    opened = SourceFile(file, source, view, size, options, names, replace_invalid, cancel)
+    with digesting(views, cancel) as digest:
         table = found.read(opened)
         return dataclasses.replace(table, digest=digest.result(), missing_marks=options.missing)
 
@@ -74,7 +81,7 @@ def _open(file: Path, source: str) -> Bytes:
     """
     try:
         if file.is_dir():
-            raise InputError("this is a folder, not a file", source, "name a file in it")
+            raise InputError("this is a folder, not a file", source, "name a file in it, or a folder of Parquet files")
         if not file.exists():
             raise InputError("there is no such file", source, "check the path")
         if not file.is_file():
