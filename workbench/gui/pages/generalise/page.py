@@ -29,6 +29,7 @@ from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.params import Parameters, WorkbenchError
+from workbench.release.ledger.study_note import BEFORE
 from workbench.release.statements import PROMISES_NOTHING
 from workbench.risk.generalise.generalised import chosen_models
 from workbench.risk.generalise.losses import LOSSES
@@ -380,7 +381,7 @@ class GeneralisePage(RunPage):
         elif done and not missing:
             note = tr("Not differential privacy: look at what it reveals.")
         elif figures_first.is_first(self.session) and not missing:
-            note = tr(figures_first.BESIDE)
+            note = tr_sentence(BEFORE)
         self.set_note(note, wrapped=True)
 
     def _show_columns(self) -> None:
