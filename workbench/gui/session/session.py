@@ -330,8 +330,11 @@ class Session(QObject):
         """What a person set on the page Generalise; ``None`` where nothing differs from how it begins."""
         return self._generalised
 
-    def draft_generalise(self, draft: GeneraliseDraft | None) -> None:
-        """Keep what is set on the page Generalise."""
+    def draft_generalise(self, draft: GeneraliseDraft | None, text: str = "", merge: str = "") -> None:
+        """Keep what is set on the page Generalise; where ``text`` names it, as a step that can be undone."""
+        if text and draft != self._generalised:
+            self.undo_stack.push(PlanEdit(text, self._generalised, draft, self.draft_generalise, merge))
+            return
         before, self._generalised = self._generalised, draft
         if draft != before:
             self.generalise_changed.emit()
