@@ -181,7 +181,7 @@ def infer(
 
 def tell_all(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
     """Return how well each way to guess finds that the first rows are members; all intervals hold together."""
-    able = [way for way in GUESSES if seen.shadows is not None or not way.shadows]
+    able = [way for way in GUESSES if way.can(seen)]
     guesses = []
     for way in able:
         scores = way.score(seen)
