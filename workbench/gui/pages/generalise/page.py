@@ -367,8 +367,8 @@ class GeneralisePage(RunPage):
             return
         self._searched, self._refusal = self._present(), ""
         levels = {name: one.hierarchy for name, one in self._in_use.items()}
-        given = self.session, self.jobs, self.asked, levels, self._models(), wanted.how, self._people
-        self.follow(tasks.search(*given, self._take, self._refused))
+        wish = tasks.Wish(self.asked, levels, self._models(), wanted.how, self._people)
+        self.follow(tasks.search(self.session, self.jobs, wish, self._take, self._refused))
 
     def _take(self, found: Found) -> None:
         self._found, self._published_as = found, None

@@ -51,6 +51,17 @@ class Levels:
 
 
 @dataclass(frozen=True, eq=False)
+class Wish:
+    """What a search is to find; ``population`` is the file of one."""
+
+    asked: Asked
+    hierarchies: Mapping[str, Hierarchy]
+    models: tuple[PrivacyModel, ...]
+    method: Method
+    population: str | None
+
+
+@dataclass(frozen=True, eq=False)
 class Found:
     """What the search found, and the first rows that are published, as they were and as they would be. Private."""
 
@@ -137,11 +148,7 @@ def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str]
 def search(
     session: Session,
     jobs: JobCenter,
-    asked: Asked,
-    hierarchies: Mapping[str, Hierarchy],
-    models: tuple[PrivacyModel, ...],
-    method: Method,
-    population: str | None,
+    wish: Wish,
     show: Callable[[Found], None],
     refuse: Callable[[BaseException], None],
 ) -> JobHandle:
@@ -158,11 +165,12 @@ def search(
         from workbench.risk.generalise.failures import failures
         from workbench.risk.generalise.generalised import generalise
 
-        people = None if population is None else read_table(population, cancel=cancel)
+        people = None if wish.population is None else read_table(wish.population, cancel=cancel)
         note_study(opened.table, "generalise", emit=emit)
         if people is not None:
             note_unless_released(people, "generalise", None, emit)
-        made = generalise(opened.table, asked, hierarchies, models, method, people, emit, cancel)
+        hierarchies, models = wish.hierarchies, wish.models
+        made = generalise(opened.table, wish.asked, hierarchies, models, wish.method, people, emit, cancel)
         rows = made.published_rows[:MOST_ROWS]
         after = made.frame(rows=rows)
         before = opened.table.frame.select(after.columns)[rows.tolist()]
