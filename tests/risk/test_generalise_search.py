@@ -160,6 +160,32 @@ def test_recoding_counts_each_of_the_population_in_one_class(name: str, method: 
     assert found > 20
 
 
+def test_the_heuristic_is_exact_where_it_reaches_every_node_and_ends_where_it_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 13])
+        problem, _ = small.random_case(seed, population=True)
+        models = tuple(drawn(name, rng) for name in ("k-anonymity", MODELS[seed % len(MODELS)].name))
+        goal = Goal(models=models, limit=limit_of(rng, problem), loss=LOSSES[seed % len(LOSSES)])
+        quick, whole = Search(problem, goal), Search(problem, goal)
+        try:
+            greedy(quick)
+        except InputError:
+            with pytest.raises(InputError):
+                optimal(whole)
+            continue
+        optimal(whole)
+        assert quick.best is not None
+        assert whole.best is not None
+        assert quick.best[0] == pytest.approx(whole.best[0], abs=1e-12)
+    monkeypatch.setattr("workbench.risk.generalise.search.MOST_TRIED", 3)
+    problem, _ = small.random_case(1, population=False)
+    search = Search(problem, Goal(models=(KAnonymity(k=2),), limit=0, loss=LOSSES[0]))
+    greedy(search)
+    assert len(search.tried) < problem.nodes
+
+
 def test_local_recoding_loses_no_more_than_the_best_full_domain_on_most_tables() -> None:
     better = 0
     for seed in range(40):
