@@ -55,7 +55,7 @@ OF_COLUMNS = (
 NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role is quasi-identifier.")
 AS_THEY_ARE = tr_later("The first rows as they are")
 AS_PUBLISHED = tr_later("The same rows as they would be published")
-TABLES = tr_later("Tables (*.csv *.tsv *.parquet)")
+TABLES = tr_later("Tables (*.csv *.csv.gz *.tsv *.xlsx *.parquet *.feather *.jsonl)")
 
 
 TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {
