@@ -28,9 +28,9 @@ from workbench.release.path import (
     release_prepared,
     verdict_on,
 )
-from workbench.release.rows_work import FORMATS
 from workbench.release.signature.signature_file import sign
 from workbench.release.signature.signing_key import signing_key
+from workbench.release.table_formats import FORMATS
 from workbench.signals import Notice, Progress
 
 

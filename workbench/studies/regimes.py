@@ -330,6 +330,16 @@ def predictions(
         sanitised_truth: whether the held-out rows of a sanitised regime are the sanitised ones; a corrected model is
             one of the rows as they are, and is asked about those.
     """
+    estimator, X, y = trained(fit, data, model, parameters, training, seed=seed)
+    asked, truth = (X, y) if sanitised_truth and fit.regime.kind != "corrected" else (data.X, data.y)
+    classes = len(data.target.values()) if model.task == CLASSIFICATION else 0
+    return HeldOut.ask(estimator, data.columns, classes, asked[held_out], truth[held_out])
+
+
+def trained(
+    fit: Fit, data: StudyData, model: Learner, parameters: Parameters | None, training: NDArray[np.int64], *, seed: int
+) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+    """Return the model that ``fit`` trains, and (X, y) of all rows as it read them; arguments as above."""
     # The corrected model learns from the very rows of the sanitised regime: what differs is what it makes of them.
     rows_of = f"sanitized:{fit.regime.mechanism}" if fit.regime.kind == "corrected" else fit.regime.name
     drawn = seed_of(seed, rows_of, fit.epsilon, fit.repeat)
@@ -347,7 +357,6 @@ def predictions(
         *tables, of_target = data.public_tables(fit.regime, fit.epsilon)
         answers = data.sanitised_cells(fit.regime, fit.epsilon, drawn)
         estimator, X, y = model.corrected(tables, of_target), answers[:, :-1], answers[:, -1]
-        sanitised_truth = False
     else:
         model.require(data.columns, data.target)
         assert model.ordinary is not None  # the curve's plan has asked
@@ -360,6 +369,4 @@ def predictions(
         estimator.fit(*data.synthetic(fit.regime, fit.epsilon, drawn, training))
     else:
         estimator.fit(X[training], y[training])
-    asked, truth = (X, y) if sanitised_truth else (data.X, data.y)
-    classes = len(data.target.values()) if model.task == CLASSIFICATION else 0
-    return HeldOut.ask(estimator, data.columns, classes, asked[held_out], truth[held_out])
+    return estimator, X, y

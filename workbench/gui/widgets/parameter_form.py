@@ -99,12 +99,15 @@ class Form(QWidget):
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
             at = grid.rowCount() if side == 0 else at
-            self._add(grid, at, 3 * side, key, united=united)
-            side = (side + 1) % across
+            self._add(grid, at, 3 * side, key, 3 * across, united=united)
+            side = 0 if _is_file(self._specs[key]) else (side + 1) % across
         self._check()
 
-    def _add(self, grid: QGridLayout, at: int, left: int, key: str, *, united: bool) -> None:
-        """Add title, field, unit and problem of one parameter, from row ``at`` and column ``left`` on."""
+    def _add(self, grid: QGridLayout, at: int, left: int, key: str, end: int, *, united: bool) -> None:
+        """Add title, field, unit and problem of one parameter, from row ``at`` and column ``left`` on.
+
+        That of a file, which is long, goes on to the last column: ``end``.
+        """
         name, spec, title = self.objectName(), self._specs[key], label()
         field = self._make(name, key, spec, self._defaults[key])
         self._labels[key] = title, field
@@ -116,7 +119,7 @@ class Form(QWidget):
         if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
             grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
         elif _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
-            grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, 2)
+            grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, end - left - 1)
         elif united:
             grid.addWidget(field, at, left + 1)
             grid.addWidget(self._beside(name, key, spec), at, left + 2)
@@ -256,7 +259,7 @@ class Form(QWidget):
         assert isinstance(field, QLineEdit)
         text = field.text()
         if not text.strip():
-            return spec.check(None, words)
+            return spec.check(() if self._defaults[key] == () else None, words)
         return spec.parse(text if isinstance(spec, TextField) else typed(text), words)
 
     def _write(self, key: str, value: Any) -> None:
