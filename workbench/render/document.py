@@ -42,18 +42,22 @@ class Grid:
         header: its columns' titles.
         rows: its cells as text.
         right: indexes of the columns that hold numbers and are aligned to the right.
+        widths: of the columns, in per cent, so that tables below each other are alike; else by what is in them.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure, drawn in the light theme."""
+    """A figure, drawn in the light theme with that many logical pixels: the fewer, the larger its text."""
 
     figure: Figure
+    width: int = 1000
+    height: int = 625
 
 
 Block = Paragraph | Bullets | FactList | Grid | Picture
@@ -93,6 +97,11 @@ class Document:
     badge: str = ""
     time: str = ""
 
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Its figures, in order."""
+        return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Picture))
+
     def to_plain(self) -> dict[str, Any]:
         """Return the document as JSON holds it."""
         return {
@@ -109,7 +118,9 @@ class Document:
 
 def _plain(block: Block) -> dict[str, Any]:
     if isinstance(block, Picture):
-        return {"is": "picture", "kind": kind_of(block.figure).name, "figure": block.figure.to_plain()}
+        kind = kind_of(block.figure).name
+        size = {"width": block.width, "height": block.height}
+        return {"is": "picture", "kind": kind, "figure": block.figure.to_plain(), **size}
     name = next(name for name, made in _BLOCKS.items() if isinstance(block, made))
     return {"is": name, **dataclasses.asdict(block)}
 
@@ -118,7 +129,7 @@ def _block(plain: Mapping[str, Any]) -> Block:
     values = {key: _tuples(value) for key, value in plain.items() if key != "is"}
     if plain["is"] == "picture":
         kind = next(kind for kind in FIGURES if kind.name == plain["kind"])
-        return Picture(kind.value.from_plain(plain["figure"]))
+        return Picture(kind.value.from_plain(plain["figure"]), plain["width"], plain["height"])
     made: Block = _BLOCKS[plain["is"]](**values)
     return made
 
