@@ -151,7 +151,7 @@ class Solution:
         impossible: the wishes that cannot be met.
         left_out: columns of the plan that noisy rows leave out, as nothing is wished of them.
         request: the statistics, whose weights are the split; ``None`` of rows.
-        plan: the plan at this ε; of noisy rows its columns have the split.
+        plan: the plan; of rows at this ε, of noisy rows with the split.
     """
 
     way: str

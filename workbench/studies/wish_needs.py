@@ -40,8 +40,8 @@ MOST = 50.0
 
 Doubles = NDArray[np.float64]
 
-_LEAST = {STATISTICS: 1e-7, SYNTHETIC: 1e-3, ROWS: 1e-4}
-_STEP, _NEAR = 1.2, 1.0005
+_LEAST = {STATISTICS: 1e-6, SYNTHETIC: 1e-3, ROWS: 1e-4}
+_STEP, _FINE_STEP, _BELOW, _NEAR = 1.2, 1.03, 10.0, 1.0005
 _DIGITS = 4
 
 _COARSE = 1.3
@@ -55,7 +55,7 @@ _CLOSE = 0.992
 
 
 def least(
-    holds: Callable[[float], bool], low: float, high: float, *, step: float = math.inf, near: float = _NEAR
+    holds: Callable[[float], bool], low: float, high: float, *, step: float | None = None, near: float = _NEAR
 ) -> float | None:
     """Return the least value at which something holds, at most ``near`` times too large; ``None`` where it never does.
 
@@ -63,18 +63,25 @@ def least(
         holds: whether it does; once it does, it mostly goes on doing so.
         low: where the search begins.
         high: where it ends.
-        step: if it may cease to hold on the way, by how much the search goes on at a time from ``low``.
+        step: if it may cease to hold on the way: how far apart smaller values are looked at, down to a part of what
+            was found.
         near: the factor.
     """
     if not holds(high):
         return None
-    points = np.geomspace(low, high, max(math.ceil(math.log(high / low) / math.log(step)), 1) + 1).tolist()
-    at = next(i for i, point in enumerate(points) if i == len(points) - 1 or holds(point))
-    low, high = points[max(at - 1, 0)], points[at]
+    found = _halved(holds, low, high, near)
+    if step is None:
+        return found
+    points = np.geomspace(max(low, found / _BELOW), found, math.ceil(math.log(_BELOW) / math.log(step)) + 1).tolist()
+    at = next((i for i, point in enumerate(points[:-1]) if holds(point)), None)
+    return found if at is None else _halved(holds, points[max(at - 1, 0)], points[at], near)
+
+
+def _halved(holds: Callable[[float], bool], low: float, high: float, near: float) -> float:
     while high / low > near:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if holds(middle) else (middle, high)
-    return float(high)
+    return high
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,7 @@ class Method(Protocol):
 
 def up(amount: float | Decimal) -> Decimal:
     """Return a share rounded up to a few digits."""
-    return Context(prec=_DIGITS, rounding=ROUND_CEILING).create_decimal(Decimal(amount)).normalize() + 0
+    return Context(prec=_DIGITS, rounding=ROUND_CEILING).create_decimal(Decimal(str(amount))).normalize() + 0
 
 
 def epsilon_of_rho(rho: Decimal, delta: Decimal) -> Decimal:
@@ -205,16 +212,16 @@ class _Statistics:
             groups.setdefault(key[1:], []).append(figure)
         found: dict[str, float] = {}
         for figures in groups.values():
-            found |= {_name(key): amount for key, amount in self._of_column(figures, margins).items()}
+            found |= {_name(key): amount for key, amount in self._of_column(figures, margins, rough=rough).items()}
         return found
 
-    def _of_column(self, figures: list[str], margins: Mapping[str, float]) -> dict[_Key, float]:
+    def _of_column(self, figures: list[str], margins: Mapping[str, float], *, rough: bool) -> dict[_Key, float]:
         """Return the least shares of the figures of one column."""
         keys = list(dict.fromkeys(self._key(figure) for figure in figures))
         alone = {}
         for key in keys:
             own = [figure for figure in figures if self._keys[figure] == key]
-            alone[key] = self._scaled({key: 1.0}, own, margins)
+            alone[key] = self._scaled({key: 1.0}, own, margins, rough=rough)
         if len(keys) == 1 or math.inf in alone.values():
             return alone
         tried = []
@@ -222,11 +229,13 @@ class _Statistics:
             weights = {key: amount * (_FREE if key in free else 1.0) for key, amount in alone.items()}
             whole = math.fsum(weights.values())
             weights = {key: weight / whole for key, weight in weights.items()}
-            tried.append((self._scaled(weights, figures, margins), weights))
+            tried.append((self._scaled(weights, figures, margins, rough=rough), weights))
         best, weights = min(tried, key=lambda one: one[0])
         return {key: best * weight for key, weight in weights.items()}
 
-    def _scaled(self, weights: Mapping[_Key, float], figures: list[str], margins: Mapping[str, float]) -> float:
+    def _scaled(
+        self, weights: Mapping[_Key, float], figures: list[str], margins: Mapping[str, float], *, rough: bool
+    ) -> float:
         """Return the least share of ε, or of ρ, that serves ``figures`` when it is split by ``weights``."""
         plan, rows, cancel = self._case.plan, self._case.rows, self._case.cancel
         request = Request(figures=tuple(self._statistic(key, weight, figures) for key, weight in weights.items()))
@@ -241,7 +250,7 @@ class _Statistics:
 
         # Where quantiles are read from changes with their share, and their error may rise there.
         changes = any(key[0] == QUANTILES for key in weights)
-        found = least(holds, self._low, self._high, step=_STEP if changes else math.inf)
+        found = least(holds, self._low, self._high, step=_FINE_STEP if changes and not rough else None)
         return math.inf if found is None else found
 
     def made(self, amounts: Mapping[str, Decimal], epsilon: Decimal) -> tuple[dict[str, Decimal], dict[str, float]]:
@@ -254,7 +263,7 @@ class _Statistics:
         return split, self._errors(queries)
 
     def written(self, amounts: Mapping[str, Decimal], epsilon: Decimal) -> tuple[Plan, Request | None]:
-        return dataclasses.replace(self._case.plan, **_open(self._case.plan, epsilon)), self._request(amounts)
+        return self._case.plan, self._request(amounts)
 
     def _request(self, amounts: Mapping[str, Decimal]) -> Request:
         keys = [key for key in dict.fromkeys(self._keys.values()) if key is not None]

@@ -168,7 +168,7 @@ def look_for_epsilon(
     plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
 
     def work(emit: Emit, cancel: CancelToken) -> Decimal | None:
-        from workbench.studies.ways import least_epsilon
+        from workbench.studies.solve import least_epsilon
 
         return least_epsilon(plan, rows, question, way, cancel)
 
