@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.params import ParameterError
 from workbench.params.codec import write_toml
-from workbench.params.remedies import shown
 from workbench.privacy.accounting.event import exact
 from workbench.release.atomic import write_output
 from workbench.release.delta_limit import require_small_delta
@@ -84,17 +84,16 @@ def _written(found: Solution) -> str:
 
 def _next(options: argparse.Namespace, found: Solution) -> str:
     """Return the command that releases it."""
-    data = "DATA" if Path(options.data).suffix.lower() == ".toml" else str(options.data)
-    declares = str(options.output if found.request is None else options.plan or options.data)
-    if declares.startswith(SAMPLE_PREFIX):
-        declares = "PLAN"
-    words = ["workbench", {ROWS: "sanitize"}.get(found.way, "synthesize"), data, "--plan", declares]
-    if found.way == STATISTICS:
-        words[1:2], words[5:] = ["statistics"], ["--request", str(options.output)]
-    if found.way != ROWS:
-        words += ["--epsilon", f"{found.epsilon}"]
-        words += ["--delta", f"{found.delta}"] if found.delta else []
-    return shown([*words, "-o", "OUT"])
+    data = "DATA" if Path(options.data).suffix.lower() == ".toml" else options.data
+    declared = options.plan or ("PLAN" if options.data.startswith(SAMPLE_PREFIX) else options.data)
+    if found.way == ROWS:
+        words = ["sanitize", data, "--plan", options.output]
+    else:
+        command = ["synthesize", data, "--plan", options.output, "--epsilon", found.epsilon]
+        asked = ["statistics", data, "--plan", declared, "--epsilon", found.epsilon, "--request", options.output]
+        words = command if found.request is None else asked
+        words += ["--delta", found.delta] if found.delta else []
+    return shlex.join(map(str, ("workbench", *words, "-o", "OUT")))
 
 
 _TITLES = {STATISTICS: "statistics", ROWS: "noisy rows", SYNTHETIC: "synthetic rows"}
