@@ -11,7 +11,7 @@ import numpy as np
 from workbench.data.columnar import FORMATS, read_columnar
 from workbench.data.content.digest import digesting
 from workbench.data.csv.dialect import DOUBLED
-from workbench.data.csv.encoding import MARKS, Bytes
+from workbench.data.csv.encoding import MARKS, AnyBytes, FileBytes
 from workbench.data.csv.file import DelimitedFile
 from workbench.data.csv.options import ReadOptions
 from workbench.data.other_formats import refuse_address, refuse_other_formats
@@ -21,8 +21,8 @@ from workbench.signals.cancel import CancelToken
 
 SAMPLE_PREFIX = "sample:"
 
-MAPPED_FROM = 64 * 1024 * 1024
-"""Size in bytes from which a file is mapped instead of read into memory."""
+IN_PARTS_FROM = 64 * 1024 * 1024
+"""Size in bytes above which a file of text is read in parts instead of into memory."""
 
 __all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table"]
 
@@ -70,10 +70,13 @@ def read_table(
             table = DelimitedFile(file, source, view, options, cancel, replace_invalid=replace_invalid).read(names)
             if table.rows == 0 and not (replace_invalid and table.blank_lines):
                 raise InputError("the table has a header but no rows", source, "give a file with rows")
-        return dataclasses.replace(table, digest=digest.result(), missing_marks=options.missing)
+        table = table.replaced(digest=digest.result(), missing_marks=options.missing)
+        if isinstance(view, FileBytes):
+            view.require_unchanged()
+        return table
 
 
-def stated_for_every_row(options: ReadOptions, view: Bytes) -> ReadOptions:
+def stated_for_every_row(options: ReadOptions, view: AnyBytes) -> ReadOptions:
     """Return ``options`` with the usual value for everything that nobody stated and a row could decide.
 
     If invalid values are replaced, no row may decide how the others are read, or whether the file is refused. The
@@ -89,11 +92,10 @@ def stated_for_every_row(options: ReadOptions, view: Bytes) -> ReadOptions:
     )
 
 
-def _open(file: Path, source: str) -> Bytes:
+def _open(file: Path, source: str) -> AnyBytes:
     """Return the bytes of ``file``, or raise an error that says why it cannot be read.
 
-    A large file is mapped. The system kills a process that reads a mapped file after another program cut it
-    short, so a file that easily fits into memory is read into it.
+    Those of a large file are read piece by piece, where they are used.
     """
     try:
         if file.is_dir():
@@ -104,8 +106,8 @@ def _open(file: Path, source: str) -> Bytes:
             raise InputError("this is not a regular file", source, "copy its content into a file first")
         if file.stat().st_size == 0:
             raise InputError("the file is empty", source, "give a file with rows")
-        if file.stat().st_size > MAPPED_FROM:
-            return np.memmap(file, np.uint8, "r")
+        if file.stat().st_size > IN_PARTS_FROM:
+            return FileBytes(file, source)
         return np.fromfile(file, np.uint8)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

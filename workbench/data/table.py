@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from workbench.data.csv.dialect import Dialect
+from workbench.data.rows_in_parts import Rows, WithEmptyRows, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 
@@ -67,12 +70,28 @@ class Doubt:
         return f"reads {shown}" if self.name in ("decimal", "header") else f'reads "{shown}"'
 
 
+class _Frame:
+    """The cells of a table; those that are not in memory are read whole where somebody uses them, and then kept."""
+
+    def __get__(self, table: Any, owner: type) -> pl.DataFrame:
+        if table is None:
+            raise AttributeError  # so that the field has no default
+        stored = table.__dict__["stored"]
+        if not isinstance(stored, pl.DataFrame):
+            table.__dict__["stored"] = stored = stored.load()
+        return stored  # type: ignore[no-any-return]
+
+    def __set__(self, table: Any, value: pl.DataFrame | Rows) -> None:
+        table.__dict__["stored"] = value
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of text cells. Everything in it is private.
 
     Attributes:
         frame: the cells as polars ``String`` columns, shape (rows, columns); null is a missing cell (an empty one).
+            Of a table that is read in parts (:attr:`in_parts`) it is read when it is first used, if memory allows.
         source: the table's path or ``sample:NAME``.
         dialect: how the text file was written, or ``None`` for other formats.
         first_line: the line of the file on which the first row stands, or ``None`` if lines and rows do not
@@ -90,8 +109,8 @@ class Table:
         rows_before: how many rows of the whole table come before a part of it.
     """
 
-    frame: pl.DataFrame
-    source: str
+    frame: _Frame = _Frame()
+    source: str = ""
     dialect: Dialect | None = None
     first_line: int | None = None
     notices: tuple[str, ...] = ()
@@ -106,10 +125,34 @@ class Table:
 
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """Yield the rows in order, at most ``at_once`` at a time; an error about a part names the row of the whole."""
-        for start in range(0, self.rows, at_once):
-            yield dataclasses.replace(
-                self, frame=self.frame.slice(start, at_once), rows_before=self.rows_before + start
-            )
+        before, stored = self.rows_before, self.stored
+        if isinstance(stored, pl.DataFrame):
+            parts = (stored.slice(start, at_once) for start in range(0, self.rows, at_once))
+        else:
+            parts = stored.parts(at_once)
+        for part in parts:
+            yield self.replaced(frame=part, rows_before=before)
+            before += part.height
+
+    @property
+    def stored(self) -> pl.DataFrame | Rows:
+        """The cells, or what reads them."""
+        found: pl.DataFrame | Rows = self.__dict__["stored"]
+        return found
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the cells are not in memory: then :meth:`parts` reads them, each time anew."""
+        return not isinstance(self.stored, pl.DataFrame)
+
+    def replaced(self, **changes: Any) -> Table:
+        """Return the table with other attributes; cells that are not in memory are not read for that."""
+        return dataclasses.replace(self, **{"frame": self.stored, **changes})
+
+    def at(self, index: Sequence[int] | NDArray[np.int64]) -> pl.DataFrame:
+        """Return the cells of some rows, named by their indices in rising order."""
+        index = np.asarray(index, dtype=np.int64)
+        return self.stored[index] if isinstance(self.stored, pl.DataFrame) else self.stored.at(index)
 
     def with_invalid_replaced(self) -> Table:
         """Return the table in the reading that refuses no cell: blank lines become empty rows, for example.
@@ -117,17 +160,16 @@ class Table:
         A cell's value still depends only on that cell and on declared facts; where
         :mod:`workbench.data.columns.values` would refuse a cell, it is missing.
         """
-        frame, first_line = self.frame, self.first_line
-        if len(self.blank_lines):
-            rows = np.insert(np.arange(self.rows), np.asarray(self.blank_lines, dtype=np.int64), -1)
-            index = pl.Series(rows).set(pl.Series(rows < 0), None)
-            frame, first_line = frame.select(pl.all().gather(index)), None
-        return dataclasses.replace(self, frame=frame, first_line=first_line, blank_lines=(), replaces_invalid=True)
+        stored, first_line, blank = self.stored, self.first_line, np.asarray(self.blank_lines, dtype=np.int64)
+        if len(blank):
+            whole = isinstance(stored, pl.DataFrame)
+            stored, first_line = with_empty_rows(stored, blank) if whole else WithEmptyRows(stored, blank), None
+        return self.replaced(frame=stored, first_line=first_line, blank_lines=(), replaces_invalid=True)
 
     @property
     def rows(self) -> int:
         """The number of rows, n."""
-        return self.frame.height
+        return self.stored.height
 
     @property
     def lines(self) -> int:
@@ -137,7 +179,7 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         """The column names in the file's order."""
-        return tuple(self.frame.columns)
+        return tuple(self.stored.columns)
 
     @property
     def decimal(self) -> str | None:
@@ -175,7 +217,7 @@ class Table:
 
     def require(self, names: Sequence[str]) -> None:
         """Raise :class:`InputError` for the first of ``names`` that is not a column."""
-        known = set(self.frame.columns)
+        known = set(self.stored.columns)
         for name in names:
             if name not in known:
                 near = did_you_mean(name, self.names)

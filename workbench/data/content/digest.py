@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from workbench.data.csv.encoding import CHUNK, Bytes
+from workbench.data.csv.encoding import CHUNK, AnyBytes
 from workbench.signals.cancel import CancelToken
 
 
 @contextmanager
-def digesting(view: Bytes, cancel: CancelToken) -> Iterator[Future[bytes]]:
+def digesting(view: AnyBytes, cancel: CancelToken) -> Iterator[Future[bytes]]:
     """Hash ``view`` in a thread of its own for the block; the digest is there when the block ends.
 
     Hashing leaves the interpreter to others, so on two cores it takes no time from the reading.
@@ -23,7 +23,7 @@ def digesting(view: Bytes, cancel: CancelToken) -> Iterator[Future[bytes]]:
         yield pool.submit(_digest, view, cancel)
 
 
-def _digest(view: Bytes, cancel: CancelToken) -> bytes:
+def _digest(view: AnyBytes, cancel: CancelToken) -> bytes:
     digest = hashlib.sha256()
     for start in range(0, len(view), CHUNK):
         cancel.check()
