@@ -67,14 +67,17 @@ def test_parts_are_the_rows_of_the_whole(
     lines = [",".join(row) for row in ([["one", "two", "three"], *quoted] if header else quoted)]
     path.write_bytes((mark.join(lines) + tail.replace("\n", mark)).encode())
     options = read.ReadOptions(header="yes" if header else "no", delimiter=",", quote='"')
+    refusal = ""
     try:
         whole = read_table(path, options)
     except InputError as error:
+        refusal = str(error)
+    if refusal:
         with pytest.MonkeyPatch.context() as patch:
             in_parts(patch, piece=piece)
             with pytest.raises(InputError) as again:
                 read_table(path, options)
-        assert str(again.value) == str(error)
+        assert str(again.value) == refusal
         return
     with pytest.MonkeyPatch.context() as patch:
         in_parts(patch, piece=piece)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -95,14 +95,14 @@ class Part(Rows):
 class WithEmptyRows(Rows):
     """Rows with empty ones among them."""
 
-    def __init__(self, rows: Rows, before: Sequence[int]) -> None:
+    def __init__(self, rows: Rows, before: Index) -> None:
         """Take them.
 
         Args:
             rows: the rows.
             before: for each empty one the index of the row that follows it, ascending.
         """
-        self._rows, self._before = rows, np.asarray(before, dtype=np.int64)
+        self._rows, self._before = rows, before
         self.height, self.columns = rows.height + len(self._before), rows.columns
 
     def load(self) -> pl.DataFrame:

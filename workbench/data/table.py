@@ -126,8 +126,9 @@ class Table:
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """Yield the rows in order, at most ``at_once`` at a time; an error about a part names the row of the whole."""
         before, stored = self.rows_before, self.stored
+        parts: Iterator[Rows | pl.DataFrame]
         if isinstance(stored, pl.DataFrame):
-            parts = (stored.slice(start, at_once) for start in range(0, self.rows, at_once))
+            parts = (stored.slice(start, at_once) for start in range(0, stored.height, at_once))
         else:
             parts = stored.parts(at_once)
         for part in parts:
@@ -161,9 +162,10 @@ class Table:
         :mod:`workbench.data.columns.values` would refuse a cell, it is missing.
         """
         stored, first_line, blank = self.stored, self.first_line, np.asarray(self.blank_lines, dtype=np.int64)
-        if len(blank):
-            whole = isinstance(stored, pl.DataFrame)
-            stored, first_line = with_empty_rows(stored, blank) if whole else WithEmptyRows(stored, blank), None
+        if len(blank) and isinstance(stored, pl.DataFrame):
+            stored, first_line = with_empty_rows(stored, blank), None
+        elif len(blank):
+            stored, first_line = WithEmptyRows(stored, blank), None
         return self.replaced(frame=stored, first_line=first_line, blank_lines=(), replaces_invalid=True)
 
     @property
