@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from workbench.data.table import Table
 
 Index = NDArray[np.int64]
+S = TypeVar("S")
 T = TypeVar("T")
 
 _THREADS = 2
@@ -155,18 +156,22 @@ def each_part(table: Table, work: Callable[[Table], T], cancel: CancelToken | No
         work: called in threads; a part's cells are read when it first uses them.
         cancel: checked between parts.
     """
-    cancel = cancel or CancelToken()
-    parts = table.parts()
-    first = list(itertools.islice(parts, 2))
+    return in_order(table.parts(), work, cancel)
+
+
+def in_order(items: Iterable[S], work: Callable[[S], T], cancel: CancelToken | None = None) -> Iterator[T]:
+    """Yield what ``work`` makes of each item, in order; it is called in two threads where there are two items."""
+    cancel, items = cancel or CancelToken(), iter(items)
+    first = list(itertools.islice(items, 2))
     if len(first) < 2:
         yield from map(work, first)
         return
     with ThreadPoolExecutor(_THREADS, "parts") as pool:
         going: deque[Future[T]] = deque()
         try:
-            for part in itertools.chain(first, parts):
+            for item in itertools.chain(first, items):
                 cancel.check()
-                going.append(pool.submit(work, part))
+                going.append(pool.submit(work, item))
                 if len(going) > _THREADS:
                     yield going.popleft().result()
             while going:

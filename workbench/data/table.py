@@ -74,8 +74,6 @@ class _Frame:
     """The cells of a table; those that are not in memory are read whole where somebody uses them, and then kept."""
 
     def __get__(self, table: Any, owner: type) -> pl.DataFrame:
-        if table is None:
-            raise AttributeError  # so that the field has no default
         stored = table.__dict__["stored"]
         if not isinstance(stored, pl.DataFrame):
             table.__dict__["stored"] = stored = stored.load()
@@ -109,8 +107,8 @@ class Table:
         rows_before: how many rows of the whole table come before a part of it.
     """
 
-    frame: _Frame = _Frame()
-    source: str = ""
+    frame: pl.DataFrame
+    source: str
     dialect: Dialect | None = None
     first_line: int | None = None
     notices: tuple[str, ...] = ()
@@ -164,7 +162,7 @@ class Table:
         stored, first_line, blank = self.stored, self.first_line, np.asarray(self.blank_lines, dtype=np.int64)
         if len(blank) and isinstance(stored, pl.DataFrame):
             stored, first_line = with_empty_rows(stored, blank), None
-        elif len(blank):
+        elif len(blank) and isinstance(stored, Rows):
             stored, first_line = WithEmptyRows(stored, blank), None
         return self.replaced(frame=stored, first_line=first_line, blank_lines=(), replaces_invalid=True)
 
@@ -241,3 +239,6 @@ class Table:
     def place(self, name: str, index: int) -> str:
         """Return how a person finds one cell, for the ``where`` of an error."""
         return f"column {name}, {self.row_name(index)}"
+
+
+Table.frame = _Frame()  # type: ignore[assignment]  # after the class is made: the field has no default

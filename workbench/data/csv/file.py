@@ -7,6 +7,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -229,7 +230,7 @@ class DelimitedFile:
         if shape is None:
             return None
         rows = RegularRows(records, shape, plain.delimiter, dialect.quote, columns, dialect.header, self._source)
-        frame: RegularRows | pl.DataFrame = rows
+        frame: Any = rows
         if not isinstance(records, FileBytes):
             try:
                 frame = rows.load()
