@@ -9,7 +9,6 @@ the same content are the same table; most rows in common make it a version of th
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import hmac
 import weakref
@@ -25,6 +24,7 @@ from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
+from workbench.params import InputError
 from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks, Counted
 from workbench.release.ledger.sketch import LOOK, NO_SKETCHES, Sketcher, Sketches
 
@@ -80,27 +80,25 @@ def identify(table: Table, key: bytes, *, former: bool = False) -> Identity:
         key: the ledger's key.
         former: whether the ledger has accounts that only the fingerprint of earlier versions finds.
     """
-    name = hashlib.sha256(key + bytes([former])).digest()
     known = _KNOWN.setdefault(table, {})
-    if name not in known:
-        known[name] = _identify(table, key, former)
+    if (name := _name(key, former)) not in known:
+        marking = Marking(table, key, former=former)
+        for found in each_part(table, marking.of_part):
+            marking.take(found)
+        marking.finish()
     return known[name]
 
 
-def _identify(table: Table, key: bytes, former: bool) -> Identity:
-    marking = Marking(table, key)
-    for found in each_part(table, marking.of_part):
-        marking.take(found)
-    earlier = fingerprint(table, key) if former else ""
-    return dataclasses.replace(marking.made(), former=earlier)
+def _name(key: bytes, former: bool) -> bytes:
+    return hashlib.sha256(key + bytes([former])).digest()
 
 
 class Marking:
-    """Makes the marks of a table of its parts, whatever they are: so a table may be read while they are made."""
+    """Makes the marks of a table of its parts; whoever reads the parts anyway hands them over."""
 
-    def __init__(self, table: Table, key: bytes) -> None:
-        """Prepare them; some rows are read for that."""
-        self._table, self._key, self._hashing = table, key, CellHash(key)
+    def __init__(self, table: Table, key: bytes, *, former: bool = False) -> None:
+        """Prepare the marks that :func:`identify` returns afterwards; some rows are read for that."""
+        self._table, self._key, self._former, self._hashing = table, key, former, CellHash(key)
         self._every = table.rows <= _EVERY_ROW
         some = table.at(_spaced(table.rows, LOOK))
         wide = None if self._every else table.at(_spaced(table.rows, _WIDE_LOOK))
@@ -128,8 +126,8 @@ class Marking:
         if self._sketcher is not None:
             self._sketcher.take(found.chosen)
 
-    def made(self) -> Identity:
-        """Return the marks; rows are read again only where a column or the rows are of an unusual kind."""
+    def finish(self) -> None:
+        """Make the marks; rows are read again only where a column or the rows are of an unusual kind."""
         table, key, marker = self._table, self._key, self._marker
         marker.finish()
         found = NO_SKETCHES if self._sketcher is None else self._sketcher.made(marker.listed, table)
@@ -144,7 +142,10 @@ class Marking:
             rows -= np.concatenate([np.empty(0, np.uint64), *listed])
         content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
         of_file = _mark(key, b"file", table.digest) if table.digest else ""
-        return Identity(content, of_file, found, marker.made(rows), title=Path(table.source).name[:LONGEST_TITLE])
+        former = _fingerprint_where_it_fits(table, key) if self._former else ""
+        title = Path(table.source).name[:LONGEST_TITLE]
+        made = Identity(content, of_file, found, marker.made(rows), former, title=title)
+        _KNOWN.setdefault(table, {})[_name(key, self._former)] = made
 
     def _hashed(self, part: Table, columns: Iterable[int]) -> Words:
         """Return the sum of the hashes of some cells of each row."""
@@ -182,6 +183,16 @@ def _sums(parts: Iterable[Words]) -> bytes:
 
 def _mark(key: bytes, purpose: bytes, stated: bytes) -> str:
     return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + stated, hashlib.sha256).hexdigest()
+
+
+def _fingerprint_where_it_fits(table: Table, key: bytes) -> str:
+    """Return the mark of earlier versions, which read no table that did not fit into memory."""
+    try:
+        return fingerprint(table.replaced(), key)  # the copy forgets the rows again
+    except InputError as error:
+        if error.code != "table-too-large":
+            raise
+        return ""
 
 
 def fingerprint(table: Table, key: bytes) -> str:
