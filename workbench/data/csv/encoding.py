@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +29,14 @@ class FileBytes:
     A file that another program cuts short is an error here; of a mapped one the system would kill the process.
     """
 
-    def __init__(self, file: Path, source: str) -> None:
-        """Open the file.
+    def __init__(self, file: int, source: str) -> None:
+        """Take a file.
 
         Args:
-            file: where it is.
+            file: its open descriptor, which is closed when the bytes are no longer used.
             source: the name a person uses for it.
         """
-        self._file = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._file = file
         self._source, self._lock = source, threading.Lock()
         weakref.finalize(self._lock, os.close, self._file)  # all ranges of the file share the lock
         self._found = self._state()

@@ -45,7 +45,7 @@ class DelimitedFile:
     """One reading of one file of delimited text.
 
     Args:
-        file: where it is.
+        file: where it is; ``None`` where its bytes are in no file of their own.
         source: the name a person uses for it.
         view: its bytes.
         options: what a person stated; it overrides the guess.
@@ -59,7 +59,7 @@ class DelimitedFile:
 
     def __init__(
         self,
-        file: Path,
+        file: Path | None,
         source: str,
         view: AnyBytes,
         options: ReadOptions,

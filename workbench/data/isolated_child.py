@@ -1,4 +1,4 @@
-"""Reads one Parquet or Feather file in a separate, limited process, and writes its cells as text to a pipe.
+"""Reads one file of a binary format in a separate, limited process, and writes its cells as text to a pipe.
 
 The libraries that read these formats trust their files: a flipped bit can end the process, and half a megabyte can
 unfold into gigabytes. Here that ends only this process. What a library prints before it dies may contain values, so
@@ -10,6 +10,7 @@ too. The answer is a sequence of frames on standard output, each a letter, a len
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -19,12 +20,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from workbench.data.opened import Opened, RefusedError, Unpacked, article
+
 if TYPE_CHECKING:
     import polars as pl
 
-SHAPE, TYPES, TEXT, REFUSED, END = b"S", b"K", b"T", b"R", b"E"
+SHAPE, TYPES, TEXT, BYTES, FACTS, REFUSED, END = b"S", b"K", b"T", b"B", b"F", b"R", b"E"
 """Frames: rows, columns and the limits that follow from them (JSON); the type of each column (JSON); some rows as an
-Arrow stream; what, place and hint of an error (JSON); the end of a complete table."""
+Arrow stream; some of the bytes that were packed; what else the file says (JSON); what, place and hint of an error
+(JSON); the end of a complete table."""
 
 HEAD = struct.Struct(">cQ")
 
@@ -52,8 +56,13 @@ def limits(size: int, cells: int, free: int) -> tuple[int, int]:
     return min(wanted, int(SHARE * free)), seconds
 
 
-class RefusedError(Exception):
-    """The file cannot be a table; the arguments are what, where, the hint, and the code if it has one."""
+LEAST_UNFOLDED, UNFOLDED_PER_BYTE = 256 * 1024**2, 100
+"""Bytes that a packed file may unfold into: 100 for each of its own, at least 256 MB."""
+
+
+def unfolds_to(size: int) -> int:
+    """Return how many bytes a packed file of ``size`` bytes may unfold into."""
+    return max(LEAST_UNFOLDED, UNFOLDED_PER_BYTE * size)
 
 
 def main() -> int:
@@ -65,7 +74,7 @@ def main() -> int:
     for stream in (1, 2):  # what a library prints is discarded: it may contain values
         os.dup2(nothing, stream)
     try:
-        _answer(Path(request["path"]), request["format"], request["free"], out)
+        _answer(request, out)
     except RefusedError as refused:
         _send(out, REFUSED, json.dumps(refused.args).encode())
     except BrokenPipeError:
@@ -85,33 +94,48 @@ def _send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
     out.flush()
 
 
-def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
+def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     import polars as pl
 
     from workbench.data.columns.source_types import word_of
 
     pl.Series([1, 2]).sum()  # let the library's threads allocate their stacks before memory is limited
-    size = path.stat().st_size
+    module = importlib.import_module(request["module"])
+    kind, size, free = request["format"], request["size"], request["free"]
     restrict(*limits(size, 0, free))
     damaged = RefusedError(
-        f"the file is not a {kind} file, or it is damaged", "", "export it again, or give a CSV file", "damaged-file"
+        f"the file is not {article(kind)} {kind} file, or it is damaged",
+        "",
+        "export it again, or give a CSV file",
+        "damaged-file",
     )
     try:
-        rows, columns = _shape(path, kind)
+        found: Opened | Unpacked = module.opened(Path(request["path"]), request["options"])
+    except RefusedError:
+        raise
     except BaseException:  # noqa: BLE001 - a panic of the library is not an Exception
         raise damaged from None
+    if isinstance(found, Unpacked):
+        try:
+            _send_unpacked(found, size, out)
+        except (RefusedError, BrokenPipeError, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001 - each library has its own
+            raise damaged from None
+        return
+    rows, columns = found.rows, found.columns
     memory, seconds = limits(size, rows * len(columns), free)
     _send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
     restrict(memory, seconds)
     _check_shape(rows, columns)
     # From here on an error of the library may mean damage or too little memory, and it does not say which: this process
     # ends without completing its answer, and the parent names both.
-    frame = _read(path, kind)
+    frame = found.read()
     if frame.height != rows or frame.columns != columns:
         raise damaged
     for name, dtype in frame.schema.items():
         _check_kind(name, dtype)  # before anything is sent
-    _send(out, TYPES, json.dumps([word_of(dtype) for dtype in frame.dtypes]).encode())
+    _send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
     frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
     texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
     step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
@@ -121,18 +145,24 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
         stretch.columns = columns
         stretch.write_ipc_stream(stream)
         _send(out, TEXT, stream.getbuffer())
+    _send(out, FACTS, json.dumps(found.facts).encode())
     _send(out, END, b"")
 
 
-def _shape(path: Path, kind: str) -> tuple[int, list[str]]:
-    """Return the number of rows and the names of the columns from the file's own header, without its cells."""
-    import polars as pl
-
-    if kind == "Parquet":
-        lazy = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
-    else:
-        lazy = pl.scan_ipc(path.resolve(), glob=False)
-    return int(lazy.select(pl.len()).collect().item()), list(lazy.collect_schema())
+def _send_unpacked(found: Unpacked, size: int, out: BinaryIO) -> None:
+    most = unfolds_to(size)
+    for piece in found.pieces:
+        most -= len(piece)
+        if most < 0:
+            raise RefusedError(
+                f"the file unfolds into more than {unfolds_to(size) / 1e6:,.0f} MB",
+                "",
+                "unpack it, look at it, and give what it holds",
+                "unfolds",
+            )
+        _send(out, BYTES, piece)
+    _send(out, FACTS, json.dumps(found.facts).encode())
+    _send(out, END, b"")
 
 
 def _check_shape(rows: int, columns: list[str]) -> None:
@@ -147,15 +177,6 @@ def _check_shape(rows: int, columns: list[str]) -> None:
             raise RefusedError(f"column {k} has {problem}", "", "name it in the program that wrote the file")
     if rows == 0:
         raise RefusedError("the table has no rows", "", "give a file with rows")
-
-
-def _read(path: Path, kind: str) -> pl.DataFrame:
-    import polars as pl
-
-    if kind == "Parquet":
-        return pl.read_parquet(path.resolve(), glob=False, hive_partitioning=False)
-    # From memory: a mapped file that another program cuts short would end this process.
-    return pl.read_ipc(io.BytesIO(path.read_bytes()))
 
 
 def _check_kind(name: str, kind: pl.DataType) -> None:
@@ -205,11 +226,6 @@ def _lower(which: int, most: int) -> None:
 
 def _written() -> int:
     return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def request_of(path: Path, kind: str, free: int) -> dict[str, Any]:
-    """Return the parent's request."""
-    return {"path": str(path), "format": kind, "free": free}
 
 
 if __name__ == "__main__":

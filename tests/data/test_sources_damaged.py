@@ -12,8 +12,8 @@ import polars as pl
 import psutil
 import pytest
 
-from workbench.data import columnar
-from workbench.data.columnar_child import LEAST_BYTES, limits
+from workbench.data import isolated
+from workbench.data.isolated_child import LEAST_BYTES, limits
 from workbench.data.read import read_table
 from workbench.params import CancelledError, InputError
 from workbench.params.errors import WorkbenchError
@@ -145,7 +145,7 @@ def child(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     """A Parquet file whose reader is another program."""
     (tmp_path / "another_reader.py").write_text(CHILDREN[request.param], "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(columnar, "_MODULE", "another_reader")
+    monkeypatch.setattr(isolated, "_MODULE", "another_reader")
     path = tmp_path / "t.parquet"
     written(path)
     return path
@@ -175,7 +175,7 @@ def test_reading_is_cancelled_at_once_and_leaves_no_process(child: Path) -> None
 
 @pytest.mark.parametrize("child", ["stays"], indirect=True)
 def test_a_reader_that_takes_too_long_is_ended(child: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columnar, "PATIENCE", 0.01)
+    monkeypatch.setattr(isolated, "PATIENCE", 0.01)
     assert read_or_one_sentence(child).startswith("the Parquet file was not read within 0.6 seconds (")
 
 
@@ -202,7 +202,7 @@ def test_a_bundle_reads_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "t.parquet"
     written(path)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    monkeypatch.setattr(columnar.subprocess, "Popen", refused)
+    monkeypatch.setattr(isolated.subprocess, "Popen", refused)
     with pytest.raises(WorkbenchError, match="no process can be started to read the file: Cannot allocate memory"):
         read_table(path)
-    assert commands == [[sys.executable, WORD, "workbench.data.columnar_child"]]
+    assert commands == [[sys.executable, WORD, "workbench.data.isolated_child"]]

@@ -1,4 +1,4 @@
-"""Read Parquet and Feather files as text cells: a separate process opens them, with limited memory and time."""
+"""Read a file of a binary format as text cells: a separate process opens it, with limited memory and time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,26 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
-from workbench.data.columnar_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, limits, request_of
 from workbench.data.columns.source_types import type_of
+from workbench.data.isolated_child import (
+    BYTES,
+    END,
+    FACTS,
+    HEAD,
+    REFUSED,
+    SHAPE,
+    TEXT,
+    TYPES,
+    limits,
+    unfolds_to,
+)
+from workbench.data.opened import article
+from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
 from workbench.processes.child_program import command, environment
@@ -25,7 +38,7 @@ from workbench.signals.cancel import CancelToken
 if TYPE_CHECKING:
     import psutil
 
-FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Feather", ".ipc": "Feather"}
+    from workbench.data.sources.source import SourceFile
 
 LOOK = 0.05
 """Seconds between two checks of the cancel token, the clock and, if the system limits no memory, the process's size."""
@@ -34,52 +47,114 @@ PATIENCE = 4
 """Factor from a file's processor time to the wall-clock time it may take: other programs run as well."""
 
 
-def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) -> tuple[pl.DataFrame, pl.Schema]:
-    """Return the cells of a Parquet or Feather file as text, shape (rows, columns), and the types they have there.
+def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
+    """Return the cells of a file as text, and the types that its columns have there.
 
     Whole numbers are written ``1``, reals in their shortest exact form, dates ``2024-01-31``, times of day after
     a space, truth values ``true`` and ``false``; nulls and empty strings are missing.
 
     Args:
         file: the file.
-        source: the name a person uses for it.
-        cancel: checked several times per second.
+        format_name: what a person calls a file of its format.
+        module: where its function ``opened`` is.
 
     Raises:
         InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
             lists, records or bytes.
     """
+    table = isolated(file, format_name, module).table
+    assert table is not None  # no bytes without a place for them
+    return table
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """What the process found: a table, or ``None`` where it was bytes that were packed; and what else the file says."""
+
+    table: Table | None
+    facts: FileFacts
+
+
+def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes] | None = None) -> Isolated:
+    """Return what the function ``opened`` of ``module`` makes of a file, in a process of its own.
+
+    Args:
+        file: the file.
+        format_name: what a person calls a file of its format.
+        module: where the function is.
+        unpacked: where bytes go that were packed; ``None`` for a format that packs none.
+
+    Raises:
+        InputError: as for :func:`read_isolated`.
+    """
     import psutil
 
-    free, size = int(psutil.virtual_memory().available), file.stat().st_size
-    reading = _Reading(FORMATS[file.suffix.lower()], source, limits(size, 0, free))
-    cancel = cancel or CancelToken()
-    cancel.check()
-    with _child() as child, _watched(child, reading, cancel):
+    assert file.path is not None
+    free = int(psutil.virtual_memory().available)
+    reading = _Reading(format_name, file, limits(file.size, 0, free), unpacked)
+    file.cancel.check()
+    request = {
+        "path": str(file.path.absolute()),
+        "format": format_name,
+        "module": module,
+        "free": free,
+        "size": file.size,
+        "options": {
+            **file.options.to_plain(),
+            "replace_invalid": file.replace_invalid,
+            "planned": list(file.names or ()),
+        },
+    }
+    with _child() as child, _watched(child, reading, file.cancel):
         assert child.stdin is not None
         assert child.stdout is not None
         try:
-            child.stdin.write(_line(file, reading.format, free))
+            child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
             parts = list(_parts(child.stdout, reading))
+            facts, more = reading.facts()
+            if not parts and unpacked is None:
+                raise ValueError("no rows")
+            frame = pl.concat(parts, rechunk=False) if parts else None
         except (BrokenPipeError, EOFError):  # the process has ended
-            cancel.check()
+            file.cancel.check()
             raise reading.died() from None
-        except (ValueError, TypeError, pl.exceptions.PolarsError):  # its answer is not one
+        except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):  # its answer is not one
             raise reading.damaged() from None
-        cancel.check()
-    frame = pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
-    return frame, pl.Schema(dict(zip(frame.columns, reading.types, strict=True)))
+        file.cancel.check()
+    if frame is None:
+        return Isolated(None, facts)
+    types = dict(zip(frame.columns, reading.types, strict=True))
+    typed = pl.Schema({name: kind for name, kind in types.items() if kind is not None})
+    return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts)
 
 
 class _Reading:
     """What is known about a file while it is read: its format, its source and its limits."""
 
-    def __init__(self, format_name: str, source: str, most: tuple[int, int]) -> None:
-        self.format, self.source = format_name, source
+    def __init__(
+        self,
+        format_name: str,
+        file: SourceFile,
+        most: tuple[int, int],
+        unpacked: IO[bytes] | None = None,
+    ) -> None:
+        self.format, self.source, self.size = format_name, file.source, file.size
         self.memory, self.seconds = most
         self.too_long = False
-        self.types: list[pl.DataType] = []
+        self.types: list[pl.DataType | None] = []
+        self.unpacked = unpacked
+        self.said: dict[str, Any] = {}
+
+    def facts(self) -> tuple[FileFacts, dict[str, Any]]:
+        """Return what the file says, and what of that are attributes of a table; ``ValueError`` if it is not that."""
+        said = dict(self.said)
+        more = {
+            "notices": tuple(str(each) for each in said.pop("notices", ())),
+            "renamed": tuple(str(each) for each in said.pop("renamed", ())),
+            "blank_lines": tuple(int(each) for each in said.pop("blank_lines", ())),
+        }
+        return FileFacts.from_plain(said), more
 
     def died(self) -> InputError:
         """Return the error for a process that ended before its answer was complete."""
@@ -97,7 +172,7 @@ class _Reading:
     def damaged(self) -> InputError:
         """Return the error for an answer that makes no sense."""
         return InputError(
-            f"the file is not a {self.format} file, or it is damaged",
+            f"the file is not {article(self.format)} {self.format} file, or it is damaged",
             self.source,
             "export it again, or give a CSV file",
             code="damaged-file",
@@ -107,17 +182,13 @@ class _Reading:
         return f"{PATIENCE * self.seconds} seconds"
 
 
-def _line(file: Path, format_name: str, free: int) -> bytes:
-    return json.dumps(request_of(file.absolute(), format_name, free)).encode() + b"\n"
-
-
 def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
     """Yield the rows as they arrive; an inconsistent answer is refused."""
-    rows = columns = held = 0
+    rows = columns = held = unfolded = 0
     while True:
         letter, length = HEAD.unpack(_exactly(answer, HEAD.size))
-        held += length
-        if held > reading.memory:
+        held += 0 if letter == BYTES else length
+        if length > reading.memory or held > reading.memory:
             raise EOFError
         content = _exactly(answer, length)
         if letter == REFUSED:
@@ -127,7 +198,15 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
         if letter == SHAPE:
             rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
         elif letter == TYPES:
-            reading.types = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
+            words = [str(word) for word in parse_json(content.decode(), "answer")]
+            reading.types = [type_of(word) if word else None for word in words]
+        elif letter == FACTS:
+            reading.said = dict(parse_json(content.decode(), "answer"))
+        elif letter == BYTES and reading.unpacked is not None:
+            unfolded += length
+            if unfolded > unfolds_to(reading.size):
+                raise reading.damaged()
+            reading.unpacked.write(content)
         elif letter == TEXT:
             part = pl.read_ipc_stream(io.BytesIO(content))
             rows -= part.height
@@ -183,7 +262,7 @@ def _child() -> Iterator[subprocess.Popen[bytes]]:
         child.wait()
 
 
-_MODULE = "workbench.data.columnar_child"
+_MODULE = "workbench.data.isolated_child"
 
 
 @contextlib.contextmanager
