@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from workbench.data.csv.encoding import FileBytes
 from workbench.data.isolated import isolated
 from workbench.data.opened import Opened, RefusedError, Unpacked
 from workbench.data.sources import delimited, json_lines
@@ -24,7 +25,7 @@ from workbench.data.table import Table
 from workbench.params import InputError
 
 if TYPE_CHECKING:
-    from workbench.data.csv.encoding import AnyBytes, FileBytes
+    from workbench.data.csv.encoding import AnyBytes
 
 IN_MEMORY = 64 * 1024 * 1024
 """Bytes of text that are unpacked into memory; more of them go to the disk."""
