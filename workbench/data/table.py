@@ -148,6 +148,7 @@ class Table:
         missing_marks: the stated marks of a missing value, which are still in ``frame``; ``None`` where nobody stated
             them (:mod:`workbench.data.columns.missing` says what is missing then).
         rows_before: how many rows of the whole table come before a part of it.
+        row_numbers: of rows that were picked from a table the number of each in it, counted from 0.
         facts: what its file says beside the cells.
     """
 
@@ -164,6 +165,7 @@ class Table:
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
     missing_marks: tuple[str, ...] | None = None
     rows_before: int = 0
+    row_numbers: Sequence[int] | NDArray[np.integer[Any]] | None = None
     facts: FileFacts = field(default_factory=FileFacts)
 
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
@@ -276,7 +278,7 @@ class Table:
 
     def row_name(self, index: int) -> str:
         """Return how a person finds the row ``index`` (counted from 0): ``row 17``, with its line if that differs."""
-        index += self.rows_before
+        index = index + self.rows_before if self.row_numbers is None else int(self.row_numbers[index])
         if self.first_line is None or self.first_line == 1:
             return f"row {index + 1}"
         return f"row {index + 1}, line {index + self.first_line}"
