@@ -25,6 +25,7 @@ from workbench.data import read
 from workbench.data.csv import encoding, regular_rows
 from workbench.data.csv.regular_rows import RegularRows
 from workbench.data.read import read_table
+from workbench.data.reading import over
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError, InputError
@@ -179,6 +180,26 @@ def test_blank_lines_are_rows_where_invalid_values_are_replaced(tmp_path: Path) 
     assert released(plan, source, target).rows == 32
     assert as_read(target).head(30).equals(frame)
     assert as_read(target).tail(2).null_count().row(0) == (2, 2, 2)
+
+
+def test_a_release_with_a_comma_and_counted_values_is_verified_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = tmp_path / "a.csv", tmp_path / "out.csv"
+    source.write_text("x;c\n" + "".join(f"{k % 5},5;{'abc'[k % 3]}\n" for k in range(200)))
+    columns = [
+        {"name": "x", "kind": "real", "lower": 0.0, "upper": 5.0, "cells": 11},
+        {"name": "c", "kind": "category", "domain": ["a", "b", "c"], "bounds_origin": "data"},
+    ]
+    reading = {"delimiter": ";", "decimal": ",", "header": "yes"}
+    plan = Plan.from_plain({"epsilon": 4.0, "column": columns, "reading": reading})
+    table = read_table(source, over(read.ReadOptions(), plan.reading))
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        release_prepared(prepare_rows(plan, table, destination(target)), ledger)
+    monkeypatch.setattr("workbench.data.rows_in_parts._SHARE_OF_FREE", 0.0)  # nothing is read whole
+    assert verify_release(target) == []
+    whole = target.read_bytes()
+    assert b",5;" in whole
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------

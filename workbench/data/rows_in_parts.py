@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -91,6 +92,26 @@ class Part(Rows):
         """Yield the rows in slices."""
         frame = self.load()
         return (frame.slice(start, at_once) for start in range(0, self.height, at_once))
+
+
+class Rewritten(Rows):
+    """Rows whose cells are made of others, part by part."""
+
+    def __init__(self, rows: Rows, work: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+        self._rows, self._work = rows, work
+        self.height, self.columns = rows.height, rows.columns
+
+    def load(self) -> pl.DataFrame:
+        """Return all rows."""
+        return self._work(self._rows.load())
+
+    def parts(self, at_once: int) -> Iterator[Part]:
+        """Yield the rows; they are made when they are used."""
+        for part in self._rows.parts(at_once):
+            yield Part(part.height, self.columns, partial(self._made, part))
+
+    def _made(self, part: Rows | pl.DataFrame) -> pl.DataFrame:
+        return self._work(part if isinstance(part, pl.DataFrame) else part.load())
 
 
 class WithEmptyRows(Rows):

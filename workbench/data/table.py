@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.dialect import Dialect
-from workbench.data.rows_in_parts import Rows, WithEmptyRows, with_empty_rows
+from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 
@@ -194,6 +194,11 @@ class Table:
     def replaced(self, **changes: Any) -> Table:
         """Return the table with other attributes; cells that are not in memory are not read for that."""
         return dataclasses.replace(self, **{"frame": self.stored, **changes})
+
+    def rewritten(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> Table:
+        """Return the table with the cells that ``work`` makes of each part of its rows: as many, in the same columns."""
+        stored = self.stored
+        return self.replaced(frame=work(stored) if isinstance(stored, pl.DataFrame) else Rewritten(stored, work))
 
     def at(self, index: Sequence[int] | NDArray[np.int64]) -> pl.DataFrame:
         """Return the cells of some rows, named by their indices in rising order."""
