@@ -196,7 +196,7 @@ class Table:
         return dataclasses.replace(self, **{"frame": self.stored, **changes})
 
     def rewritten(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> Table:
-        """Return the table with the cells that ``work`` makes of each part of its rows: as many, in the same columns."""
+        """Return the table with what ``work`` makes of each part of its rows: as many, in the same columns."""
         stored = self.stored
         return self.replaced(frame=work(stored) if isinstance(stored, pl.DataFrame) else Rewritten(stored, work))
 

@@ -75,12 +75,12 @@ def _with_released_values(plan: Plan, table: Table) -> Plan:
         InputError: the table has more different values than the certificate counts.
     """
     counted = [c.name for c in plan.columns if c.counted]
-    parts = (
-        each_part(table, lambda part: [part.column(name).drop_nulls().unique() for name in counted]) if counted else ()
-    )
-    values = {found[0].name: pl.concat(found) for found in zip(*parts, strict=True)}
+    values = {name: [pl.Series(name, [], pl.String)] for name in counted}
+    for part in each_part(table, lambda part: [part.column(name).drop_nulls().unique() for name in counted]):
+        for found in part:
+            values[found.name].append(found)
     try:
-        columns = tuple(c.with_values_of(values[c.name]) if c.counted else c for c in plan.columns)
+        columns = tuple(c.with_values_of(pl.concat(values[c.name])) if c.counted else c for c in plan.columns)
     except ParameterError as error:
         raise InputError(error.what, f"{table.source}, {error.where}", "the file is not the certificate's") from None
     return dataclasses.replace(plan, columns=columns)
