@@ -310,11 +310,14 @@ def written_like(plan: Plan, table: Table, form: str) -> Plan:
 
 
 def _encoding(plan: Plan, encoding: str) -> str:
-    """Return the encoding, or UTF-8 where it does not hold every public value, or begins a file with a mark."""
+    """Return the encoding, or UTF-8 where nothing published needs another, or that one cannot hold it."""
     names = [c.name for c in plan.columns]
     values = [label for column in plan.protected for label in column.grid().labels]
+    public = "".join([*names, *values])
+    if public.isascii() and not any(c.action == "keep" for c in plan.columns):
+        return PLAIN.encoding
     try:
-        "".join([*names, *values]).encode(encoding)
+        public.encode(encoding)
     except UnicodeEncodeError:
         return PLAIN.encoding
     return PLAIN.encoding if "".encode(encoding) else encoding
