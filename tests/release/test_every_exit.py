@@ -115,10 +115,10 @@ def places(tmp_path: Path, number: int) -> tuple[Path, Path]:
     return folder, tmp_path / f"{number}.sqlite"
 
 
-@pytest.mark.parametrize(
-    "act",
-    ["csv", "csv in parts", *(pytest.param(act, marks=pytest.mark.slow) for act in ("statistics", "naive bayes"))],
-)
+SLOWER = (pytest.param(act, marks=pytest.mark.slow) for act in ("csv in parts", "statistics", "naive bayes"))
+
+
+@pytest.mark.parametrize("act", ["csv", *SLOWER])
 def test_whatever_ends_a_release_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
     walk_through(ACTS[act], tmp_path, PlannedError)
 
