@@ -311,7 +311,7 @@ class GeneralisePage(RunPage):
         if settings is not None and more is not None:
             former = vars(self._draft.settings) | vars(self._draft.more)
             now = vars(settings) | vars(more)
-            for key in (key for key in type(form.value()).declared() if now[key] != former[key]):
+            for key in (key for key in vars(form.value()) if now[key] != former[key]):
                 field = form.field(key)
                 merge = f"{PAGE.name} {key}" if isinstance(field, QLineEdit) else ""
                 self._keep(tr("change {title}", title=field.accessibleName()), merge, settings=settings, more=more)
