@@ -208,10 +208,11 @@ def test_every_attack_on_every_release(make: Callable[[Path], Table], shared_dat
             assert min(found["main"] for found in copy) >= 0.9
             assert copy[-1]["auc"] >= 0.9
     for subject, place in bench.models().items():
-        found = bench.attack("membership", subject, place, "--shadows", "64")
+        shadows = "128" if subject == OVERFITTED else "64"
+        found = bench.attack("membership", subject, place, "--shadows", shadows)
         bench.attack("inversion", subject, place)
         if subject == OVERFITTED:
-            assert found["auc"] >= 0.75
+            assert found["auc_low"] >= 0.75
         if subject == NETWORK:
             assert found["epsilon_lower"] < 3
     write(bench)

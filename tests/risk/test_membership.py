@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta, norm
+from scipy.stats import beta, norm, t
 
 from workbench.params import InputError
 from workbench.risk.attacks.bound import NOTHING, Guarantee, most
@@ -172,6 +172,26 @@ def test_the_likelihood_ratio_is_that_of_two_normals() -> None:
     expected = norm.logpdf(seen.likelihood, *within) - norm.logpdf(seen.likelihood, *without)
     assert guess("lira").score(seen) == pytest.approx(expected)
     assert guess("lira-offline").score(seen) == pytest.approx((seen.likelihood - without[0]) / without[1])
+
+
+def test_of_many_shadows_the_density_is_that_of_each_rows_own_fits() -> None:
+    """What is remembered or not has two humps: a fit between them says that the row was used, and no normal sees it."""
+    rng = np.random.default_rng(9)
+    rows, count = 400, 64
+    used = rng.permuted(np.arange(count)[:, None] % 2 * np.ones((1, rows)), axis=0) == 1
+
+    def fits(there: np.ndarray) -> np.ndarray:
+        sides = rng.choice([-3.0, 3.0], there.shape)
+        return np.where(there, 0.0, sides) + rng.normal(0, 0.5, there.shape)
+
+    member = rng.permutation(rows) < rows // 2
+    seen = Seen(fits(member[None])[0], shadows=Shadows(used, fits(used)))
+    assert area(member, guess("lira").score(seen)) > 0.99
+    own, at = seen.shadows.likelihood[used[:, 0], 0], seen.likelihood[0]
+    other = seen.shadows.likelihood[~used[:, 0], 0]
+    widths = [0.5 * len(side) ** -0.2 * side.std(ddof=1) for side in (own, other)]
+    logs = [math.log(np.mean(t.pdf((at - side) / w, 4) / w)) for side, w in zip((own, other), widths, strict=True)]
+    assert guess("lira").score(seen)[0] == pytest.approx(logs[0] - logs[1])
 
 
 def test_a_row_has_a_spread_of_its_own_where_shadows_are_many() -> None:

@@ -211,7 +211,7 @@ def prepare_rows(plan: Plan, table: Table, to: Destination) -> Prepared:
 
 @dataclass(frozen=True)
 class EarlierRelease:
-    """A release of the same table by the same plan whose files still stand; to copy them costs nothing.
+    """A release of the same table by the same plan whose files are still there; to copy them costs nothing.
 
     Attributes:
         release_id: its name in the ledger.
@@ -419,7 +419,7 @@ def release(
     Raises:
         InputError: a value does not fit its column, or the output exists or cannot be written.
         BudgetRefusedError: the cap does not allow it.
-        CancelledError: ``cancel`` was set; the message says whether the charge stands.
+        CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
     started, cancel, to = time.monotonic(), cancel or CancelToken(), request.to
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
@@ -557,7 +557,7 @@ def _released(
 
 
 def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:
-    """Return the newest release of the account by ``plan`` whose files still stand as they were certified."""
+    """Return the newest release of the account by ``plan`` whose files are still as they were certified."""
     for release in reversed(ledger.releases(account)):
         output = Path(release.body.get("output", ""))
         certificate = certificate_path(output) if release.body.get("output") else output

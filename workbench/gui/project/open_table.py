@@ -175,7 +175,6 @@ def load(
 
 
 def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:
-    """Return the suggestion that a sample's first plan makes."""
     why_not = {c: tr(_LEFT_OUT) for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
     left = {name: why for name, why in why_not.items() if name not in questions.needed}
     return dataclasses.replace(

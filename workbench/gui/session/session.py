@@ -15,11 +15,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from workbench.gui.session.account_view import GENERALISED, AccountView
-from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.file_stamp import Stamp
-from workbench.gui.session.network_draft import NetworkDraft
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
@@ -307,7 +306,7 @@ class Session(QObject):
 
     @property
     def plan(self) -> DraftPlan:
-        """The plan as it stands."""
+        """The plan as it is."""
         return self._plan
 
     @property

@@ -63,8 +63,8 @@ class Form(QWidget):
             parameters: the class.
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters stand side by side; more than one where all are often changed.
-            first: attributes that stand above the others, however rarely they are changed elsewhere.
+            across: how many parameters are side by side; more than one where all are often changed.
+            first: attributes that are above the others, however rarely they are changed elsewhere.
         """
         super().__init__()
         self.setObjectName(name)
@@ -132,7 +132,6 @@ class Form(QWidget):
         self._fields[key], self._problems[key] = field, problem
 
     def _say(self, key: str) -> None:
-        """Write the title of a parameter and what it means."""
         (title, field), words, help_text = self._labels[key], self._title_of(key), self._help_of(key)
         symbol = self._specs[key].symbol
         title.setText(f"{words}, {symbol}" if symbol else words)
@@ -149,7 +148,6 @@ class Form(QWidget):
         return text[:1].upper() + text[1:]
 
     def retranslate(self) -> None:
-        """Say titles, helps and problems in another language."""
         for key in self._labels:
             self._say(key)
         self._check()
@@ -186,7 +184,6 @@ class Form(QWidget):
         return " ".join(filter(None, (f"{self._help_of(key)}.", usual)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Explain the field that the keys or the pointer come to."""
         if event.type() in LOOKED_AT and watched in self._explains:
             self.explained.emit(self._meaning(self._explains[watched]))
         return False
@@ -227,7 +224,7 @@ class Form(QWidget):
         return line
 
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
-        """Return what stands behind a field: its unit, or of a path what chooses one."""
+        """Return what is behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
             return label(tr_sentence(spec.unit), "muted", wrap=True)
         words = self._title_of(key)
