@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workbench.data.table import Table
 from workbench.learners import Learner, learner
 from workbench.params import InputError, Parameters
-from workbench.privacy.accounting.neighbours import replace_one
+from workbench.privacy.accounting.event import replace_one
 from workbench.risk.attacks.base import OpenedModel
 from workbench.risk.attacks.bound import Guarantee
 from workbench.risk.attacks.membership import (

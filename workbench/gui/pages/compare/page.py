@@ -42,7 +42,8 @@ LOWEST = 290
 
 HINT = tr_later("Tick lines in the table to draw them together: at most seven.")
 ATTACK_TIP = tr_later(
-    "Train the selected line again on one half of the rows, and see how well an attacker distinguishes them from the others"
+    "Train the selected line again on one half of the rows, and see how well an attacker distinguishes them from the "
+    "others"
 )
 EMPTY = tr_later(
     "The studies that you run in Curves and the models that you release in Train are listed here "
