@@ -59,6 +59,8 @@ TABLES = tr_later("Tables (*.csv *.csv.gz *.tsv *.xlsx *.parquet *.feather *.jso
 
 
 TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {
+    "entropy_l": tr_later("entropy ℓ"),
+    "population": tr_later("population table"),
     "recursive_c": tr_later("recursive (c, ℓ): c"),
     "recursive_l": tr_later("recursive (c, ℓ): ℓ"),
     "presence_upto": tr_later("δ-presence: up to"),
