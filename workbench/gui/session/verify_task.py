@@ -17,17 +17,23 @@ KEY = "verify"
 def verify(
     jobs: JobCenter,
     release: Path,
-    show: Callable[[list[str]], None],
+    show: Callable[[list[str], list[str]], None],
     on_failure: Callable[[BaseException], None] | None = None,
     on_cancel: Callable[[], None] | None = None,
 ) -> None:
-    """Recompute everything a certificate says; ``show`` gets a sentence for every fault, none where all is well."""
+    """Recompute everything a certificate says.
 
-    def work(emit: Emit, cancel: CancelToken) -> list[str]:
-        return faults(release, cancel)
+    ``show`` gets a sentence for every fault, none where all is well, and then for everything that could not be checked.
+    """
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[list[str], list[str]]:
+        from workbench.release.verify_any import left_unchecked
+
+        found = faults(release, cancel)
+        return found, [] if found else left_unchecked(release)
 
     job = Job(tr("Verifying"), work, about=release.name)
-    handle = jobs.start(job, key=KEY, on_result=show, on_failure=on_failure)
+    handle = jobs.start(job, key=KEY, on_result=lambda result: show(*result), on_failure=on_failure)
     if on_cancel is not None:
         handle.cancelled.connect(on_cancel)
 

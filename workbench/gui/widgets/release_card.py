@@ -148,7 +148,6 @@ class ReleasedCard(Card):
         tip = tr("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
         self._bundle = self._button(tr("Bundle…"), "bundle", tip, self._save_bundle)
         shown = self._button(tr("Open folder"), "folder", str(folder), lambda: self._open(folder))
-        self._bundle.setHidden(self.step.generalised)  # it has no guarantee that a bundle could let others check
         foot = self._add_line(row(self._verify, self._paper, self._bundle, shown, None))
         foot.setVisible(bool(self.step.files))
 
@@ -248,7 +247,7 @@ class ReleasedCard(Card):
         if self._kept and focus is not None and self.isAncestorOf(focus):
             self._verify.setFocus()
 
-    def _show(self, faults: list[str]) -> None:
+    def _show(self, faults: list[str], left: list[str]) -> None:
         from workbench.release.statements import CANNOT_KNOW
 
         self._checked()
@@ -261,7 +260,9 @@ class ReleasedCard(Card):
             self._notify(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
         else:
             time = datetime.now().astimezone().strftime("%H:%M:%S")
-            self._notify(tr("✓ File, certificate and ledger agree (checked at {time}).", time=time), "accent")
+            said = [tr("✓ File, certificate and ledger agree (checked at {time}).", time=time)]
+            said += [tr("Not checked: {what}.", what=tr_sentence(sentence)) for sentence in left]
+            self._notify(" ".join(said), "warn" if left else "accent")
 
     def _notify(self, text: str, kind: str) -> None:
         look(self._result, kind)
