@@ -242,7 +242,7 @@ def line_of(found: dict[str, Any]) -> str:
 
 def member_line(found: dict[str, Any], way: dict[str, Any]) -> str:
     """Return a line of the table of membership."""
-    name = way["guess"] if found["attack"] == "membership" else "distance"
+    name = "distance" if found["attack"] == "closest" and way["guess"] == "loss" else way["guess"]
     tpr = [way["tpr_at_fpr"][share] for share in ("0.001", "0.01")]
     epsilon = "–" if found["epsilon"] is None else f"{found['epsilon']:.4g}"
     return (
@@ -291,7 +291,7 @@ def write(bench: Bench) -> None:
     RESULTS.write_text(text + "\n".join(sorted(second + members, key=place_of)) + "\n", "utf-8")
 
 
-WAYS = ("distance", "loss", "lira", "lira-offline", "rmia")
+WAYS = ("distance", "density-ratio", "loss", "lira", "lira-offline", "rmia")
 
 
 def place_of(line: str) -> tuple[str, int]:

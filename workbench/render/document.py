@@ -71,7 +71,7 @@ _BLOCKS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and what is below it."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -86,7 +86,7 @@ class Document:
         subtitle: one line below it.
         sections: its contents, in order.
         foot: a short line at the foot of every page.
-        badge: stands across every page, as a watermark; empty for what is public.
+        badge: printed across every page, as a watermark; empty for what is public.
         time: when what it tells of was made (ISO 8601): the file's own date, so that the same text gives the same file.
     """
 

@@ -1,4 +1,4 @@
-"""A document as PDF, printed by Qt in a child process without a screen; a badge stands across every page."""
+"""A document as PDF, printed by Qt in a child process without a screen; a badge is printed across every page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.params import WorkbenchError
 from workbench.processes.child_program import command
 from workbench.render.document import Document, Picture
 from workbench.render.document_html import body_html
-from workbench.render.offscreen import APT, NO_QT, PATIENCE, qt_environment
+from workbench.render.offscreen import APT, NO_QT, PATIENCE, paint, qt_environment
 from workbench.render.palette import LIGHT, THEMES
 from workbench.render.values import kind_of
 
@@ -284,8 +284,6 @@ def _head(document: Document) -> str:
 
 def _drawn(block: Picture) -> Any:
     from PySide6.QtGui import QImage
-
-    from workbench.render.offscreen import paint
 
     scale = _SHARP / block.width
     module = importlib.import_module(kind_of(block.figure).module)

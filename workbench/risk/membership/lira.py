@@ -56,12 +56,12 @@ LIRA = Guess(
     "Likelihood ratio (LiRA)",
     "The fit of a row is compared with that of models trained with it and of models trained without it.",
     _online,
-    shadows=True,
+    needs="shadows",
 )
 LIRA_OFFLINE = Guess(
     "lira-offline",
     "Likelihood ratio without the row (LiRA offline)",
     "The fit of a row is compared with that of models trained without it.",
     _offline,
-    shadows=True,
+    needs="shadows",
 )

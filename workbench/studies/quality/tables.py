@@ -100,7 +100,7 @@ def read_compared(
         control: rows that were not released; without them a half of the original stands for such rows.
         plan: the release's; without one the kinds of columns are taken from the original.
         target: the column to predict.
-        seed: of the halves and of which rows of the release stand beside them.
+        seed: of the halves and of which rows of the release are beside them.
         cancel: looked at between columns.
 
     Raises:
