@@ -19,8 +19,8 @@ from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import queries_of
 from workbench.studies import ways_synthetic
+from workbench.studies.regimes import setting_of, synthetic_cells
 from workbench.studies.solve import least_epsilon
-from workbench.studies.synthetic_rows import setting_of, synthetic_cells
 from workbench.studies.ways import (
     MODEL,
     NAMES,

@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from workbench.api.generalized import generalize
     from workbench.api.ledgers import ledger
     from workbench.api.measures import anonymity, risk
+    from workbench.api.models import total_epsilon
     from workbench.api.networks import train
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.reports import quality, report
-    from workbench.api.transformers import total_epsilon
 
 __all__ = [
     "Plan",

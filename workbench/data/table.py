@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -67,6 +68,49 @@ class Doubt:
         return f"reads {shown}" if self.name in ("decimal", "header") else f'reads "{shown}"'
 
 
+@dataclass(frozen=True)
+class FileFacts:
+    """What a file says of itself and of its columns, beside the cells. Nobody has confirmed that it is right.
+
+    Attributes:
+        labels: what a column is, in words, by its name.
+        values: what the values of a column mean: value → label, by the name of the column.
+        missing: the values of a column that the file declares missing, in words, by its name.
+        part: the sheet of a workbook, or the member of an archive, that was read.
+        parts: all of them that could have been read.
+        option: the option that chooses among them: ``sheet`` or ``member``; empty where there is nothing to choose.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    part: str = ""
+    parts: tuple[str, ...] = ()
+    option: str = ""
+
+    @classmethod
+    def from_plain(cls, said: Mapping[str, Any]) -> FileFacts:
+        """Return what was written as JSON.
+
+        Raises:
+            ValueError: it is not that.
+        """
+        known = {f.name for f in dataclasses.fields(cls)}
+        if not set(said) <= known:
+            raise ValueError("unknown facts")
+        return cls(
+            labels={str(name): str(label) for name, label in dict(said.get("labels", {})).items()},
+            values={
+                str(name): {str(value): str(label) for value, label in dict(labels).items()}
+                for name, labels in dict(said.get("values", {})).items()
+            },
+            missing={str(n): tuple(str(v) for v in found) for n, found in dict(said.get("missing", {})).items()},
+            part=str(said.get("part", "")),
+            parts=tuple(str(part) for part in said.get("parts", ())),
+            option=str(said.get("option", "")),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of text cells. Everything in it is private.
@@ -88,6 +132,7 @@ class Table:
         missing_marks: the stated marks of a missing value, which are still in ``frame``; ``None`` where nobody stated
             them (:mod:`workbench.data.columns.missing` says what is missing then).
         rows_before: how many rows of the whole table come before a part of it.
+        facts: what its file says beside the cells.
     """
 
     frame: pl.DataFrame
@@ -103,6 +148,7 @@ class Table:
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
     missing_marks: tuple[str, ...] | None = None
     rows_before: int = 0
+    facts: FileFacts = field(default_factory=FileFacts)
 
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """Yield the rows in order, at most ``at_once`` at a time; an error about a part names the row of the whole."""

@@ -49,7 +49,8 @@ from workbench.release.recover import (
     waiting_for,
 )
 from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
-from workbench.release.rows_work import FORMATS, rows_work
+from workbench.release.rows_work import rows_work
+from workbench.release.table_formats import FORMATS, suffix_of, written_like
 from workbench.release.verify import verify_release
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
@@ -117,7 +118,8 @@ def destination(
             the certificate.
         ParameterError: the release would replace what it is made from.
     """
-    if path.suffix.lower() not in formats:
+    suffix = suffix_of(path, formats)
+    if suffix is None:
         raise InputError(
             f"the output's suffix {path.suffix!r} is not known",
             str(path),
@@ -130,7 +132,7 @@ def destination(
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
     require_new(path, replace=replace)
-    return Destination(path, formats[path.suffix.lower()], replace)
+    return Destination(path, formats[suffix], replace)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,12 +205,13 @@ def prepare(plan: Plan, table: Table, to: Destination, work: Work | Callable[[Ta
 
 def prepare_rows(plan: Plan, table: Table, to: Destination) -> Prepared:
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`."""
+    plan = written_like(plan, table, to.format)
     return prepare(plan, table, to, lambda rows: rows_work(plan, rows, to.format))
 
 
 @dataclass(frozen=True)
 class EarlierRelease:
-    """A release of the same table by the same plan whose files still stand; to copy them costs nothing.
+    """A release of the same table by the same plan whose files are still there; to copy them costs nothing.
 
     Attributes:
         release_id: its name in the ledger.
@@ -416,7 +419,7 @@ def release(
     Raises:
         InputError: a value does not fit its column, or the output exists or cannot be written.
         BudgetRefusedError: the cap does not allow it.
-        CancelledError: ``cancel`` was set; the message says whether the charge stands.
+        CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
     started, cancel, to = time.monotonic(), cancel or CancelToken(), request.to
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
@@ -554,7 +557,7 @@ def _released(
 
 
 def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:
-    """Return the newest release of the account by ``plan`` whose files still stand as they were certified."""
+    """Return the newest release of the account by ``plan`` whose files are still as they were certified."""
     for release in reversed(ledger.releases(account)):
         output = Path(release.body.get("output", ""))
         certificate = certificate_path(output) if release.body.get("output") else output

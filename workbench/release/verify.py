@@ -72,7 +72,7 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     """Return a sentence for every fault of the release at ``path``: a file, its certificate, or a folder.
 
     The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
-    told at once. Then everything that its certificate says is computed again: from the noisy answers in it, where
+    reported at once. Then everything that its certificate says is computed again: from the noisy answers in it, where
     they are there (statistics, figures), else from the plan, the parameters and the released file.
 
     What the plan implies is recomputed and compared. The time, the release's id, the program's version and the sums of

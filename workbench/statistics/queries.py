@@ -1,7 +1,7 @@
 """The whole-number queries that a request becomes, with their shares of ε; which figure is read from which query.
 
 Every query is a vector of whole numbers to which an empty row, all its values missing, adds nothing, so that its
-sensitivity under zero-out neighbours is the norm of what one row adds: L1, and never more in L2. A row stands in one
+sensitivity under zero-out neighbours is the norm of what one row adds: L1, and never more in L2. A row is in one
 bin of one group:
 
 * ``histogram``: rows of each group and bin; one row adds 1.

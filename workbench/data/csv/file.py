@@ -43,7 +43,7 @@ class DelimitedFile:
     """One reading of one file of delimited text.
 
     Args:
-        file: where it is.
+        file: where it is; ``None`` where its bytes are in no file of their own.
         source: the name a person uses for it.
         view: its bytes.
         options: what a person stated; it overrides the guess.
@@ -57,7 +57,7 @@ class DelimitedFile:
 
     def __init__(
         self,
-        file: Path,
+        file: Path | None,
         source: str,
         view: Bytes,
         options: ReadOptions,
@@ -228,10 +228,10 @@ class DelimitedFile:
         shape = regular_shape(records, delimiter, quote, len(columns), self._cancel)
         if shape is None:
             return None
-        in_place = self._mapped and plain.body is self._body
+        in_place = self._file if self._mapped and plain.body is self._body else None
         try:
             frame = pl.read_csv(
-                self._file.resolve() if in_place else io.BytesIO(plain.body.tobytes()),
+                in_place.resolve() if in_place else io.BytesIO(plain.body.tobytes()),
                 has_header=False,
                 schema=dict.fromkeys(columns, pl.String),
                 separator=plain.delimiter or "\x1f",

@@ -25,7 +25,7 @@ from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, Colu
 from workbench.release.ledger.sketch import NO_SKETCHES, Sketches, sketches
 
 _CELL, _MISSING, _ESCAPE, _ROW = "\x1f", "\x1e", "\x1d", "\n"
-"""What stands between cells, for a missing one, before an escaped character, and after a row of a fingerprint."""
+"""What is between cells, for a missing one, before an escaped character, and after a row of a fingerprint."""
 _ROWS_AT_ONCE = 1 << 18
 
 _EVERY_ROW = 1 << 20

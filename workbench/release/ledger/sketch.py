@@ -6,7 +6,7 @@ would occur twice. So unrelated tables share at most some 37 % of their unique r
 of one cell or of every tenth row leaves most of them shared. More than :data:`SHARED` is taken for a version.
 
 **What the bound does not hold for** are columns that are not drawn: running numbers and dates are the same in every
-table. A sketch is therefore kept only where the columns beside such a key tell rows apart (:func:`_telling`); a table
+table. A sketch is therefore kept only where the columns beside such a key distinguish rows (:func:`_telling`); a table
 of running numbers and yes or no has none.
 
 Besides the sketch of whole rows there is one without each column, and one without all its keys, so that a table whose
@@ -118,7 +118,7 @@ class Sketches:
 NO_SKETCHES = Sketches()
 
 _FEWEST_REPEATED = 32
-"""Rows that all stand equally often, and none once: fewer may do so in any table of few different rows."""
+"""Rows that all occur equally often, and none once: fewer may do so in any table of few different rows."""
 
 
 def _touching(ones: Sequence[Sketch], others: Sequence[Sketch]) -> list[tuple[int, int]]:
@@ -201,7 +201,7 @@ def _made(
 def _once(rows: Words, choice: Chosen, most: int, key: bytes) -> Sketch:
     """Return the sketch of those rows that occur once; equal rows have equal ranks, so all of them are here.
 
-    Of a table in which every row stands several times, as in a copy appended to itself, the rarest rows are taken. By
+    Of a table in which every row occurs several times, as in a copy appended to itself, the rarest rows are taken. By
     chance that happens only where different rows are few.
     """
     rows, first, count = np.unique(rows, return_index=True, return_counts=True)

@@ -18,6 +18,7 @@ from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import Job
 from workbench.params import ParameterError, WorkbenchError
+from workbench.sanitize.wishes import Wish
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -241,8 +242,6 @@ def with_another(session: Session, text: str) -> DraftPlan:
     Raises:
         ParameterError: it is no wish, or of a column that is not released.
     """
-    from workbench.sanitize.wishes import Wish
-
     plan = session.plan
     wish, asked = Wish.parse(text).checked({c.name: c.kind for c in plan.protected}), plan.questions.asked
     others = [one for one in asked.wishes if Wish.parse(one).figure != wish.figure]
@@ -255,8 +254,6 @@ def with_wish(plan: DraftPlan, question: Question, margin: str) -> DraftPlan:
     Raises:
         ParameterError: the margin is not a number, or asks for nothing.
     """
-    from workbench.sanitize.wishes import Wish
-
     wish, asked = question.wish, plan.questions.asked
     assert wish is not None
     others = [text for text in asked.wishes if Wish.parse(text).figure != wish.figure]

@@ -187,7 +187,7 @@ class WaysPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def missing(self) -> str:
-        """Return what stands in the way; empty where nothing does."""
+        """Return what prevents it; empty where nothing does."""
         session = self.session
         if session.opened is None:
             return tr(FOR_TABLES) if session.images is not None else tr(NO_TABLE)
@@ -206,7 +206,6 @@ class WaysPage(PageFrame):
         self._look_for_new_wish()
 
     def _forget(self) -> None:
-        """Show another table."""
         if self._drawing is not None:
             former, self._drawing = self._drawing, None
             former.cancel()
@@ -221,7 +220,6 @@ class WaysPage(PageFrame):
             self.session.advise_way(found.advised)
 
     def refresh(self) -> None:
-        """Show what is known, what can be pressed, and why."""
         session, missing = self.session, self.missing()
         self._top.setVisible(not missing)
         self._sheet.setVisible(not missing)
@@ -471,7 +469,6 @@ class WaysPage(PageFrame):
         return self._drawing
 
     def escape(self) -> bool:
-        """Stop the private draw."""
         if self._drawing is None or self._drawing.stopping:
             return False
         ask_to_stop(self, self._drawing)
