@@ -311,8 +311,9 @@ def test_a_cap_names_what_alone_needs_more() -> None:
 
 def test_an_epsilon_is_spent_such_that_all_errors_are_the_same_part_of_their_margins() -> None:
     wishes = ["mean(age) ± 2, weight 4", "share(sex=f) ± 3 %", "mean(age by sex) ± 5"]
-    for way_wishes, way in ((wishes, STATISTICS), (wishes[:2], ROWS)):
-        found = answer(5000, way_wishes, way, epsilon=3.0)
+    few = Plan(epsilon=1.0, columns=ROW_COLUMNS)
+    for plan, way_wishes, way in ((PLAN, wishes, STATISTICS), (few, [wishes[1], "mean(kids) ± 1, weight 2"], ROWS)):
+        found = answer(5000, way_wishes, way, plan, epsilon=3.0)
         parts = [found.errors[w.figure] / w.within * w.weight for w in map(Wish.parse, way_wishes)]
         if way == STATISTICS:  # the error of a count is a whole number of rows
             parts[1] = max(parts[1], min(parts[1] + 1 / (5000 * 0.03), parts[0]))
