@@ -172,8 +172,12 @@ def release(
         prepared: the release.
         about: a sentence to say first, where the cap allows the charge; empty where there is none.
     """
-    check_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
+    in_parts = prepared.work.reader is not None
+    if not in_parts:
+        check_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
     with Ledger.open(options.ledger) as ledger:
+        if in_parts:  # one pass for values and marks
+            check_values(prepared, context.cancel, ledger, context.emit)
         account = ""
         if about is not None:
             verdict = verdict_on(prepared, ledger)

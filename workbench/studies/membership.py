@@ -16,7 +16,7 @@ from workbench.data.table import Table
 from workbench.learners import Learner, learner
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import InputError, Parameters
-from workbench.privacy.accounting.neighbours import replace_one
+from workbench.privacy.accounting.event import replace_one
 from workbench.risk.attacks.base import OpenedModel
 from workbench.risk.attacks.bound import Guarantee
 from workbench.risk.attacks.membership import (

@@ -146,6 +146,7 @@ def load(
     table = read_table(source, options, cancel=cancel, replace_invalid=replaced)
     require_unchanged(source, stamp)
     columns = profile(table, cancel=cancel, emit=emit)
+    _ = table.frame  # pages use all rows: one that is read in parts is loaded here, not on the GUI thread
     declared: tuple[Attribute, ...] = ()
     target = None
     described: Sample | None = None
