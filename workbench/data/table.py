@@ -170,6 +170,19 @@ class Table:
             frame, first_line = frame.select(pl.all().gather(index)), None
         return dataclasses.replace(self, frame=frame, first_line=first_line, blank_lines=(), replaces_invalid=True)
 
+    def labelled(self) -> dict[str, tuple[str, ...]]:
+        """Return the columns whose values all have a label in the file, with these values in the file's order.
+
+        They are a proposal: who uses them as a domain declares that they are public.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for name, labels in self.facts.values.items():
+            if name in self.names and len(labels) > 1:
+                cells = self.column(name)
+                if cells.is_in(list(labels)).fill_null(value=True).all():
+                    found[name] = tuple(labels)
+        return found
+
     @property
     def rows(self) -> int:
         """The number of rows, n."""

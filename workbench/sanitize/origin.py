@@ -83,7 +83,10 @@ def _said(value: Any) -> str:
 def _guess(column: Mapping[str, Any]) -> Guess:
     usual = {"action": "protect", "missing": "refuse", "date_order": "none"}
     facts = facts_needed(str(column.get("action", "protect")), column.get("kind"))
-    return Guess(str(column.get("name")), facts, tuple(str(column.get(f, usual.get(f))) for f in facts))
+    values = [str(column.get(f, usual.get(f))) for f in facts]
+    if isinstance(column.get("domain"), list | tuple):  # it may be one that the labels of a file proposed
+        facts, values = (*facts, "domain"), [*values, _said(list(column["domain"]))]
+    return Guess(str(column.get("name")), facts, tuple(values))
 
 
 def places(found: Iterable[Guess]) -> list[str]:

@@ -7,16 +7,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import HEAD, Source, SourceFile
 from workbench.data.table import Table
 from workbench.params.extras import require
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _WHOLE = 1 << 53
 _READERS = {"SPSS": "sav", "SPSS portable": "por", "Stata": "dta", "SAS": "sas7bdat", "SAS transport": "xport"}
@@ -85,11 +82,8 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
     if missing and not values and options.get("missing_codes") is None:
         facts["notices"].append(f"codes that the file declares missing are read as missing in {_listed(missing)}")
     rows = len(texts[columns[0]]) if columns else 0
-    return Opened(rows, columns, lambda: _frame(texts, pl), facts, typed=False)
-
-
-def _frame(texts: Mapping[str, Sequence[str | None]], pl: Any) -> pl.DataFrame:
-    return pl.DataFrame([pl.Series(name, cells, pl.String) for name, cells in texts.items()])
+    series = [pl.Series(name, found, pl.String) for name, found in texts.items()]
+    return Opened(rows, columns, lambda: pl.DataFrame(series), facts, typed=False)
 
 
 def _text(value: Any, *, letters: bool = False) -> str | None:
@@ -133,21 +127,12 @@ def _range(one: tuple[Any, Any]) -> str:
 
 
 def _is_missing(code: str, ranges: Sequence[tuple[Any, Any]]) -> bool:
-    def number(value: Any) -> float | None:
-        try:
-            return float(value)
-        except ValueError:
-            return None
-
-    here = number(code)
-    for low, high in ranges:
-        between = number(low), number(high)
-        if here is None or None in between:
-            if code in (low, high):
-                return True
-        elif between[0] <= here <= between[1]:
-            return True
-    return False
+    """Whether a code is in one of the ranges: of numbers, or of one text."""
+    try:
+        number = float(code)
+    except ValueError:
+        return any(code in one for one in ranges)
+    return any(low <= number <= high for low, high in ranges if not isinstance(low, str) and not isinstance(high, str))
 
 
 def _listed(names: Mapping[str, Any]) -> str:
