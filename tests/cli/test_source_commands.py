@@ -77,7 +77,7 @@ def test_labels_of_a_file_are_proposed_and_nothing_is_released_before_they_are_c
     assert "city: kind = category, missing = own-value, domain = 1|2" in confirmed["guessed"]
     done(run, *release)
     assert done(run, "verify", "out.csv")["ok"]
-    released = {line.strip('"\r\n') for line in (folder / "out.csv").open()}
+    released = {line.strip('"') for line in (folder / "out.csv").read_text("utf-8").splitlines()}
     assert released <= {"city", "1", "2", ""}
 
 

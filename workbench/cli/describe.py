@@ -56,11 +56,13 @@ def _dialect(dialect: Dialect | None) -> dict[str, Any]:
 def _doubt(doubt: Doubt) -> dict[str, Any]:
     """Return a guess that one row could turn, with how some cells read under each candidate: the guess comes first."""
     candidates = [{"option": c.option, "fits": c.fits, "cells": list(c.cells)} for c in doubt.candidates]
-    return {"about": doubt.name, "guess": doubt.guess, "option": doubt.option, "candidates": candidates}
+    stated = {"about": doubt.name, "guess": doubt.guess, "option": doubt.option, "candidates": candidates}
+    return {**stated, "by_a_row": doubt.by_a_row}
 
 
 def _doubts_text(doubts: Sequence[Mapping[str, Any]]) -> list[str]:
-    lines = ["", "One row could change these guesses; state the options that read right before you release:"]
+    why = "One row could change" if any(doubt["by_a_row"] for doubt in doubts) else "Only the file says so in"
+    lines = ["", f"{why} these guesses; state the options that read right before you release:"]
     for doubt in doubts:
         lines.append(f"  {one_line(doubt['guess'])}")
         rows = [

@@ -70,7 +70,8 @@ def read_table(
     opened = SourceFile(file, source, view, size, options, names, replace_invalid, cancel)
     with digesting(views, cancel) as digest:
         table = found.read(opened)
-        return dataclasses.replace(table, digest=digest.result(), missing_marks=options.missing)
+        facts = dataclasses.replace(table.facts, options=found.options)
+        return dataclasses.replace(table, digest=digest.result(), missing_marks=options.missing, facts=facts)
 
 
 def _open(file: Path, source: str) -> Bytes:

@@ -55,15 +55,12 @@ def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
 
     ``None`` where nothing was stated or guessed.
     """
-    guessed: dict[str, Any] = {}
-    if table.dialect is not None:
-        asked = [*doubted(table), *(["header"] if stated.header is None else [])]
-        guessed = {name: value for name, value in options_of(table.dialect).items() if name in asked}
+    guessed: dict[str, Any] = doubted(table)
+    if table.dialect is not None and stated.header is None:
+        guessed["header"] = options_of(table.dialect)["header"]
     facts = table.facts
     if len(facts.parts) > 1 and getattr(stated, facts.option) is None:
         guessed[facts.option] = facts.part
-    if facts.missing and stated.missing_codes is None:
-        guessed["missing_codes"] = "missing"
     from workbench.data.columns.missing import marks_in  # this loads polars, as above
 
     marks = marks_in(table) if stated.missing is None and not table.types else ()
@@ -89,4 +86,4 @@ def options_of(dialect: Dialect) -> dict[str, str]:
 def doubted(table: Table) -> dict[str, str]:
     """Return the options that state what was guessed and one row could have changed, as the file was read."""
     read = options_of(table.dialect) if table.dialect is not None else {}
-    return {doubt.name: read[doubt.name] for doubt in table.doubts}
+    return {doubt.name: read.get(doubt.name) or doubt.candidates[0].value for doubt in table.doubts}

@@ -89,7 +89,7 @@ def draft(
         dictionary: what a data dictionary declares; it goes before ``declared`` and before any guess.
         questions: who gets the release, which columns they need and what they ask: the others are left out.
         suggested: where the columns needed are those that are suggested: then leaving out the others is a guess.
-        labelled: domains that the file proposes, by column (:meth:`~workbench.data.table.Table.labelled`); guesses.
+        labelled: domains that the file proposes, by column; they are guesses.
 
     Raises:
         ParameterError: a named column does not exist, the mechanism is not known, there are two targets, ε is more than

@@ -163,4 +163,5 @@ COMPRESSED = Source(
     endings=(".gz", ".zst", ".bz2", ".xz", ".zip"),
     read=read,
     mark=re.compile(b"|".join(mark for mark, _ in KINDS.values())),
+    options=(*delimited.OPTIONS, "member"),
 )

@@ -168,4 +168,5 @@ SPREADSHEET = Source(
         rb"|PK\x03\x04(?=(?s:.{0,8000}?)(?:xl/|\[Content_Types\]\.xml))"
         rb"|\xd0\xcf\x11\xe0"
     ),
+    options=("range", "skip_lines", "header", "names", "missing", "sheet"),
 )

@@ -22,12 +22,14 @@ TITLES = {
     "escape": tr_later("quotes within quotes"),
     "decimal": tr_later("decimal mark"),
     "header": tr_later("header row"),
+    "missing_codes": tr_later("codes declared missing"),
 }
 MARKS = {
     **{",": tr_later("comma"), ";": tr_later("semicolon"), "\t": tr_later("tab"), "|": tr_later("bar")},
     **{" ": tr_later("space"), "": tr_later("none"), "none": tr_later("none"), ".": tr_later("point")},
     **{"doubled": tr_later("doubled"), "backslash": tr_later("backslash"), "bare": tr_later("bare")},
     **{"yes": tr_later("yes"), "no": tr_later("no")},
+    **{"missing": tr_later("missing values"), "values": tr_later("values like others")},
 }
 """What a mark of a file, or a word of the options, is called."""
 
