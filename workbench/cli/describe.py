@@ -61,8 +61,9 @@ def _doubt(doubt: Doubt) -> dict[str, Any]:
 
 
 def _doubts_text(doubts: Sequence[Mapping[str, Any]]) -> list[str]:
-    why = "One row could change" if any(doubt["by_a_row"] for doubt in doubts) else "Only the file says so in"
-    lines = ["", f"{why} these guesses; state the options that read right before you release:"]
+    by_a_row = any(doubt["by_a_row"] for doubt in doubts)
+    why = "One row could change these guesses" if by_a_row else "Only the file says so"
+    lines = ["", f"{why}; state the options that read right before you release:"]
     for doubt in doubts:
         lines.append(f"  {one_line(doubt['guess'])}")
         rows = [
