@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from workbench.data.columns.source_types import type_of
+from workbench.data.csv.options import ReadOptions
 from workbench.data.isolated_child import (
     BYTES,
     END,
@@ -32,6 +33,7 @@ from workbench.data.opened import article
 from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
+from workbench.params.remedies import state_option
 from workbench.processes.child_program import command, environment
 from workbench.signals.cancel import CancelToken
 
@@ -192,9 +194,10 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             raise EOFError
         content = _exactly(answer, length)
         if letter == REFUSED:
-            what, where, hint, *code = parse_json(content.decode(), "answer")
-            place = f"{reading.source}, {where}" if where else reading.source
-            raise InputError(what, place, hint, code="".join(code))
+            what, where, hint, *codes = parse_json(content.decode(), "answer")
+            place, code = f"{reading.source}, {where}" if where else reading.source, "".join(codes)
+            fix = state_option(code, doing=hint) if code in ReadOptions.declared() else hint
+            raise InputError(what, place, fix, code=code)
         if letter == SHAPE:
             rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
         elif letter == TYPES:

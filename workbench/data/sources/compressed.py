@@ -94,9 +94,7 @@ def _member(archive: zipfile.ZipFile, options: dict[str, Any], facts: dict[str, 
     if stated is not None and stated not in members:
         raise RefusedError(f"the archive has no member {stated!r}", "", f"name one of {_listed(able)}", "member")
     if stated is None and len(able) > 1:
-        raise RefusedError(
-            f"the archive has {len(able)} members: {_listed(able)}", "", "choose one with --member NAME", "member"
-        )
+        raise RefusedError(f"the archive has {len(able)} members: {_listed(able)}", "", "choose one", "member")
     name = stated if stated is not None else next(iter(able))
     if members[name].flag_bits & 1:
         raise RefusedError(f"the member {name} needs a password", "", "unpack it first")

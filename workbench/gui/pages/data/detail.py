@@ -226,5 +226,6 @@ def _guess_text(column: DraftColumn) -> str:
         "kind": tr(str(column.kind)),
         "missing": tr("if a value is missing: {missing}", missing=missing),
         "date_order": tr(dict(ORDERS).get(column.date_order) or str(column.date_order)),
+        "domain": tr("values as the file labels them"),
     }
     return "; ".join(words[fact] for fact in column.unconfirmed)

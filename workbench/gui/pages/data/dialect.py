@@ -232,12 +232,20 @@ class DialectForm(Card):
         so_far = self.options() or self._opened.options or ReadOptions()
         self.read_again.emit(dataclasses.replace(so_far, **stated))
 
-    def show_failure(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
-        """Show what was stated when the file at ``source`` was refused, and the lines that were in the way."""
+    def show_failure(
+        self, source: str, options: ReadOptions | None, error: BaseException, opened: OpenTable | None
+    ) -> None:
+        """Show what was stated when the file at ``source`` was refused, and the lines that were in the way.
+
+        Where another of its tables is ``opened``, those can still be chosen.
+        """
         self.show_table(None)
         self._show_fields(options_by_name(source))
         self._show_options(options)
-        if isinstance(error, WorkbenchError) and error.code == "member":
+        facts = opened.table.facts if opened is not None and opened.source == source else None
+        if facts is not None and facts.option:
+            self._show_parts(facts.option, facts.parts, getattr(options, facts.option, None) or "")
+        elif isinstance(error, WorkbenchError) and error.code == "member":
             job = Job(tr("Looking at the file"), lambda emit, cancel: members(source))
             self._jobs.start(
                 job,

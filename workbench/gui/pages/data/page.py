@@ -150,7 +150,7 @@ class DataPage(PageFrame):
         if options_by_name(source):
             self._failed_source = source
             self._show_view("dialect")
-            self.dialect.show_failure(source, options, error)
+            self.dialect.show_failure(source, options, error, self.session.opened)
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
