@@ -13,6 +13,8 @@ from tests.source_files import CSV, NAMES, ROWS, coded, packed_zip, partitioned,
 
 KINDS = ["people.csv.gz", "people.zip", "people.jsonl", "people.xlsx", "people.ods", "people.dta", "folder"]
 
+SOME = ("people.xlsx", "folder")
+
 
 def source(folder: Path, name: str) -> str:
     if name != "folder":
@@ -30,7 +32,7 @@ def planned(run: Run, data: str, *more: str) -> None:
     done(run, "plan", "--confirm", "plan.toml")
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [pytest.param(k, marks=() if k in SOME else pytest.mark.slow) for k in KINDS])
 def test_a_release_from_every_source_is_verified(name: str, folder: Path, run: Run) -> None:
     data = source(folder, name)
     described = done(run, "describe", data)
