@@ -10,9 +10,7 @@ import codecs
 import re
 import shlex
 
-import numpy as np
-from numpy.typing import NDArray
-
+from workbench.data.csv.encoding import AnyBytes
 from workbench.data.sources.source import HEAD, Source
 from workbench.params import InputError
 
@@ -69,7 +67,7 @@ def refuse_address(source: str) -> None:
     raise InputError("this is an address, and only files are read", source, hint, code="address")
 
 
-def refuse_other_formats(view: NDArray[np.uint8], source: str, found: Source, *, stated: bool = False) -> None:
+def refuse_other_formats(view: AnyBytes, source: str, found: Source, *, stated: bool = False) -> None:
     """Raise :class:`InputError` where a file is of a well-known format that is no table which can be read here.
 
     Args:

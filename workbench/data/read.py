@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from workbench.data.content.digest import digesting
-from workbench.data.csv.encoding import Bytes
+from workbench.data.csv.encoding import AnyBytes, FileBytes
 from workbench.data.csv.options import ReadOptions
 from workbench.data.other_formats import refuse_address, refuse_other_formats
 from workbench.data.sources import folder_source, source_of
@@ -20,8 +21,8 @@ from workbench.signals.cancel import CancelToken
 
 SAMPLE_PREFIX = "sample:"
 
-MAPPED_FROM = 64 * 1024 * 1024
-"""Size in bytes from which a file is mapped instead of read into memory."""
+IN_PARTS_FROM = 64 * 1024 * 1024
+"""Size in bytes above which a file of text is read in parts instead of into memory."""
 
 __all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table"]
 
@@ -60,7 +61,7 @@ def read_table(
     if folder is not None:
         found, files = folder
         views = [_open(each, str(each)) for each in files]
-        view = np.empty(0, np.uint8)
+        view: AnyBytes = np.empty(0, np.uint8)
     else:
         views = [view := _open(file, source)]
         stated = options.delimiter is not None
@@ -71,14 +72,17 @@ def read_table(
     with digesting(views, cancel) as digest:
         table = found.read(opened)
         facts = dataclasses.replace(table.facts, options=found.options)
-        return dataclasses.replace(table, digest=digest.result(), missing_marks=options.missing, facts=facts)
+        table = table.replaced(digest=digest.result(), missing_marks=options.missing, facts=facts)
+    for each in views:
+        if isinstance(each, FileBytes):
+            each.require_unchanged()
+    return table
 
 
-def _open(file: Path, source: str) -> Bytes:
+def _open(file: Path, source: str) -> AnyBytes:
     """Return the bytes of ``file``, or raise an error that says why it cannot be read.
 
-    A large file is mapped. The system kills a process that reads a mapped file after another program cut it
-    short, so a file that easily fits into memory is read into it.
+    Those of a large file are read piece by piece, where they are used.
     """
     try:
         if file.is_dir():
@@ -89,8 +93,8 @@ def _open(file: Path, source: str) -> Bytes:
             raise InputError("this is not a regular file", source, "copy its content into a file first")
         if file.stat().st_size == 0:
             raise InputError("the file is empty", source, "give a file with rows")
-        if file.stat().st_size > MAPPED_FROM:
-            return np.memmap(file, np.uint8, "r")
+        if file.stat().st_size > IN_PARTS_FROM:
+            return FileBytes(os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0)), source)
         return np.fromfile(file, np.uint8)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

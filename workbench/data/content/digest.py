@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from workbench.data.csv.encoding import CHUNK, Bytes
+from workbench.data.csv.encoding import CHUNK, AnyBytes
 from workbench.signals.cancel import CancelToken
 
 
 @contextmanager
-def digesting(views: Sequence[Bytes], cancel: CancelToken) -> Iterator[Future[bytes]]:
+def digesting(views: Sequence[AnyBytes], cancel: CancelToken) -> Iterator[Future[bytes]]:
     """Hash the bytes of a file, or of the files of a folder, in a thread; the digest is there when the block ends.
 
     Hashing leaves the interpreter to others, so on two cores it takes no time from the reading.
@@ -23,7 +23,7 @@ def digesting(views: Sequence[Bytes], cancel: CancelToken) -> Iterator[Future[by
         yield pool.submit(_digest, views, cancel)
 
 
-def _digest(views: Sequence[Bytes], cancel: CancelToken) -> bytes:
+def _digest(views: Sequence[AnyBytes], cancel: CancelToken) -> bytes:
     each = []
     for view in views:
         digest = hashlib.sha256()

@@ -6,7 +6,7 @@ import bz2
 import dataclasses
 import gzip
 import lzma
-import mmap
+import os
 import re
 import tempfile
 import zipfile
@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from workbench.data.csv.encoding import FileBytes
 from workbench.data.isolated import isolated
 from workbench.data.opened import Opened, RefusedError, Unpacked
 from workbench.data.sources import delimited, json_lines
@@ -24,7 +25,7 @@ from workbench.data.table import Table
 from workbench.params import InputError
 
 if TYPE_CHECKING:
-    from workbench.data.csv.encoding import Bytes
+    from workbench.data.csv.encoding import AnyBytes
 
 IN_MEMORY = 64 * 1024 * 1024
 """Bytes of text that are unpacked into memory; more of them go to the disk."""
@@ -145,21 +146,21 @@ def read(file: SourceFile) -> Table:
         found = isolated(file, name, __name__, cast("IO[bytes]", unpacked))
         if found.table is not None:
             return found.table
-        view = _view(cast("IO[bytes]", unpacked))
+        view = _view(cast("IO[bytes]", unpacked), file.source)
         if not len(view):
             raise InputError("what is packed in the file is empty", file.source, "give a file with rows")
         table = delimited.read(dataclasses.replace(file, path=None, view=view))
-        return dataclasses.replace(table, facts=found.facts)
+        return table.replaced(facts=found.facts)
 
 
-def _view(unpacked: IO[bytes]) -> Bytes:
-    """Return what was unpacked."""
+def _view(unpacked: IO[bytes], source: str) -> AnyBytes:
+    """Return what was unpacked; much of it is read in parts, as a file is, and stays in its file without a name."""
     size = unpacked.seek(0, 2)
     unpacked.seek(0)
     if size <= IN_MEMORY:
         return np.frombuffer(unpacked.read(), np.uint8)
     unpacked.flush()
-    return np.frombuffer(mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    return FileBytes(os.dup(unpacked.fileno()), source)
 
 
 COMPRESSED = Source(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workbench.data.csv.encoding import Bytes
+    from workbench.data.csv.encoding import AnyBytes
     from workbench.data.csv.options import ReadOptions
     from workbench.data.table import Table
     from workbench.signals.cancel import CancelToken
@@ -35,7 +35,7 @@ class SourceFile:
 
     path: Path | None
     source: str
-    view: Bytes
+    view: AnyBytes
     size: int
     options: ReadOptions
     names: Sequence[str] | None

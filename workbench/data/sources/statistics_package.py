@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import math
 import re
@@ -149,7 +148,7 @@ def read(file: SourceFile) -> Table:
     candidates = tuple(Candidate(way, f"--missing-codes {way}", cells) for way, cells in ways)
     guess = f"the codes that the file declares missing ({_listed(codes)}) are read as missing values"
     doubt = Doubt("missing_codes", guess, candidates[0].option, candidates, by_a_row=False)
-    return dataclasses.replace(table, doubts=(doubt,))
+    return table.replaced(doubts=(doubt,))
 
 
 STATISTICS_PACKAGE = Source(
