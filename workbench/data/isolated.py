@@ -29,7 +29,7 @@ from workbench.data.isolated_child import (
     limits,
     unfolds_to,
 )
-from workbench.data.opened import article
+from workbench.data.opened import not_of_format
 from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
@@ -174,7 +174,7 @@ class _Reading:
     def damaged(self) -> InputError:
         """Return the error for an answer that makes no sense."""
         return InputError(
-            f"the file is not {article(self.format)} {self.format} file, or it is damaged",
+            not_of_format(self.format),
             self.source,
             "export it again, or give a CSV file",
             code="damaged-file",
