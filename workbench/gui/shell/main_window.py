@@ -47,17 +47,15 @@ from workbench.gui.widgets.explain import ExplainPanel
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
 from workbench.render.fonts import font, scaled
 
-OFFICE = (".xlsx", ".xls", ".ods", ".numbers")
 NO_TABLES = (
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".heic", ".mp3", ".mp4", ".mov", ".pdf", ".doc", ".docx"),
-    *(".odt", ".ppt", ".pptx", ".gz", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml", ".sqlite"),
+    *(".odt", ".ppt", ".pptx", ".numbers", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml", ".sqlite"),
 )
 """What is surely neither a table nor a set of images; the reader decides about everything else, whatever its name."""
 
-PACKED_IMAGES = ("-ubyte.gz", ".bin.gz")
-"""Of what is packed, images alone are read."""
-
-KINDS = tr_later("CSV, TSV, Parquet or Feather file, a set of images, or a project")
+KINDS = tr_later(
+    "table (text, also packed, Parquet, JSON Lines, Excel, ODS, SPSS, Stata, SAS), a set of images, or a project"
+)
 INSET = 12
 
 
@@ -87,9 +85,7 @@ def dragged(data: QMimeData) -> Dragged:
         return Dragged(problem=tr("This is not a file of this computer: save it first, then drop it."))
     path = urls[0].toLocalFile()
     name = PurePath(path).name
-    if path.lower().endswith(OFFICE):
-        return Dragged(problem=tr("{name} is a workbook: save it as CSV first, then drop that.", name=name))
-    if path.lower().endswith(NO_TABLES) and not path.lower().endswith(PACKED_IMAGES):
+    if path.lower().endswith(NO_TABLES):
         return Dragged(
             problem=tr("{name} is not a table that can be read: drop a {kinds}.", name=name, kinds=tr(KINDS))
         )

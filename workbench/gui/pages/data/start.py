@@ -215,7 +215,10 @@ class StartPanel(QWidget):
         title = label(tr("Open a table or images"), "heading")
         title.setStyleSheet("font-size: 18px; font-weight: 600;")
         text = label(
-            tr("Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one."),
+            tr(
+                "Drop a table here (text, Parquet, Excel, SPSS, Stata and more), or a set of images for a network, "
+                "or choose one."
+            ),
             "muted",
             wrap=True,
         )
