@@ -24,7 +24,10 @@ from workbench.signals import Notice
 def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
     """Add DATA and the options that say how to read it; ``more`` is added to its help."""
     many = None if required else "?"
-    stated = f"CSV, TSV, Parquet or Feather file, or sample:NAME{more}"
+    stated = (
+        "CSV or TSV (also packed: gz, zst, bz2, xz, zip), Parquet (a file or a folder), Feather, JSON Lines, Excel, "
+        f"ODS, SPSS, Stata or SAS file, or sample:NAME{more}"
+    )
     parser.add_argument("data", metavar="DATA", nargs=many, help=stated)
     add_reading(parser)
 

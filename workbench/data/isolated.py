@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from workbench.data.columns.source_types import type_of
+from workbench.data.csv.options import ReadOptions
 from workbench.data.isolated_child import (
     BYTES,
     END,
@@ -28,10 +29,11 @@ from workbench.data.isolated_child import (
     limits,
     unfolds_to,
 )
-from workbench.data.opened import article
+from workbench.data.opened import not_of_format
 from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
+from workbench.params.remedies import state_option
 from workbench.processes.child_program import command, environment
 from workbench.signals.cancel import CancelToken
 
@@ -172,7 +174,7 @@ class _Reading:
     def damaged(self) -> InputError:
         """Return the error for an answer that makes no sense."""
         return InputError(
-            f"the file is not {article(self.format)} {self.format} file, or it is damaged",
+            not_of_format(self.format),
             self.source,
             "export it again, or give a CSV file",
             code="damaged-file",
@@ -192,9 +194,10 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             raise EOFError
         content = _exactly(answer, length)
         if letter == REFUSED:
-            what, where, hint, *code = parse_json(content.decode(), "answer")
-            place = f"{reading.source}, {where}" if where else reading.source
-            raise InputError(what, place, hint, code="".join(code))
+            what, where, hint, *codes = parse_json(content.decode(), "answer")
+            place, code = f"{reading.source}, {where}" if where else reading.source, "".join(codes)
+            fix = state_option(code, doing=hint) if code in ReadOptions.declared() else hint
+            raise InputError(what, place, fix, code=code)
         if letter == SHAPE:
             rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
         elif letter == TYPES:

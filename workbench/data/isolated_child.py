@@ -20,7 +20,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from workbench.data.opened import Opened, RefusedError, Unpacked, article
+from workbench.data.opened import Opened, RefusedError, Unpacked, not_of_format
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,7 +104,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     kind, size, free = request["format"], request["size"], request["free"]
     restrict(*limits(size, 0, free))
     damaged = RefusedError(
-        f"the file is not {article(kind)} {kind} file, or it is damaged",
+        not_of_format(kind),
         "",
         "export it again, or give a CSV file",
         "damaged-file",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,7 +71,8 @@ def read_table(
     opened = SourceFile(file, source, view, size, options, names, replace_invalid, cancel)
     with digesting(views, cancel) as digest:
         table = found.read(opened)
-        table = table.replaced(digest=digest.result(), missing_marks=options.missing)
+        facts = dataclasses.replace(table.facts, options=found.options)
+        table = table.replaced(digest=digest.result(), missing_marks=options.missing, facts=facts)
     for each in views:
         if isinstance(each, FileBytes):
             each.require_unchanged()

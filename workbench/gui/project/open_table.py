@@ -154,7 +154,7 @@ def load(
         described = sample(source.removeprefix("sample:"))
         declared = described.attributes
         target = described.target
-    made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target)
+    made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target, labelled=table.labelled_domains())
     plan = _with_open_ways(DraftPlan.from_raw(parse_toml(made.toml, "draft")), columns)
     suggested = suggestion(columns, table.rows, {c.name: c.role for c in plan.columns})
     lesson = ""

@@ -161,6 +161,26 @@ class Form(QWidget):
         self._given[key] = value
         self._check()
 
+    def show_only(self, keys: tuple[str, ...]) -> None:
+        """Show these fields alone, side by side in two; of a form whose fields are all often changed."""
+        grid = self.layout()
+        assert isinstance(grid, QGridLayout)
+        shown = [key for key in self._specs if key in keys]
+        for key, (title, field) in self._labels.items():
+            for part in (title, field, self._problems[key]):
+                grid.removeWidget(part)
+            title.setVisible(key in keys)
+            field.setVisible(key in keys)
+        for place, key in enumerate(shown):
+            at, left = 2 * (place // 2), 3 * (place % 2)
+            title, field = self._labels[key]
+            grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
+            if isinstance(field, QCheckBox):
+                grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
+            else:
+                grid.addWidget(field, at, left + 1, 1, 2)
+            grid.addWidget(self._problems[key], at + 1, left + 1, 1, 2)
+
     def field(self, key: str) -> QWidget:
         """Return the field of one attribute."""
         return self._fields[key]

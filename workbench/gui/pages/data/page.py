@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QStackedWidget,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,7 +26,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row, segments
+from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -145,10 +144,12 @@ class DataPage(PageFrame):
 
     def _opening_failed(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
         """Show the place in the file that is wrong, and offer to correct how it is read."""
-        if source.lower().endswith((".csv", ".tsv", ".txt")):
+        from workbench.gui.pages.data.dialect import options_by_name
+
+        if options_by_name(source):
             self._failed_source = source
             self._show_view("dialect")
-            self.dialect.show_failure(source, options, error)
+            self.dialect.show_failure(source, options, error, self.session.opened)
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -180,12 +181,8 @@ class DataPage(PageFrame):
         rows.body.addLayout(top)
         rows.body.addWidget(self.rows_view, 1)
         dialect = look(QWidget(), "clear")
-        layout = QVBoxLayout(dialect)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(self.dialect.bad_lines)
-        layout.addWidget(self.dialect)
-        layout.addStretch(1)
+        layout = stack(self.dialect.bad_lines, self.dialect, None, spacing=12)
+        dialect.setLayout(layout)
         self._add_place("attributes", attributes)
         self._add_place("rows", rows)
         self._add_place("dialect", _scrolled(dialect))
@@ -252,7 +249,7 @@ class DataPage(PageFrame):
             self.make_whole()
         if self._whole:
             self.frame_model.show_frame(opened.table.frame if opened else None)
-            self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
+            self._segments["dialect"].setVisible(opened is not None and bool(opened.table.facts.options))
         if self.session.images is not None:
             self._show_images(self.session.images)
         self._show_view(self._first_view())
@@ -381,9 +378,10 @@ def _scrolled(widget: QWidget) -> QScrollArea:
 
 
 def _summary(opened: OpenTable) -> str:
-    from workbench.gui.pages.data.dialect import in_words
+    from workbench.gui.pages.data.dialect import read_in_words
 
     size = f"{count(opened.table.rows, 'row')} × {count(len(opened.table.names), 'column')}"
-    if opened.table.dialect is not None:
-        return f"{size}  ·  {in_words(opened.table.dialect)}"
+    read = read_in_words(opened.table)
+    if read:
+        return f"{size}  ·  {read}"
     return tr("{size}  ·  a sample that comes with the program", size=size) if opened.is_sample else size

@@ -95,11 +95,9 @@ class RecentList(QWidget):
         self._recent, self._jobs = recent, jobs
         self._lines: dict[str, RecentLine] = {}
         self._card = Card(pad=12, spacing=2)
-        whole = QVBoxLayout(self)
+        whole = stack(label(tr("RECENT"), "caption"), self._card, spacing=12)
         whole.setContentsMargins(0, 8, 0, 0)
-        whole.setSpacing(12)
-        whole.addWidget(label(tr("RECENT"), "caption"))
-        whole.addWidget(self._card)
+        self.setLayout(whole)
         if recent is not None:
             recent.changed.connect(self.refresh)
         self.refresh()
@@ -217,7 +215,10 @@ class StartPanel(QWidget):
         title = label(tr("Open a table or images"), "heading")
         title.setStyleSheet("font-size: 18px; font-weight: 600;")
         text = label(
-            tr("Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one."),
+            tr(
+                "Drop a table here (text, Parquet, Excel, SPSS, Stata and more), or a set of images for a network, "
+                "or choose one."
+            ),
             "muted",
             wrap=True,
         )
@@ -240,20 +241,16 @@ class StartPanel(QWidget):
             tip=tr("Images in one folder for each class, or the files of MNIST or CIFAR-10"),
         )
         images.clicked.connect(self.folder_asked)
-        inner = QVBoxLayout(drop)
+        inner = stack(title, text, spacing=12)
         inner.setContentsMargins(24, 36, 24, 32)
-        inner.setSpacing(12)
-        inner.addWidget(title)
-        inner.addWidget(text)
+        drop.setLayout(inner)
         inner.addLayout(row(None, self.open_button, first, images, None, spacing=12))
         inner.addSpacing(4)
         inner.addWidget(safe)
         column = look(QWidget(), "clear")
         column.setMaximumWidth(WIDEST)
-        layout = QVBoxLayout(column)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(drop)
+        layout = stack(drop, spacing=12)
+        column.setLayout(layout)
         recent = RecentList(session.recent, jobs)
         recent.chosen.connect(session.open_asked)
         layout.addWidget(recent)
