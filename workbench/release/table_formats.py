@@ -188,8 +188,8 @@ def _feather(text: ReleasedText, _writing: Writing) -> Iterator[bytes]:
 
 def _by_arrow(text: ReleasedText, *, parquet: bool) -> Iterator[bytes]:
     """Yield a file of one row group or record batch for each piece, as soon as it is made."""
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     written = _Written()
     writer: Any = None
