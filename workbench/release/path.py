@@ -104,7 +104,11 @@ class Destination:
 
 
 def destination(
-    path: Path, *sources: str | Path | None, formats: Mapping[str, str] = FORMATS, replace: bool = False
+    path: Path,
+    *sources: str | Path | None,
+    formats: Mapping[str, str] = FORMATS,
+    replace: bool = False,
+    charged: bool = True,
 ) -> Destination:
     """Return where a table, or another file with a certificate, is released to.
 
@@ -113,6 +117,7 @@ def destination(
         sources: the files that the release is made from; ``None`` is ignored.
         formats: the known suffixes, each with its format.
         replace: whether it may replace an output that exists.
+        charged: whether it is charged to a ledger.
 
     Raises:
         InputError: the suffix names no format, the file exists and is not to be replaced, or a folder has the name of
@@ -132,7 +137,7 @@ def destination(
     if os.path.isdir(certificate_path(path)):
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
-    require_new(path, replace=replace)
+    require_new(path, replace=replace, charged=charged)
     return Destination(path, formats[suffix], replace)
 
 
