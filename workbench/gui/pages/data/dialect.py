@@ -173,7 +173,7 @@ TITLES = {
     "escape": tr_later("quotes within quotes"),
     "decimal": tr_later("decimal mark"),
     "header": tr_later("header row"),
-    "missing_codes": tr_later("codes declared missing"),
+    "missing_codes": tr_later("codes declared missing, read as"),
 }
 MARKS = {
     **{",": tr_later("comma"), ";": tr_later("semicolon"), "\t": tr_later("tab"), "|": tr_later("bar")},
