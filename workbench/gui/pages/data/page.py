@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex, Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QApplication,
-    QScrollArea,
-    QStackedWidget,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
@@ -35,6 +27,7 @@ from workbench.gui.widgets.master_detail import MasterDetail
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
+    from workbench.gui.widgets.fast_table import RowsTable
 
 LEAST_TABLE = 6 * ROW
 """Pixels of the table where text is large: the page is scrolled rather than squeezed."""
@@ -152,16 +145,19 @@ class DataPage(PageFrame):
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
-    def _rows_view(self) -> QTableView:
+    def _rows_view(self) -> RowsTable:
         from workbench.gui.widgets.fast_table import RowsTable
 
         accessible = tr("Rows of the table: private, not for release")
-        view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)
+        view = RowsTable(
+            self.session, self.jobs, self.frame_model, "rows_table", accessible, row_height=ROW - 4, private=True
+        )
         view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-        self.frame_model.modelReset.connect(view.fit_columns)
         return view
 
     def _arrange(self) -> None:
+        from workbench.gui.widgets.table_view import TableFilter
+
         self._summary = Elided("", "muted")
         self._summary.setObjectName("data_summary")
         titles = (
@@ -175,7 +171,7 @@ class DataPage(PageFrame):
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
         rows = Card(pad=8)
-        top = row(None, badge())
+        top = row(None, TableFilter(self.rows_view, "rows"), badge(), spacing=12)
         top.setContentsMargins(0, 4, 8, 0)
         rows.body.addLayout(top)
         rows.body.addWidget(self.rows_view, 1)

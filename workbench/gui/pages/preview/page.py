@@ -65,7 +65,7 @@ class PreviewPage(PageFrame):
         self._stated = {SPREAD: ("", ""), PAIRS: ("", "")}
         self._rows_note = tr(FREE)
         self._column = ""
-        self.sides = Sides(session)
+        self.sides = Sides(session, jobs)
         self.sides.column_chosen.connect(self.choose_column)
         self.distribution = Distribution(session)
         self.correlations = Correlations(session)

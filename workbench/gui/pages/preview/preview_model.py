@@ -36,7 +36,11 @@ class DrawModel(RowsModel):
     def changes(self, rows: range, column: int) -> list[bool]:
         """Whether each of some neighbouring cells of a column became another one in the draw."""
         changed = self._changed.get(self.name_of(column))
-        return super().changes(rows, column) if changed is None else changed[rows.start : rows.stop].tolist()
+        return super().changes(rows, column) if changed is None else changed[self.rows_of(rows)].tolist()
+
+    def decimal_of(self, name: str) -> str | None:
+        """Return the decimal mark of a column: a drawn one is written with a point."""
+        return None if name in self._changed else super().decimal_of(name)
 
     def is_changed(self, row: int, column: int) -> bool:
         """Whether a cell became another one in the draw."""

@@ -110,15 +110,16 @@ class QuestionsPage(PageFrame):
         """Return the rows, which a high window has room for: who chooses columns looks at what is in them."""
         view = RowsTable(
             self.session,
+            self.jobs,
             self._rows,
             "questions_rows",
             tr("Rows of the table: private, not for release"),
             row_height=ROW - 4,
+            private=True,
         )
-        self._rows.modelReset.connect(view.fit_columns)
         CopyRows(view, self.session, private=True)
         sheet = Card(pad=8)
-        above = row(label(tr("THE ROWS"), "caption"), None, badge())
+        above = row(label(tr("THE ROWS"), "caption"), None, TableFilter(view, "rows"), badge(), spacing=12)
         above.setContentsMargins(8, 4, 8, 0)
         sheet.body.addLayout(above)
         sheet.body.addWidget(view, 1)

@@ -100,7 +100,7 @@ class StatisticsPane(WayPane):
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
         for below in (self._sizes, self._steps, DeltaLine(self.delta)):
             self.body.addWidget(below)
-        view = ResultsCard(session)
+        view = ResultsCard(session, page.jobs)
         self.results = ReleasedPart(
             page,
             view,

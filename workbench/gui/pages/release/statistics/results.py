@@ -8,6 +8,7 @@ from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from workbench.gui.pages.release.statistics.tasks import SPARSE, Bar
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
@@ -85,17 +86,16 @@ def _words(bar: Bar) -> str:
 class ResultsCard(Card):
     """All figures as a table, and one histogram as a picture."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(pad=12, spacing=6)
         self.setObjectName("statistics_results")
         self._found: Released | None = None
         self._model = RowsModel(session, NUMBERS)
         self.table = RowsTable(
-            session, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
+            session, jobs, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
         )
         self.table.verticalHeader().hide()
         self._copies = CopyRows(self.table, session, private=False)
-        self._model.modelReset.connect(self.table.fit_columns)
         self.picture = HistogramPicture(session)
         self._stack = QStackedWidget()
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
