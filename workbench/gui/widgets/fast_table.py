@@ -19,14 +19,18 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.basic import Card, badge, label, row
+from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table_model import RowsModel, arranged, presented
-from workbench.gui.widgets.table_view import TableView
+from workbench.gui.widgets.table_view import TableFilter, TableView
 from workbench.jobs import Job
 from workbench.render.fonts import font
 from workbench.render.palette import Theme
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
 PAD = 11
@@ -326,3 +330,37 @@ class RowsTable(TableView):
             self.columnWidth(column),
             self.rowHeight(row),
         )
+
+
+class PrivateRows(Card):
+    """The rows of a table, with what filters them; they are private, and copied with that word alone.
+
+    Attributes:
+        table: the rows.
+        title: its caption.
+    """
+
+    def __init__(self, session: Session, jobs: JobCenter, name: str, title: str = "") -> None:
+        """Make the card.
+
+        Args:
+            session: whose colours it takes.
+            jobs: where rows are sorted and filtered.
+            name: of the table.
+            title: its caption; empty where the page says what they are.
+        """
+        super().__init__(pad=8)
+        self._model = RowsModel(session)
+        accessible = tr("Rows of the table: private, not for release")
+        self.table = RowsTable(session, jobs, self._model, name, accessible, row_height=ROW - 4, private=True)
+        CopyRows(self.table, session, private=True)
+        self.title = label(title, "caption")
+        top = row(self.title, None, TableFilter(self.table, "rows"), badge(), spacing=12)
+        top.setContentsMargins(8, 4, 8, 0)
+        self.body.addLayout(top)
+        self.body.addWidget(self.table, 1)
+
+    def show_frame(self, frame: pl.DataFrame | None) -> None:
+        """Show other rows."""
+        if frame is not self._model.frame:
+            self._model.show_frame(frame)

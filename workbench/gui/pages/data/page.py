@@ -19,7 +19,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row, segments
+from workbench.gui.widgets.basic import Card, Elided, button, look, row, segments
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -27,7 +27,6 @@ from workbench.gui.widgets.master_detail import MasterDetail
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
-    from workbench.gui.widgets.fast_table import RowsTable
 
 LEAST_TABLE = 6 * ROW
 """Pixels of the table where text is large: the page is scrolled rather than squeezed."""
@@ -69,8 +68,7 @@ class DataPage(PageFrame):
         from workbench.gui.pages.data.dictionary_menu import DictionaryMenu
         from workbench.gui.pages.data.domain_editor import DomainEditor
         from workbench.gui.pages.data.table_facts import WholeTable
-        from workbench.gui.widgets.copy_rows import CopyRows
-        from workbench.gui.widgets.fast_table_model import RowsModel
+        from workbench.gui.widgets.fast_table import PrivateRows
         from workbench.gui.widgets.table_view import TableFilter
 
         self.table = AttributeTable(self.session)
@@ -89,9 +87,9 @@ class DataPage(PageFrame):
         self.values.left.connect(lambda: self._show_view("attributes"))
         self.whole = WholeTable(self.session)
         self.detail.rows_asked.connect(self.whole.ask_for_rows)
-        self.frame_model = RowsModel(self.session)
-        self.rows_view = self._rows_view()
-        CopyRows(self.rows_view, self.session, private=True)
+        self._rows = PrivateRows(self.session, self.jobs, "rows_table")
+        self.rows_view, self.frame_model = self._rows.table, self._rows.table.model()
+        self.rows_view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.dialect = DialectForm(self.jobs)
         self.dialect.read_again.connect(self._read_again)
         self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
@@ -145,19 +143,7 @@ class DataPage(PageFrame):
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
-    def _rows_view(self) -> RowsTable:
-        from workbench.gui.widgets.fast_table import RowsTable
-
-        accessible = tr("Rows of the table: private, not for release")
-        view = RowsTable(
-            self.session, self.jobs, self.frame_model, "rows_table", accessible, row_height=ROW - 4, private=True
-        )
-        view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-        return view
-
     def _arrange(self) -> None:
-        from workbench.gui.widgets.table_view import TableFilter
-
         self._summary = Elided("", "muted")
         self._summary.setObjectName("data_summary")
         titles = (
@@ -170,11 +156,6 @@ class DataPage(PageFrame):
         self._bar.setLayout(row(*self._segments.values(), spacing=4))
         self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
-        rows = Card(pad=8)
-        top = row(None, TableFilter(self.rows_view, "rows"), badge(), spacing=12)
-        top.setContentsMargins(0, 4, 8, 0)
-        rows.body.addLayout(top)
-        rows.body.addWidget(self.rows_view, 1)
         dialect = look(QWidget(), "clear")
         layout = QVBoxLayout(dialect)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -183,7 +164,7 @@ class DataPage(PageFrame):
         layout.addWidget(self.dialect)
         layout.addStretch(1)
         self._add_place("attributes", attributes)
-        self._add_place("rows", rows)
+        self._add_place("rows", self._rows)
         self._add_place("dialect", _scrolled(dialect))
         self._add_place("values", self.values)
         line = row(self._summary, self.filter, spacing=12)
@@ -247,7 +228,7 @@ class DataPage(PageFrame):
         if self.session.open_data is not None:
             self.make_whole()
         if self._whole:
-            self.frame_model.show_frame(opened.table.frame if opened else None)
+            self._rows.show_frame(opened.table.frame if opened else None)
             self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
         if self.session.images is not None:
             self._show_images(self.session.images)

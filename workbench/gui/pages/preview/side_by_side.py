@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidget
 
 from workbench.gui.pages.preview.preview_model import DrawModel
@@ -69,9 +69,11 @@ class Sides(QWidget):
         layout.setSpacing(12)
         self.drawn = label("", "muted", name="preview_drawn")
         self.source = label(tr("Original"), "heading", name="preview_source")
+        self._sanitised = label(tr("Sanitised"), "heading")
+        session.theme_changed.connect(self._level)
         sides = (
             (self.left, self.source, None, self.filter),
-            (self.right, label(tr("Sanitised"), "heading"), self.drawn, None),
+            (self.right, self._sanitised, self.drawn, None),
         )
         for view, *head in sides:
             card = Card(pad=8, spacing=4)
@@ -91,6 +93,14 @@ class Sides(QWidget):
             view.horizontalHeader().sectionClicked.connect(self._head_clicked)
             view.selectionModel().currentChanged.connect(lambda now, _, other=other: self._follow(now, other))
             view.copy_refused.connect(lambda: session.notify("warning", tr(NOT_COPIED)))
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Put the rows of both sides on one level."""
+        super().showEvent(event)
+        self._level()
+
+    def _level(self) -> None:
+        self._sanitised.setMinimumHeight(self.filter.sizeHint().height())
 
     def show_rows(self, rows: PreviewRows | None) -> None:
         """Show one draw, or nothing."""
