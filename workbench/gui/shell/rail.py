@@ -17,7 +17,7 @@ from workbench.gui.widgets.icon import SIDE, draw_icon
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
 
-WIDTH, WIDEST = 200, 300
+WIDTH, WIDEST = 200, 368
 HEIGHT = 36
 DOT = 5.0
 
