@@ -26,7 +26,7 @@ import failure
 from console import Progress, say, stream
 from failure import SetupError
 
-EXTRAS = ("api", "boost", "deep", "dist", "dev")
+EXTRAS = ("api", "boost", "deep", "dist", "formats", "sql", "dev")
 BUNDLED = (".venv-bundle", ("bundle",))
 """Folder and extras of the environment that bundles are made from: what is not installed there cannot slip in."""
 # What a set-up writes: 2.5 GB installed (measured on Linux with the CPU build of torch) and the archives.

@@ -33,6 +33,7 @@ CATALOGUES = {
     "workbench/risk/generalise/losses": "LOSSES",
     "workbench/risk/generalise/models": "MODELS",
     "workbench/risk/hierarchies": "BUILDERS",
+    "workbench/data/sources": "SOURCES",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",

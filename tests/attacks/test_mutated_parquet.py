@@ -1,7 +1,7 @@
 """Hundreds of mutated Parquet files: each is a table or one sentence, in bounded time and memory.
 
 The file's own header is what is attacked most: its lengths, counts and types are changed where they stand, so that the
-file goes on looking like one. Flipped bits all over the file are in ``tests/data/test_columnar_damaged.py``.
+file goes on looking like one. Flipped bits all over the file are in ``tests/data/test_sources_damaged.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 import psutil
 import pytest
 
-from workbench.data.columnar_child import LEAST_BYTES
+from workbench.data.isolated_child import LEAST_BYTES
 from workbench.data.read import read_table
 from workbench.params import InputError
 

@@ -234,3 +234,12 @@ def test_boolean_words_have_one_meaning() -> None:
 def test_undeclared_domain_is_refused() -> None:
     with pytest.raises(ParameterError, match="the domain is not declared"):
         codes(table(["a"]), attribute("category"))
+
+
+def test_a_part_of_a_table_names_the_rows_of_the_whole() -> None:
+    table = Table(pl.DataFrame({"age": ["1", "2", "x", "4"]}), "people.csv", first_line=2)
+    parts = list(table.parts(2))
+    assert [part.rows for part in parts] == [2, 2]
+    assert pl.concat([part.frame for part in parts]).equals(table.frame)
+    assert parts[1].place("age", 0) == table.place("age", 2) == "column age, row 3, line 4"
+    assert [part.place("age", 0) for part in parts[1].parts(1)] == [table.place("age", k) for k in (2, 3)]

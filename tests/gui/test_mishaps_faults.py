@@ -15,7 +15,7 @@ from mishaps import PATIENCE, Heard, banner, retype, statuses
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
-from workbench.data import columnar
+from workbench.data import isolated
 from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
@@ -251,7 +251,7 @@ def test_a_damaged_parquet_file_is_one_sentence_and_the_window_lives(people, tmp
     heard = Heard(people)
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
-        patch.setattr(columnar, "_MODULE", "dying_reader")
+        patch.setattr(isolated, "_MODULE", "dying_reader")
         people.open(str(path))
         idle(people)
     told = heard.one()

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from workbench.data.columnar import read_columnar
+from workbench.data.read import read_table
 from workbench.processes.child_program import WORD, called, command, environment
 from workbench.render.document import Document
 from workbench.render.document_pdf import pdf_bytes
@@ -37,8 +37,7 @@ def test_a_bundle_prints_documents_by_calling_itself(frozen: Path) -> None:
 
 def test_a_bundle_reads_columnar_files_by_calling_itself(frozen: Path, tmp_path: Path) -> None:
     pl.DataFrame({"a": [1, 2]}).write_parquet(tmp_path / "t.parquet")
-    cells, _ = read_columnar(tmp_path / "t.parquet", "t.parquet")
-    assert cells.rows() == [("1",), ("2",)]
+    assert read_table(tmp_path / "t.parquet").frame.rows() == [("1",), ("2",)]
 
 
 def test_python_runs_a_module_that_no_file_of_the_working_folder_replaces() -> None:

@@ -15,13 +15,14 @@ from workbench.api.frames import restored
 from workbench.api.handed import Handed, facts_of
 from workbench.api.places import Place, path_of, place_of
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
+from workbench.release.bundle.write_bundle import write_bundle
 from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import certified_rows
 from workbench.release.path import prepare_rows
-from workbench.release.rows_work import FORMATS
+from workbench.release.table_formats import FORMATS
 from workbench.release.verify import verified_release
-from workbench.release.verify_any import verify_any
+from workbench.release.verify_any import verified, verify_any
 from workbench.sanitize.engine import draw
 from workbench.sanitize.estimates.interval import Interval
 from workbench.sanitize.estimates.quantiles import checked_shares
@@ -48,7 +49,7 @@ def release(
         account: public name of the account that pays; left out of a dataset, which carries it.
         ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row is read.
             Without it, and without an ``output`` of a dataset that carries a ledger, the result is a private study.
-        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with a ledger.
+        output: the released file (.csv, .xlsx, .parquet, …), with its certificate beside it; only with a ledger.
         replace: whether an ``output`` that exists is replaced, which is charged again; it is refused otherwise.
         seed: makes a study repeatable; a release takes none.
         study_ledger: the ledger's file that notes, at no cost, that there was a study; by default that of the
@@ -87,7 +88,7 @@ def verify(path: Place) -> list[str]:
 def bundle(
     path: Place, folder: Place, *, ledger: Place | bool = True, signed: bool = False, replace: bool = False
 ) -> Path:
-    """Make a release that stands into a bundle: a new folder with everything that checks it; return the folder.
+    """Make a complete release into a bundle: a new folder with everything that checks it; return the folder.
 
     Args:
         path: the released file, or the folder of a model.
@@ -100,9 +101,6 @@ def bundle(
         InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
         CheckFailedError: the release is not what its certificate and the ledger say.
     """
-    from workbench.release.bundle.write_bundle import write_bundle
-    from workbench.release.verify_any import verified
-
     stated = verified(path_of(path), CancelToken())
     with Ledger.read(place_of(ledger)) as book:
         write_bundle(stated, path_of(folder), book, signed=signed, replace=replace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from workbench.data.columns.grid import Grid
-from workbench.data.read import ReadOptions, read_table
+from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
@@ -20,11 +20,11 @@ from workbench.params.remedies import run
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.atomic import sha256_of
 from workbench.release.certificate import SUFFIX
+from workbench.release.table_formats import released_table
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.plan import AUTO, VALUES, Plan
+from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
-
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def another_table(column: ProtectedColumn) -> str:
@@ -54,18 +54,18 @@ def certified_rows(
         )
     plan = plan_of(document, certificate)
     names = [c.name for c in plan.columns if c.action != "drop"]
-    table = released_table(path, document["output"]["format"], names, cancel)
+    table = _with_points(plan, released_table(path, document["output"]["format"], names, cancel, plan.writing or PLAIN))
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
     return as_it_ran(_with_released_values(plan, table), document, certificate), table
 
 
-def released_table(path: Path, kind: str, names: Sequence[str], cancel: CancelToken | None = None) -> Table:
-    """Return the rows of a file as it was written: nothing of its format is guessed."""
-    options = ReadOptions()
-    if kind in _DELIMITERS:
-        options = ReadOptions(encoding="utf-8", delimiter=_DELIMITERS[kind], quote='"', decimal=".", header="yes")
-    return read_table(path, options, list(names), cancel=cancel)
+def _with_points(plan: Plan, table: Table) -> Table:
+    """Return the table with a point in the real numbers that the plan has written with a comma."""
+    real = [c.name for c in plan.protected if c.kind == "real"] if table.decimal == "," else []
+    if not real:
+        return table
+    return table.rewritten(lambda frame: frame.with_columns(pl.col(real).str.replace(",", ".", literal=True)))
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:
@@ -74,8 +74,13 @@ def _with_released_values(plan: Plan, table: Table) -> Plan:
     Raises:
         InputError: the table has more different values than the certificate counts.
     """
+    counted = [c.name for c in plan.columns if c.counted]
+    values = {name: [pl.Series(name, [], pl.String)] for name in counted}
+    for part in each_part(table, lambda part: [part.column(name).drop_nulls().unique() for name in counted]):
+        for found in part:
+            values[found.name].append(found)
     try:
-        columns = tuple(c.with_values_of(table.column(c.name).drop_nulls()) if c.counted else c for c in plan.columns)
+        columns = tuple(c.with_values_of(pl.concat(values[c.name])) if c.counted else c for c in plan.columns)
     except ParameterError as error:
         raise InputError(error.what, f"{table.source}, {error.where}", "the file is not the certificate's") from None
     return dataclasses.replace(plan, columns=columns)

@@ -211,7 +211,7 @@ def name_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
     """Rename a finished file and its certificate to their final names, the certificate first; both or none.
 
     Raises:
-        OSError: they could not be given their names; the part and a former certificate stand as before.
+        OSError: they could not be given their names; the part and a former certificate stay as before.
     """
     beside = certificate_path(part.target)
     earlier = beside.read_bytes() if beside.is_file() else None
@@ -300,7 +300,7 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
         return None
     if (waiting.request, waiting.release.dataset) == (request, ledger.account_of(account)):
         return waiting
-    if waiting.half_named:  # its certificate stands already: it is published before anything else is drawn
+    if waiting.half_named:  # its certificate is already there: it is published before anything else is drawn
         return None
     raise InputError(
         f"a finished draw of release {waiting.release.release_id} has not been given this name yet, and this run asks "

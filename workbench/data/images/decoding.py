@@ -64,7 +64,7 @@ def decode(request: Request, emit: Emit, cancel: CancelToken) -> Decoded:
     Raises:
         InputError: a file is no image of 8 bits a channel, or has another size than the first and none was declared.
     """
-    from workbench.data.columnar_child import restrict
+    from workbench.data.isolated_child import restrict
 
     channels = 1 if request.grey else 3
     restrict(MOST_BYTES + _BESIDE, int(_SECONDS + _SECONDS_EACH * len(request.names)))

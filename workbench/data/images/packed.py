@@ -206,7 +206,7 @@ def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: Can
 
 def _pieces(files: tuple[Packed, ...], emit: Emit, cancel: CancelToken) -> None:
     """Send the pieces of ``files``; runs in the process that unpacks."""
-    from workbench.data.columnar_child import restrict
+    from workbench.data.isolated_child import restrict
 
     restrict(_MEMORY, _SECONDS)
     send = cast("Callable[[_Piece], None]", emit)

@@ -10,15 +10,57 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.gui.session.draft_problem import NOT_DECLARED, Problem
+from PySide6.QtCore import QObject, Signal
+
 from workbench.gui.session.error_text import without_place
-from workbench.gui.style.language import day, tr
+from workbench.gui.style.language import again, day, tr, tr_later
 from workbench.params import ParameterError
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
+from workbench.sanitize.writing import PLAIN, Writing
 
-if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
+if TYPE_CHECKING:
+    from workbench.deep.plan import DpSgdPlan
     from workbench.sanitize.origin import Guess
     from workbench.sanitize.plan import Column, Plan
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that keeps a draft from being a plan.
+
+    Attributes:
+        column: the column; empty for the plan as a whole.
+        field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
+        said: the sentence for the person, in whatever language it was said.
+        open: whether a public fact is merely not declared yet, rather than wrong.
+        code: the code of the error that it is for whoever needs a plan.
+    """
+
+    column: str
+    field: str
+    said: str
+    open: bool = False
+    code: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence in the language that is shown now."""
+        return again(self.said)
+
+    def error(self) -> ParameterError:
+        """Return the error for whoever needs a plan."""
+        where = tr("column {name}", name=self.column) if self.column else tr("plan")
+        return ParameterError(self.text, where, code=self.code, field=self.field)
+
+
+NOT_DECLARED = {
+    "lower": tr_later("the lower bound is not declared yet"),
+    "upper": tr_later("the upper bound is not declared yet"),
+    "domain": tr_later("the list of values is not declared yet"),
+    "missing": tr_later("what happens if a value is missing is not declared yet"),
+    "date_order": tr_later("whether its dates have the day or the month first is not declared yet"),
+}
+
 
 OPEN = "?"
 OWN_VALUE = "own-value"
@@ -127,6 +169,10 @@ class DraftColumn:
         return made
 
 
+WHOLE = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "writing", "questions")
+"""Keys of a plan that are about the table as a whole."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
     """The plan as the person has written it so far.
@@ -141,6 +187,7 @@ class DraftPlan:
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         account: public name of the account that pays; empty for none.
         impossible: statements of what never occurs, as publicly known.
+        writing: how a text file is written, where that is not as in the table's own file.
         asked: who gets the release and what they will ask of it; ``None`` where nobody has been asked.
         columns: one draft per column of the table, in its order.
     """
@@ -151,6 +198,7 @@ class DraftPlan:
     invalid: str = "refuse"
     account: str = ""
     impossible: tuple[str, ...] = ()
+    writing: Writing | None = None
     asked: Asked | None = None
     columns: tuple[DraftColumn, ...] = ()
 
@@ -159,6 +207,16 @@ class DraftPlan:
         if self.replaces_invalid and any(c.missing != OWN_VALUE for c in self.columns):
             columns = (c if c.missing == OWN_VALUE else dataclasses.replace(c, missing=OWN_VALUE) for c in self.columns)
             object.__setattr__(self, "columns", tuple(columns))
+
+    @property
+    def defuses_formulas(self) -> bool:
+        """Whether kept text that a spreadsheet would run gets an apostrophe."""
+        return self.writing is not None and self.writing.defuse_formulas
+
+    def with_formulas(self, *, defused: bool) -> Self:
+        """Return the draft with :attr:`defuses_formulas` so."""
+        made = dataclasses.replace(self.writing or PLAIN, defuse_formulas=defused)
+        return dataclasses.replace(self, writing=None if made == PLAIN else made)
 
     @property
     def replaces_invalid(self) -> bool:
@@ -176,11 +234,7 @@ class DraftPlan:
         from workbench.sanitize.plan import Column, Plan
 
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
-        given_whole = {
-            key: Plan.declared()[key].check(raw[key], key)
-            for key in ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "questions")
-            if key in raw
-        }
+        given_whole = {key: Plan.declared()[key].check(raw[key], key) for key in WHOLE if key in raw}
         columns = []
         for table in raw.get("column", []):
             given = {k: v for k, v in table.items() if not (k in (*FACTS, *WAYS) and v in (OPEN, [OPEN]))}
@@ -198,6 +252,7 @@ class DraftPlan:
             invalid=given_whole.get("invalid", "refuse"),
             account=given_whole.get("account") or "",
             impossible=given_whole.get("impossible") or (),
+            writing=given_whole.get("writing"),
             asked=given_whole.get("questions"),
             columns=tuple(columns),
         )
@@ -218,6 +273,7 @@ class DraftPlan:
         raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
         raw |= {"account": self.account} if self.account else {}
         raw |= {"impossible": list(self.impossible)} if self.impossible else {}
+        raw |= {"writing": self.writing.to_plain()} if self.writing is not None else {}
         raw |= {"questions": self.asked.to_plain()} if self.asked is not None else {}
         return {**raw, "column": tables}
 
@@ -340,6 +396,7 @@ class DraftPlan:
                 invalid=self.invalid,
                 account=self.account or None,
                 impossible=self.impossible or None,
+                writing=self.writing,
                 questions=self.asked,
                 columns=tuple(c.column() for c in self.columns),
             )
@@ -399,3 +456,26 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
         return None, Problem(
             draft.name, error.field if error.field in facts else "", without_place(error), code=error.code
         )
+
+
+class NetworkDraft(QObject):
+    """What the Train page was left with, where a person changed it; the project's file keeps it.
+
+    Attributes:
+        plan: the network and its parameters; ``None`` while nobody has changed what the page begins with.
+
+    Signals:
+        changed: another network, or another value of its form.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.plan: DpSgdPlan | None = None
+
+    def set(self, plan: DpSgdPlan | None) -> None:
+        """Take ``plan`` in place of the former one."""
+        if plan != self.plan:
+            self.plan = plan
+            self.changed.emit()

@@ -116,7 +116,6 @@ class RowNumbers(QHeaderView):
         return self.sectionSizeFromContents(whole) if whole else QSize(0, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Write the numbers in sight."""
         first, last = self.logicalIndexAt(event.rect().top()), self.logicalIndexAt(event.rect().bottom())
         rows = range(first, self.count() if last < 0 else last + 1) if first >= 0 else range(0)
         lines = [
@@ -263,7 +262,6 @@ class RowsTable(TableView):
             self.setColumnWidth(column, self.fitting(column))
 
     def _fonts(self) -> tuple[QFont, QFont]:
-        """Return the fonts of an unchanged cell and of a changed one."""
         plain = as_in_the_file(self.font())
         bold = QFont(plain)
         bold.setWeight(QFont.Weight.DemiBold)
@@ -298,7 +296,6 @@ class RowsTable(TableView):
         )
 
     def _tops(self, rows: range) -> range:
-        """Return where each of some rows, all of the same height, begins."""
         top, height = self.rowViewportPosition(rows.start), self.verticalHeader().defaultSectionSize()
         return range(top, top + len(rows) * height, height)
 

@@ -46,7 +46,7 @@ LOOK = (tr_later("Look at the rows"), tr_later("Reads the released file; nothing
 RELEASED = ReleaseWords(
     name="synthetic",
     question=tr_later("Draw and release new synthetic rows?"),
-    file=tr_later("The synthetic table; .csv, .tsv or .parquet"),
+    file=tr_later("The synthetic table: .csv, .csv.gz, .tsv, .xlsx, .parquet, .feather or .jsonl"),
     ending="synthetic",
     tip=tr_later("Charge the budget, count, draw, certify and write the file"),
 )
@@ -200,7 +200,7 @@ class SyntheticPane(WayPane):
             self._fields["cuts"].setPlaceholderText(tr("auto: {cuts}", cuts=cuts) if cuts else tr("auto"))
 
     def _number(self, key: str) -> int | None:
-        """Return what stands in a field; ``None`` for empty cuts."""
+        """Return the value of a field; ``None`` for empty cuts."""
         text = typed(self._fields[key].text()).replace(",", "")
         if key == "cuts" and not text:
             return None

@@ -1,0 +1,305 @@
+"""Read a file of a binary format as text cells: a separate process opens it, with limited memory and time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import polars as pl
+
+from workbench.data.columns.source_types import type_of
+from workbench.data.isolated_child import (
+    BYTES,
+    END,
+    FACTS,
+    HEAD,
+    REFUSED,
+    SHAPE,
+    TEXT,
+    TYPES,
+    limits,
+    unfolds_to,
+)
+from workbench.data.opened import article
+from workbench.data.table import FileFacts, Table
+from workbench.params import InputError, WorkbenchError
+from workbench.params.codec import parse_json
+from workbench.processes.child_program import command, environment
+from workbench.signals.cancel import CancelToken
+
+if TYPE_CHECKING:
+    import psutil
+
+    from workbench.data.sources.source import SourceFile
+
+LOOK = 0.05
+"""Seconds between two checks of the cancel token, the clock and, if the system limits no memory, the process's size."""
+
+PATIENCE = 4
+"""Factor from a file's processor time to the wall-clock time it may take: other programs run as well."""
+
+
+def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
+    """Return the cells of a file as text, and the types that its columns have there.
+
+    Whole numbers are written ``1``, reals in their shortest exact form, dates ``2024-01-31``, times of day after
+    a space, truth values ``true`` and ``false``; nulls and empty strings are missing.
+
+    Args:
+        file: the file.
+        format_name: what a person calls a file of its format.
+        module: where its function ``opened`` is.
+
+    Raises:
+        InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
+            lists, records or bytes.
+    """
+    table = isolated(file, format_name, module).table
+    assert table is not None  # no bytes without a place for them
+    return table
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """What the process found: a table, or ``None`` where it was bytes that were packed; and what else the file says."""
+
+    table: Table | None
+    facts: FileFacts
+
+
+def isolated(file: SourceFile, format_name: str, module: str, unpacked: IO[bytes] | None = None) -> Isolated:
+    """Return what the function ``opened`` of ``module`` makes of a file, in a process of its own.
+
+    Args:
+        file: the file.
+        format_name: what a person calls a file of its format.
+        module: where the function is.
+        unpacked: where bytes go that were packed; ``None`` for a format that packs none.
+
+    Raises:
+        InputError: as for :func:`read_isolated`.
+    """
+    import psutil
+
+    assert file.path is not None
+    free = int(psutil.virtual_memory().available)
+    reading = _Reading(format_name, file, limits(file.size, 0, free), unpacked)
+    file.cancel.check()
+    request = {
+        "path": str(file.path.absolute()),
+        "format": format_name,
+        "module": module,
+        "free": free,
+        "size": file.size,
+        "options": {
+            **file.options.to_plain(),
+            "replace_invalid": file.replace_invalid,
+            "planned": list(file.names or ()),
+        },
+    }
+    with _child() as child, _watched(child, reading, file.cancel):
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.flush()
+            parts = list(_parts(child.stdout, reading))
+            facts, more = reading.facts()
+            if not parts and unpacked is None:
+                raise ValueError("no rows")
+            frame = pl.concat(parts, rechunk=False) if parts else None
+        except (BrokenPipeError, EOFError):  # the process has ended
+            file.cancel.check()
+            raise reading.died() from None
+        except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):  # its answer is not one
+            raise reading.damaged() from None
+        file.cancel.check()
+    if frame is None:
+        return Isolated(None, facts)
+    types = dict(zip(frame.columns, reading.types, strict=True))
+    typed = pl.Schema({name: kind for name, kind in types.items() if kind is not None})
+    return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts)
+
+
+class _Reading:
+    """What is known about a file while it is read: its format, its source and its limits."""
+
+    def __init__(
+        self,
+        format_name: str,
+        file: SourceFile,
+        most: tuple[int, int],
+        unpacked: IO[bytes] | None = None,
+    ) -> None:
+        self.format, self.source, self.size = format_name, file.source, file.size
+        self.memory, self.seconds = most
+        self.too_long = False
+        self.types: list[pl.DataType | None] = []
+        self.unpacked = unpacked
+        self.said: dict[str, Any] = {}
+
+    def facts(self) -> tuple[FileFacts, dict[str, Any]]:
+        """Return what the file says, and what of that are attributes of a table; ``ValueError`` if it is not that."""
+        said = dict(self.said)
+        more = {
+            "notices": tuple(str(each) for each in said.pop("notices", ())),
+            "renamed": tuple(str(each) for each in said.pop("renamed", ())),
+            "blank_lines": tuple(int(each) for each in said.pop("blank_lines", ())),
+        }
+        return FileFacts.from_plain(said), more
+
+    def died(self) -> InputError:
+        """Return the error for a process that ended before its answer was complete."""
+        hint = "export it again, in parts if it is large, or give a CSV file"
+        if self.too_long:
+            return InputError(f"the {self.format} file was not read within {self._time()}", self.source, hint)
+        return InputError(
+            f"the {self.format} file is damaged, or reading it needs more than {self.memory / 1e6:,.0f} MB of memory "
+            f"or {self.seconds} s of the processor",
+            self.source,
+            hint,
+            code="damaged-file",
+        )
+
+    def damaged(self) -> InputError:
+        """Return the error for an answer that makes no sense."""
+        return InputError(
+            f"the file is not {article(self.format)} {self.format} file, or it is damaged",
+            self.source,
+            "export it again, or give a CSV file",
+            code="damaged-file",
+        )
+
+    def _time(self) -> str:
+        return f"{PATIENCE * self.seconds} seconds"
+
+
+def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
+    """Yield the rows as they arrive; an inconsistent answer is refused."""
+    rows = columns = held = unfolded = 0
+    while True:
+        letter, length = HEAD.unpack(_exactly(answer, HEAD.size))
+        held += 0 if letter == BYTES else length
+        if length > reading.memory or held > reading.memory:
+            raise EOFError
+        content = _exactly(answer, length)
+        if letter == REFUSED:
+            what, where, hint, *code = parse_json(content.decode(), "answer")
+            place = f"{reading.source}, {where}" if where else reading.source
+            raise InputError(what, place, hint, code="".join(code))
+        if letter == SHAPE:
+            rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
+        elif letter == TYPES:
+            words = [str(word) for word in parse_json(content.decode(), "answer")]
+            reading.types = [type_of(word) if word else None for word in words]
+        elif letter == FACTS:
+            reading.said = dict(parse_json(content.decode(), "answer"))
+        elif letter == BYTES and reading.unpacked is not None:
+            unfolded += length
+            if unfolded > unfolds_to(reading.size):
+                raise reading.damaged()
+            reading.unpacked.write(content)
+        elif letter == TEXT:
+            part = pl.read_ipc_stream(io.BytesIO(content))
+            rows -= part.height
+            if (
+                not part.width == columns == len(reading.types)
+                or rows < 0
+                or any(kind != pl.String for kind in part.dtypes)
+            ):
+                raise reading.damaged()
+            yield part
+        elif letter == END and rows == 0:
+            return
+        else:
+            raise reading.damaged()
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    content = stream.read(count)
+    if len(content) < count:
+        raise EOFError
+    return content
+
+
+@contextlib.contextmanager
+def _child() -> Iterator[subprocess.Popen[bytes]]:
+    """Start the reading process; it is always ended after the block."""
+    variables = environment()
+    variables.pop("PYTHONFAULTHANDLER", None)
+    try:
+        child = subprocess.Popen(
+            command(_MODULE),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=variables,
+            # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError as error:
+        reason = error.strerror or "the system refuses"
+        raise WorkbenchError(
+            f"no process can be started to read the file: {reason}", hint="close other programs"
+        ) from None
+    try:
+        yield child
+    finally:
+        child.kill()
+        for stream in (child.stdin, child.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                assert stream is not None
+                stream.close()
+        child.wait()
+
+
+_MODULE = "workbench.data.isolated_child"
+
+
+@contextlib.contextmanager
+def _watched(child: subprocess.Popen[bytes], reading: _Reading, cancel: CancelToken) -> Iterator[None]:
+    """End ``child`` if it is cancelled, takes too long or, on systems other than Linux, uses too much memory."""
+    done = threading.Event()
+
+    def watch() -> None:
+        begun, size = time.monotonic(), None if sys.platform == "linux" else _process(child.pid)
+        while not done.wait(LOOK):
+            reading.too_long = time.monotonic() - begun > PATIENCE * reading.seconds
+            if reading.too_long or cancel.cancelled or (size is not None and _resident(size) > reading.memory):
+                child.kill()
+                return
+
+    watcher = threading.Thread(target=watch, name="watch over a reader")
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _process(pid: int) -> psutil.Process | None:
+    import psutil
+
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _resident(process: psutil.Process) -> int:
+    import psutil
+
+    try:
+        return int(process.memory_info().rss)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0  # it has just ended

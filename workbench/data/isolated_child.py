@@ -1,0 +1,232 @@
+"""Reads one file of a binary format in a separate, limited process, and writes its cells as text to a pipe.
+
+The libraries that read these formats trust their files: a flipped bit can end the process, and half a megabyte can
+unfold into gigabytes. Here that ends only this process. What a library prints before it dies may contain values, so
+it is discarded, and no core is dumped.
+
+The request is one line of JSON on standard input; when that is closed, the parent has ended and this process ends
+too. The answer is a sequence of frames on standard output, each a letter, a length and so many bytes; see :data:`TEXT`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import struct
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from workbench.data.opened import Opened, RefusedError, Unpacked, article
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHAPE, TYPES, TEXT, BYTES, FACTS, REFUSED, END = b"S", b"K", b"T", b"B", b"F", b"R", b"E"
+"""Frames: rows, columns and the limits that follow from them (JSON); the type of each column (JSON); some rows as an
+Arrow stream; some of the bytes that were packed; what else the file says (JSON); what, place and hint of an error
+(JSON); the end of a complete table."""
+
+HEAD = struct.Struct(">cQ")
+
+ROWS_AT_ONCE = 1 << 18
+CELLS_AT_ONCE = 1 << 21
+
+LEAST_BYTES, BYTES_PER_BYTE, BYTES_PER_CELL, SHARE = 512 * 1024**2, 64, 64, 0.75
+"""Memory that a file may take: the larger of 64 times its size and 64 bytes for each of its cells, at least 512 MB, and
+never more than three quarters of what is free."""
+
+LEAST_SECONDS, BYTES_PER_SECOND, CELLS_PER_SECOND = 60, 1_000_000, 1_000_000
+"""Processor seconds that it may take, plus one for this many bytes or cells."""
+
+
+def limits(size: int, cells: int, free: int) -> tuple[int, int]:
+    """Return how many bytes of memory and seconds of the processor a file may take.
+
+    Args:
+        size: bytes of the file.
+        cells: rows times columns, according to its own header.
+        free: bytes of memory that the system has left.
+    """
+    wanted = max(LEAST_BYTES, BYTES_PER_BYTE * size, BYTES_PER_CELL * cells)
+    seconds = LEAST_SECONDS + size // BYTES_PER_SECOND + cells // CELLS_PER_SECOND
+    return min(wanted, int(SHARE * free)), seconds
+
+
+LEAST_UNFOLDED, UNFOLDED_PER_BYTE = 256 * 1024**2, 100
+"""Bytes that a packed file may unfold into: 100 for each of its own, at least 256 MB."""
+
+
+def unfolds_to(size: int) -> int:
+    """Return how many bytes a packed file of ``size`` bytes may unfold into."""
+    return max(LEAST_UNFOLDED, UNFOLDED_PER_BYTE * size)
+
+
+def main() -> int:
+    """Answer one request; the process's whole life."""
+    request = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # what a library prints is discarded: it may contain values
+        os.dup2(nothing, stream)
+    try:
+        _answer(request, out)
+    except RefusedError as refused:
+        _send(out, REFUSED, json.dumps(refused.args).encode())
+    except BrokenPipeError:
+        return 1
+    out.close()
+    return 0
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def _send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
+    out.write(HEAD.pack(letter, len(content)))
+    out.write(content)
+    out.flush()
+
+
+def _answer(request: dict[str, Any], out: BinaryIO) -> None:
+    import polars as pl
+
+    from workbench.data.columns.source_types import word_of
+
+    pl.Series([1, 2]).sum()  # let the library's threads allocate their stacks before memory is limited
+    module = importlib.import_module(request["module"])
+    kind, size, free = request["format"], request["size"], request["free"]
+    restrict(*limits(size, 0, free))
+    damaged = RefusedError(
+        f"the file is not {article(kind)} {kind} file, or it is damaged",
+        "",
+        "export it again, or give a CSV file",
+        "damaged-file",
+    )
+    try:
+        found: Opened | Unpacked = module.opened(Path(request["path"]), request["options"])
+    except RefusedError:
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of the library is not an Exception
+        raise damaged from None
+    if isinstance(found, Unpacked):
+        try:
+            _send_unpacked(found, size, out)
+        except (RefusedError, BrokenPipeError, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001 - each library has its own
+            raise damaged from None
+        return
+    rows, columns = found.rows, found.columns
+    memory, seconds = limits(size, rows * len(columns), free)
+    _send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
+    restrict(memory, seconds)
+    _check_shape(rows, columns)
+    # From here on an error of the library may mean damage or too little memory, and it does not say which: this process
+    # ends without completing its answer, and the parent names both.
+    frame = found.read()
+    if frame.height != rows or frame.columns != columns:
+        raise damaged
+    for name, dtype in frame.schema.items():
+        _check_kind(name, dtype)  # before anything is sent
+    _send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
+    frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
+    texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
+    step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
+    for start in range(0, rows, step):
+        stream = io.BytesIO()
+        stretch = frame.slice(start, step).select(texts)
+        stretch.columns = columns
+        stretch.write_ipc_stream(stream)
+        _send(out, TEXT, stream.getbuffer())
+    _send(out, FACTS, json.dumps(found.facts).encode())
+    _send(out, END, b"")
+
+
+def _send_unpacked(found: Unpacked, size: int, out: BinaryIO) -> None:
+    most = unfolds_to(size)
+    for piece in found.pieces:
+        most -= len(piece)
+        if most < 0:
+            raise RefusedError(
+                f"the file unfolds into more than {unfolds_to(size) / 1e6:,.0f} MB",
+                "",
+                "unpack it, look at it, and give what it holds",
+                "unfolds",
+            )
+        _send(out, BYTES, piece)
+    _send(out, FACTS, json.dumps(found.facts).encode())
+    _send(out, END, b"")
+
+
+def _check_shape(rows: int, columns: list[str]) -> None:
+    if not columns:
+        raise RefusedError("the table has no columns", "", "give a file with columns")
+    for k, name in enumerate(columns, start=1):
+        # A release as text would be read back under another name, or under none.
+        problem = "no name" if not name else "a blank name" if not name.strip() else ""
+        if name.startswith("\ufeff"):
+            problem = "a name that begins with a byte-order mark"
+        if problem:
+            raise RefusedError(f"column {k} has {problem}", "", "name it in the program that wrote the file")
+    if rows == 0:
+        raise RefusedError("the table has no rows", "", "give a file with rows")
+
+
+def _check_kind(name: str, kind: pl.DataType) -> None:
+    import polars as pl
+
+    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
+        raise RefusedError(
+            f"the column holds {str(kind).split('(')[0].lower()} values",
+            f"column {name}",
+            "write them as text or numbers, or drop the column",
+        )
+
+
+def _as_text(name: str, kind: pl.DataType) -> pl.Expr:
+    import polars as pl
+
+    column = pl.col(name)
+    if isinstance(kind, pl.Datetime):
+        texts = column.dt.strftime("%Y-%m-%d %H:%M:%S%.f" + ("%:z" if kind.time_zone else ""))
+    else:
+        texts = column.cast(pl.String)
+    return texts.replace("", None)
+
+
+def restrict(memory: int, seconds: int) -> None:
+    """Let this process take at most ``memory`` bytes more than now and ``seconds`` of the processor.
+
+    If the system cannot limit memory, the parent checks the size.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold the rows
+    _lower(resource.RLIMIT_CPU, seconds)
+    if sys.platform == "linux":  # macOS does not enforce it
+        # Memory that is written to, not all that is mapped: allocators and threads reserve much that they never use.
+        _lower(resource.RLIMIT_DATA, _written() + memory)
+
+
+def _lower(which: int, most: int) -> None:
+    import resource
+
+    hard = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _written() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""What a source of tables is: how its files are recognised, and how one is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.data.csv.encoding import AnyBytes
+    from workbench.data.csv.options import ReadOptions
+    from workbench.data.table import Table
+    from workbench.signals.cancel import CancelToken
+
+HEAD = 1 << 16
+"""Bytes at the beginning of a file by which its format is recognised."""
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFile:
+    """A file, or a folder, that is to be read as a table.
+
+    Attributes:
+        path: where it is; ``None`` of what was packed in another file.
+        source: the name a person uses for it.
+        view: its bytes; none of a folder.
+        size: how many there are, in all files of a folder.
+        options: what a person stated.
+        names: column names that a plan expects.
+        replace_invalid: whether the plan replaces invalid values.
+        cancel: checked several times per second.
+    """
+
+    path: Path | None
+    source: str
+    view: AnyBytes
+    size: int
+    options: ReadOptions
+    names: Sequence[str] | None
+    replace_invalid: bool
+    cancel: CancelToken
+
+
+@dataclass(frozen=True)
+class Source:
+    """One format of tables.
+
+    Attributes:
+        name: what a person calls a file of it: ``Parquet`` in "the Parquet file is damaged".
+        endings: how the names of its files end, in lower case; the first is the usual one.
+        read: the table of a file.
+        mark: what its files begin with; ``None`` if that says nothing.
+        is_text: whether it is text, so that a person who states how cells are separated decides against it.
+        folder: the files of a folder that are one table together; ``None`` where a folder is none.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    read: Callable[[SourceFile], Table]
+    mark: re.Pattern[bytes] | None = None
+    is_text: bool = False
+    folder: Callable[[Path], list[Path]] | None = None
