@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
 from workbench.data.columns.source_types import type_of
 from workbench.data.isolated_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, limits
-from workbench.data.sources.source import SourceFile
 from workbench.data.table import Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
@@ -25,6 +25,8 @@ from workbench.signals.cancel import CancelToken
 
 if TYPE_CHECKING:
     import psutil
+
+    from workbench.data.sources.source import SourceFile
 
 LOOK = 0.05
 """Seconds between two checks of the cancel token, the clock and, if the system limits no memory, the process's size."""
@@ -61,7 +63,7 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
         "size": file.size,
         "options": file.options.to_plain(),
     }
-    with _child() as child, _watched(child, reading, file.cancel):
+    with child_of(_MODULE) as child, watched(child, reading, file.cancel):
         assert child.stdin is not None
         assert child.stdout is not None
         try:
@@ -78,13 +80,21 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
     return Table(frame, file.source, types=pl.Schema(dict(zip(frame.columns, reading.types, strict=True))))
 
 
-class _Reading:
+@dataclass
+class Limits:
+    """What a process may take: bytes of memory, and seconds of the processor; and whether it took too long."""
+
+    memory: int
+    seconds: float
+    too_long: bool = False
+
+
+class _Reading(Limits):
     """What is known about a file while it is read: its format, its source and its limits."""
 
     def __init__(self, format_name: str, source: str, most: tuple[int, int]) -> None:
+        super().__init__(*most)
         self.format, self.source = format_name, source
-        self.memory, self.seconds = most
-        self.too_long = False
         self.types: list[pl.DataType] = []
 
     def died(self) -> InputError:
@@ -117,11 +127,11 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
     """Yield the rows as they arrive; an inconsistent answer is refused."""
     rows = columns = held = 0
     while True:
-        letter, length = HEAD.unpack(_exactly(answer, HEAD.size))
+        letter, length = HEAD.unpack(exactly(answer, HEAD.size))
         held += length
         if held > reading.memory:
             raise EOFError
-        content = _exactly(answer, length)
+        content = exactly(answer, length)
         if letter == REFUSED:
             what, where, hint, *code = parse_json(content.decode(), "answer")
             place = f"{reading.source}, {where}" if where else reading.source
@@ -146,7 +156,7 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             raise reading.damaged()
 
 
-def _exactly(stream: IO[bytes], count: int) -> bytes:
+def exactly(stream: IO[bytes], count: int) -> bytes:
     content = stream.read(count)
     if len(content) < count:
         raise EOFError
@@ -154,13 +164,13 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _child() -> Iterator[subprocess.Popen[bytes]]:
-    """Start the reading process; it is always ended after the block."""
+def child_of(module: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the process that runs ``module``; it is always ended after the block."""
     variables = environment()
     variables.pop("PYTHONFAULTHANDLER", None)
     try:
         child = subprocess.Popen(
-            command(_MODULE),
+            command(module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -189,7 +199,7 @@ _MODULE = "workbench.data.isolated_child"
 
 
 @contextlib.contextmanager
-def _watched(child: subprocess.Popen[bytes], reading: _Reading, cancel: CancelToken) -> Iterator[None]:
+def watched(child: subprocess.Popen[bytes], reading: Limits, cancel: CancelToken) -> Iterator[None]:
     """End ``child`` if it is cancelled, takes too long or, on systems other than Linux, uses too much memory."""
     done = threading.Event()
 

@@ -19,7 +19,6 @@ from workbench.params import InputError
 _CSV = "save the table as CSV with the program that wrote it"
 _IN_PYTHON = "convert it, in Python: {code}"
 _UNPACK = "unpack it first: {command}"
-_EXPORT = "export the table as CSV: {command}"
 _GIVE = "give a table as CSV, Parquet or Feather"
 
 
@@ -38,7 +37,6 @@ _MARKS: tuple[tuple[bytes, str, str], ...] = (
     (rb"PK\x03\x04(?=.{0,8000}?xl/)", "an Excel workbook", "save the sheet as CSV"),
     (rb"PK\x03\x04", "a zip archive", "unpack it first, or save the sheet as CSV if it is a workbook"),
     (rb"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save the sheet as CSV"),
-    (rb"SQLite format 3\x00", "an SQLite database", _EXPORT.format(command="sqlite3 -header -csv FILE TABLE")),
     (rb"\x00\x01\x00\x00Standard (Jet|ACE) DB", "an Access database", "export the table as CSV"),
     (rb"\$FL[23]@\(#\)|ASCII SPSS PORT FILE", "an SPSS file", _from_pandas("spss")),
     (rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", "a Stata file", _from_pandas("stata")),

@@ -12,8 +12,9 @@ from workbench.data.sources.delimited import DELIMITED
 from workbench.data.sources.feather import FEATHER
 from workbench.data.sources.parquet import PARQUET
 from workbench.data.sources.source import Source
+from workbench.data.sources.sqlite import SQLITE_FILE
 
-SOURCES: tuple[Source, ...] = (PARQUET, FEATHER, DELIMITED)
+SOURCES: tuple[Source, ...] = (PARQUET, FEATHER, SQLITE_FILE, DELIMITED)
 """The first whose mark a file begins with reads it; else the first whose ending its name has; else the last."""
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from workbench.data.databases.address import title_of
 from workbench.gui.session.account_view import GENERALISED, AccountView
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import answered, in_step
@@ -75,7 +76,7 @@ class OpenTable:
     @property
     def title(self) -> str:
         """What a person calls the table."""
-        return self.source.removeprefix("sample:") if self.is_sample else Path(self.source).name
+        return self.source.removeprefix("sample:") if self.is_sample else title_of(self.source)
 
     @property
     def is_sample(self) -> bool:

@@ -13,13 +13,13 @@ import hashlib
 import hmac
 import weakref
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
+from workbench.data.databases.address import title_of
 from workbench.data.table import Table
 from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarker, ColumnMarks
 from workbench.release.ledger.sketch import NO_SKETCHES, Sketches, sketches
@@ -100,7 +100,7 @@ def _identify(table: Table, key: bytes, former: bool) -> Identity:
     content = _mark(key, b"content", table.rows.to_bytes(8, "big") + stated)
     of_file = _mark(key, b"file", table.digest) if table.digest else ""
     earlier = fingerprint(table, key) if former else ""
-    return Identity(content, of_file, found, marker.made(), earlier, title=Path(table.source).name[:LONGEST_TITLE])
+    return Identity(content, of_file, found, marker.made(), earlier, title=title_of(table.source)[:LONGEST_TITLE])
 
 
 def _sums(rows: Words) -> bytes:

@@ -1,0 +1,132 @@
+"""Reads or writes one table of a database in a process of its own, which the parent ends when it is cancelled.
+
+The request is one line of JSON on standard input, passwords among it; the answer is a sequence of frames on standard
+output, as :mod:`workbench.data.isolated_child` has them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from workbench.data import isolated_child
+from workbench.data.isolated_child import (
+    END,
+    TEXT,
+    TYPES,
+    RefusedError,
+    check_shape,
+    restrict,
+    send,
+)
+from workbench.data.columns.source_types import as_type, type_of, word_of
+from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
+from workbench.data.databases.opened import Opened
+
+NAMES, ANSWER = b"N", b"A"
+"""Frames: the names of the columns (JSON), before their rows; the answer to a question without rows (JSON)."""
+
+MOST_BYTES, LEAST_SECONDS, BYTES_PER_SECOND = 2 * 1024**3, 60, 1_000_000
+"""Memory that reading may take; processor seconds from one part of the rows to the next, plus one for so many bytes of
+a file."""
+
+KINDS = {SQLITE: ("sqlite", "SQLite"), POSTGRESQL: ("postgresql", "PostgreSQL")}
+"""Module and class of the databases that are not read by SQLAlchemy."""
+
+
+def _answer(request: dict[str, Any], out: BinaryIO) -> None:
+    address = address_of(request["address"])
+    assert address is not None
+    size = address.file.stat().st_size if address.scheme == SQLITE and address.file.is_file() else 0
+    pl.Series([1, 2]).sum()  # let the library's threads allocate their stacks before memory is limited
+    seconds, do = LEAST_SECONDS + size // BYTES_PER_SECOND, request["do"]
+    if do != "write":
+        restrict(min(MOST_BYTES, request["free"]), seconds)
+    opened = _opened(address, dict(request["secrets"]), write=do in ("write", "standing"))
+    try:
+        if do == "write":
+            _write(opened, address, request)
+            send(out, ANSWER, b"null")
+        elif do == "standing":
+            send(out, ANSWER, json.dumps(opened.standing(address.table)).encode())
+        elif do == "tables":
+            send(out, ANSWER, json.dumps([[each.name, each.view] for each in opened.tables()]).encode())
+        elif do == "count":
+            send(out, ANSWER, json.dumps(opened.count(address.table)).encode())
+        else:
+            _read(opened, address, request["most"], seconds, out)
+    finally:
+        opened.close()
+
+
+def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Opened:
+    module, name = KINDS.get(address.scheme, ("other_databases", "OtherDatabase"))
+    try:
+        kind = getattr(importlib.import_module(f"workbench.data.databases.{module}"), name)
+        made: Opened = kind(address, secrets, write=write)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        what = f"the library that reads this database is not installed ({missing})"
+        raise RefusedError(what, "", 'pip install "privacy-workbench[sql]"', "extra-missing") from None
+    return made
+
+
+def _read(opened: Opened, address: Address, most: int | None, seconds: int, out: BinaryIO) -> None:
+    cells = opened.cells(address, most)
+    check_shape(1, list(cells.names))
+    twice = next((name for name in cells.names if list(cells.names).count(name) > 1), None)
+    if twice is not None:
+        raise RefusedError("two columns have the same name", f"column {twice}", "name one: SELECT … AS NAME", "query")
+    send(out, NAMES, json.dumps(list(cells.names)).encode())
+    rows = 0
+    for part in cells.parts:
+        rows += part.height
+        stream = io.BytesIO()
+        part.write_ipc_stream(stream)
+        send(out, TEXT, stream.getbuffer())
+        _more_time(seconds)
+    check_shape(rows, list(cells.names))
+    send(out, TYPES, json.dumps([word_of(kind) for kind in cells.types]).encode())
+    send(out, END, b"")
+
+
+def _more_time(seconds: int) -> None:
+    """Let the next part of the rows take as much time of the processor as this one could."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    wanted = int(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _write(opened: Opened, address: Address, request: dict[str, Any]) -> None:
+    """Copy a finished draw, which is a file of CSV, into its table."""
+    types = {name: type_of(word) for name, word in request["types"].items()}
+    opened.write(address.table, list(types), _typed(Path(request["part"]), types), into=request["into"])
+
+
+def _typed(part: Path, types: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
+    read = pl.read_csv(part, infer_schema=False).with_columns(pl.all().replace("", None))
+    step = max(1, (1 << 20) // max(1, len(types)))
+    for start in range(0, read.height or 1, step):
+        piece = read.slice(start, step)
+        yield piece.select([as_type(piece[name], kind).alias(name) for name, kind in types.items()])
+
+
+def main() -> int:
+    """Answer one request."""
+    return isolated_child.main(_answer)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
